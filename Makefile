@@ -1,0 +1,55 @@
+# Needs python3 (3.11 or newer), make and the package registry. Everything else is set up here, in .venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+PORT   ?= 8080
+
+.PHONY: run test check smoke bench quality lock demo clean help
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: $(VENV)/.runtime ## serve the demo catalogue on 127.0.0.1:8080; MANGA_* settings pass through
+	@exec $(BIN)/python -m server serve --with-parent
+
+test: $(VENV)/.dev ## all tests that this machine can run
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+check: $(VENV)/.dev ## lint, format, types, import rule, lock
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python infra/lock.py --check
+
+smoke: ## talk to a running server as a person would, with curl
+	@sh infra/smoke.sh http://127.0.0.1:$(PORT)
+
+bench: $(VENV)/.dev ## figures: this server beside the bare SDK
+	@$(BIN)/python -m tests.load.bench $(ARGS)
+
+quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
+	@$(BIN)/python tests/quality/run.py $(ARGS)
+
+demo: $(VENV)/.dev ## write the demo catalogue's generated files again
+	@$(BIN)/python -m infra.demo.generate
+
+lock: $(VENV)/.dev ## resolve the dependencies anew
+	@$(BIN)/python infra/lock.py
+
+clean:
+	rm -rf $(VENV) .cache
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.runtime: requirements.lock $(VENV)/.created
+	@echo "installing into $(VENV) (once)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.created
+	@echo "installing the tools for tests into $(VENV) (once)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@ $(VENV)/.runtime

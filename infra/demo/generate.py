@@ -1,0 +1,63 @@
+"""Writes the demo store's files from titles.jsonl: `python -m infra.demo.generate`. The same input, the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from infra.demo.catalogue import StockedTitle, read_titles, stocked_titles
+from infra.demo.order_plans import PLANS
+from infra.demo.orders import OrderDesk
+
+FOLDER = Path(__file__).parent
+
+_FIELDS = (
+    *("title_id", "title", "alt_titles", "authors", "genre", "tags", "synopsis", "rating", "rating_count"),
+    *("popularity_rank", "volumes", "chapters", "status", "start_year", "end_year", "magazine", "offers", "related"),
+)
+
+
+def build(titles: Path) -> dict[str, str]:
+    """File name to contents: catalog.jsonl, volumes.jsonl and orders.jsonl.
+
+    Raises ValueError for titles that come twice, and when a title that a sample order needs is missing.
+    """
+    stocked = stocked_titles(read_titles(titles))
+    desk = OrderDesk(stocked)
+    return {
+        "catalog.jsonl": _lines(_catalog_record(title) for title in stocked),
+        "volumes.jsonl": _lines(
+            {"title_id": title.title_id, **_without_nones(asdict(volume), keep={"isbn"})}
+            for title in stocked
+            for volume in title.volumes
+        ),
+        "orders.jsonl": _lines({"owner": plan.owner, **asdict(desk.order(plan))} for plan in PLANS),
+    }
+
+
+def main() -> None:
+    """Writes the three files beside titles.jsonl."""
+    for name, text in build(FOLDER / "titles.jsonl").items():
+        (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
+        print(f"{name}: {text.count(chr(10))} lines")
+
+
+def _catalog_record(title: StockedTitle) -> dict[str, Any]:
+    made_up = {"popularity_rank": title.rank, "offers": [asdict(offer) for offer in title.offers]}
+    known = {**title.record, **made_up}
+    return {name: known[name] for name in _FIELDS}
+
+
+def _without_nones(record: Mapping[str, Any], keep: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if value is not None or name in keep}
+
+
+def _lines(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Sample prices in whole yen with 10 % tax.
+
+New paper books are sold at the publisher's list price everywhere (resale price maintenance), so a title has one price
+for all its paper volumes and a new full set costs their sum. E-books are exempt: they are cheaper and go on sale.
+"""
+
+from __future__ import annotations
+
+from infra.demo.drawing import pick, share, whole
+
+_NET = {
+    "shonen": (480, 500, 500, 530, 550),
+    "shojo": (480, 480, 500, 530),
+    "kodomo": (440, 460, 500, 550),
+    "josei": (480, 530, 600, 630),
+    "seinen": (600, 630, 650, 680, 700),
+}
+_LARGE_NET = (700, 750, 780, 800)
+_OLD_BEFORE = 1985
+"""Series this old are sold today in larger collectors' formats."""
+_SALE_SHARE = 0.15
+
+
+def list_price(title_id: str, genre: str | None, start_year: int | None, volumes: int) -> int:
+    """The paper price of each volume of the title."""
+    large = (start_year or 2000) < _OLD_BEFORE or volumes == 1
+    steps = _LARGE_NET if large else _NET.get(genre or "", _NET["seinen"])
+    return pick(steps, "price", title_id) * 11 // 10
+
+
+def digital_price(title_id: str, paper: int) -> int:
+    """A little below paper; about one title in seven is on sale at 30 to 50 % off."""
+    regular = paper - whole(2, 6, "digital", title_id) * 11
+    if share("sale", title_id) < _SALE_SHARE:
+        return regular * pick((50, 60, 70), "sale rate", title_id) // 100
+    return regular

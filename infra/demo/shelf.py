@@ -1,0 +1,90 @@
+"""Sample stock: the paper volumes of a title, how many copies of each are there, and when missing ones come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from infra.demo.drawing import share, whole
+from infra.demo.isbn import IsbnRegister
+from tools.models import VolumeStock
+
+REFERENCE_DATE = date(2026, 11, 20)
+"""The day the sample data describes: deliveries to come, releases to come and open orders are seen from here."""
+
+FAMOUS_RANK = 60
+"""Titles up to this rank of popularity keep volume 1 in stock."""
+
+_ALWAYS_UPCOMING_RANK = 20
+_UPCOMING_SHARE = 0.25
+_GONE_SHARE, _GAPPY_SHARE = 0.06, 0.14
+_OUT_RATE = {"famous": 0.02, "gone": 1.0, "gappy": 0.3, "complete": 0.03}
+"""How likely a volume is out of stock: some titles are gone, some have gaps, most are nearly complete."""
+_RESTOCK_SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfTitle:
+    """What a title's shelf depends on. `price` is the list price of each volume, `volumes` how many have come out."""
+
+    title_id: str
+    registrant: str
+    price: int
+    volumes: int
+    rank: int
+    ongoing: bool
+
+    @property
+    def famous(self) -> bool:
+        """Whether the shop never lets its first volume run out."""
+        return self.rank <= FAMOUS_RANK
+
+
+def stocked_volumes(title: ShelfTitle, register: IsbnRegister) -> list[VolumeStock]:
+    """Volume 1 to the last, and for some ongoing series the next one, which can only be pre-ordered."""
+    out_rate = _OUT_RATE[_state(title)]
+    volumes = [_volume(title, number, out_rate, register) for number in range(1, title.volumes + 1)]
+    if title.ongoing and (title.rank <= _ALWAYS_UPCOMING_RANK or share("upcoming", title.title_id) < _UPCOMING_SHARE):
+        volumes.append(_upcoming(title, register))
+    return volumes
+
+
+def _state(title: ShelfTitle) -> str:
+    if title.famous:
+        return "famous"
+    draw = share("shelf", title.title_id)
+    if draw < _GONE_SHARE:
+        return "gone"
+    return "gappy" if draw < _GONE_SHARE + _GAPPY_SHARE else "complete"
+
+
+def _volume(title: ShelfTitle, number: int, out_rate: float, register: IsbnRegister) -> VolumeStock:
+    isbn = register.allot(title.registrant, title.title_id, number)
+    out = share("out", title.title_id, number) < out_rate and not (title.famous and number == 1)
+    stock = 0 if out else _copies(title, number)
+    restock = _restock_date(title, number, out_rate) if out else None
+    return VolumeStock(number, isbn, "physical", title.price, stock, restock)
+
+
+def _copies(title: ShelfTitle, number: int) -> int:
+    """First volumes sell most, and the newest of an ongoing series; 60 copies fill a shelf."""
+    wanted = number == 1 or (title.ongoing and number >= title.volumes - 1)
+    low, high = (12, 60) if wanted and title.famous else (4, 40) if wanted else (1, 18)
+    return whole(low, high, "copies", title.title_id, number)
+
+
+def _restock_date(title: ShelfTitle, number: int, out_rate: float) -> str | None:
+    """Most missing volumes are on order. A title that is gone comes back in one reprint, or nobody knows when."""
+    key = ("restock", title.title_id) if out_rate == _OUT_RATE["gone"] else ("restock", title.title_id, number)
+    return _days_on(whole(4, 28, *key, "days")) if share(*key) < _RESTOCK_SHARE else None
+
+
+def _upcoming(title: ShelfTitle, register: IsbnRegister) -> VolumeStock:
+    number = title.volumes + 1
+    isbn = register.allot(title.registrant, title.title_id, number)
+    release = _days_on(whole(12, 75, "release", title.title_id, number))
+    return VolumeStock(number, isbn, "physical", title.price, 0, release_date=release)
+
+
+def _days_on(days: int) -> str:
+    return (REFERENCE_DATE + timedelta(days=days)).isoformat()

@@ -1,0 +1,26 @@
+"""Tracking numbers with right check digits. The numbers are made up and may have been given to somebody's parcel."""
+
+from __future__ import annotations
+
+from infra.demo.drawing import whole
+
+_S10_WEIGHTS = (8, 6, 4, 2, 3, 5, 9, 7)
+
+
+def tracking_number(service: str, *key: object) -> str:
+    """EMS numbers follow S10; all of Yamato, Sagawa and Japan Post's domestic parcels have twelve digits."""
+    if service == "ems":
+        return s10_number("EN", whole(0, 99_999_999, "s10", *key))
+    return twelve_digits(whole(30_000_000_000, 69_999_999_999, "parcel", service, *key))
+
+
+def twelve_digits(first_eleven: int) -> str:
+    """Eleven digits and their remainder by 7 ("7DR"), as Yamato, Sagawa and Japan Post number parcels in Japan."""
+    return f"{first_eleven:011}{first_eleven % 7}"
+
+
+def s10_number(service: str, serial: int) -> str:
+    """UPU S10-12: two letters, eight digits, a check digit modulo 11 (10 becomes 0 and 11 becomes 5), the country."""
+    digits = f"{serial:08}"
+    rest = 11 - sum(weight * int(digit) for weight, digit in zip(_S10_WEIGHTS, digits, strict=True)) % 11
+    return f"{service}{digits}{ {10: 0, 11: 5}.get(rest, rest) }JP"

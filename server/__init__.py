@@ -1,0 +1,1 @@
+"""The edge: settings, wiring, app, MCP handlers, the call pipeline and its stages, CLI."""

@@ -1,0 +1,51 @@
+"""The HTTP application: routes, and in one list what a request passes on its way to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount, Route
+
+from server.http.gate import Arrival, Authenticated, Draining, TrustedOrigin
+from server.http.mcp_endpoint import McpEndpoint
+from server.http.origins import AllowedOrigins
+from server.http.probes import Probes, Sessions
+from server.http.streams import MESSAGES, SseEndpoint, SseStreams
+from server.settings import Settings
+from server.wiring import Application
+
+
+@dataclass(frozen=True, slots=True)
+class HttpApp:
+    """`asgi` serves; `streams` and `endpoint` are at hand for whoever starts and stops it."""
+
+    asgi: Starlette
+    streams: SseStreams
+    endpoint: McpEndpoint
+
+
+def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
+    """`port` is the one that is listened on, which MANGA_PORT=0 leaves open until then."""
+    mcp = app.protocol.mcp
+    streams = SseStreams(mcp, settings.max_sse_sessions, settings.max_body_bytes, app.metrics.streams)
+    endpoint = McpEndpoint(mcp, streams, settings.max_body_bytes)
+    probes = Probes(app.lifecycle, app.dependencies, app.metrics)
+    sessions = Sessions(app.identifier, app.memory)
+    routes = [
+        Route("/sse", SseEndpoint(streams), methods=["GET"]),
+        Mount(MESSAGES, app=streams.post),
+        Route("/mcp", endpoint, methods=["GET", "POST", "DELETE"]),
+        Route("/healthz", probes.healthz),
+        Route("/readyz", probes.readyz),
+        Route("/metrics", probes.metrics),
+        Route("/sessions/{session}", sessions.forget, methods=["DELETE"]),
+    ]
+    gate = [
+        Middleware(Arrival),
+        Middleware(Draining, lifecycle=app.lifecycle),
+        Middleware(TrustedOrigin, allowed=AllowedOrigins(settings.host, port, settings.allowed_hosts)),
+        Middleware(Authenticated, identifier=app.identifier),
+    ]
+    return HttpApp(Starlette(routes=routes, middleware=gate), streams, endpoint)

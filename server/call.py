@@ -1,0 +1,105 @@
+"""A call on its way through the pipeline, and what comes out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from session.deadline import Deadline
+from session.keyvalue import Step
+from session.memory import BeginRequest, Begun
+from session.turn import Turn
+from tools.failures import Failure
+from tools.registry import Registered
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the request says of itself, read once from `_meta`, headers and baggage, unproven and unchecked.
+
+    Everything is text as it came; None where nothing was said. `*_from` tell a person which of the places was wrong.
+    """
+
+    session: str | None = None
+    turn: str | None = None
+    trace: str | None = None
+    user: str | None = None
+    user_conflict: bool = False
+    turn_budget_ms: str | int | float | None = None
+    expected_calls: str | int | float | None = None
+    idempotency_key: str | None = None
+    user_token: str | None = field(default=None, repr=False)
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who has been proven. `agent` is the bearer's own name; `user` is the customer, None when anonymous;
+    `scopes` None means that everything is granted."""
+
+    agent: str | None = None
+    user: str | None = None
+    scopes: frozenset[str] | None = None
+
+
+@dataclass(slots=True)
+class Call:
+    """One tool call. The fields below the line are filled by the stages named beside them."""
+
+    call_id: str
+    tool: Registered
+    arguments: Json
+    stated: Stated
+    arrived: float
+    address: str | None = None
+    transport: str = "http"
+    transport_session: str | None = None
+    bearer: str | None = field(default=None, repr=False)
+    # ---
+    principal: Principal = field(default_factory=Principal)  # identity
+    session: str | None = None  # identity
+    expected_calls: int = 1  # identity
+    begin_request: BeginRequest | None = None  # session
+    begun: Begun | None = None  # session
+    deadline: Deadline | None = None  # session
+    flight: Deadline | None = None  # cache: that of the work itself, which equal calls may share
+    degraded: set[str] = field(default_factory=set)  # anyone: what the answer had to do without
+    leaves: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
+
+    @property
+    def name(self) -> str:
+        return self.tool.tool.name
+
+    @property
+    def turn(self) -> Turn | None:
+        return self.begun.turn if self.begun else None
+
+    def elapsed_ms(self) -> float:
+        return (time.monotonic() - self.arrived) * 1000
+
+
+LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call came to: a `value`, or a `failure`. `as_of` is when the value was made (seconds since the epoch),
+    `text` the value as JSON once somebody needed it."""
+
+    value: Json | None = None
+    failure: Failure | None = None
+    source: str = LIVE
+    fallback: str | None = None
+    as_of: float | None = None
+    text: str | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.failure is None
+
+
+Handler = Callable[[Call], Coroutine[Any, Any, Outcome]]

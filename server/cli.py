@@ -1,0 +1,89 @@
+"""The commands: serve (the default), stdio, call, doctor. Exit status 2 is a wrong setting or argument."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from server.parsing import SettingError
+from server.progress import progress_bar
+from server.settings import Settings
+from server.version import VERSION
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _parser().parse_args(arguments)
+    try:
+        settings = Settings.from_environment(os.environ)
+    except SettingError as error:
+        return _complain(str(error))
+    _log_to_stderr(settings.log_level)
+    try:
+        return asyncio.run(_command(asked, settings))
+    except KeyboardInterrupt:
+        return 0
+    except OSError as error:
+        return _complain(f"cannot listen on {settings.host}:{settings.port}: {os.strerror(error.errno or 0)}")
+    except Exception as error:  # what a wrong file says of itself is for the person who started this
+        if isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools.")):
+            return _complain(str(error))
+        raise
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m server", description="MCP tools of a Japanese manga store.")
+    parser.add_argument("--version", action="version", version=VERSION)
+    commands = parser.add_subparsers(dest="command", metavar="serve|stdio|call|doctor")
+    serve = commands.add_parser("serve", help="serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)")
+    serve.add_argument("--with-parent", action="store_true", help="stop when the parent process ends (Linux)")
+    commands.add_parser("stdio", help="serve one client over stdin and stdout")
+    call = commands.add_parser("call", help="call one tool and print its result")
+    call.add_argument("tool")
+    call.add_argument("arguments", nargs="?", default="{}", help="a JSON object")
+    call.add_argument("--user", help="the customer on whose behalf to call")
+    commands.add_parser("doctor", help="check every dependency and say what to do")
+    return parser
+
+
+async def _command(asked: argparse.Namespace, settings: Settings) -> int:
+    """Imports only what the command needs: the SDK alone takes a second."""
+    match asked.command:
+        case "stdio":
+            from server.stdio import serve_stdio
+
+            await serve_stdio(settings)
+        case "call":
+            from server.one_call import call_once
+
+            return await call_once(settings, asked.tool, asked.arguments, asked.user)
+        case "doctor":
+            from server.doctor import examine
+
+            return await examine(settings)
+        case _:
+            from server.process import end_with_parent, serve
+
+            if getattr(asked, "with_parent", False):
+                end_with_parent()
+            await serve(settings, progress_bar(sys.stderr))
+    return 0
+
+
+def _log_to_stderr(level: str) -> None:
+    """stdout belongs to the protocol in stdio mode, and to results in the others."""
+    logging.basicConfig(
+        stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
+    )
+    # The SDK logs a malformed body with its content, which may hold what a customer typed.
+    for name in ("mcp", "sse_starlette", "httpx"):
+        logging.getLogger(name).setLevel(max(logging.WARNING, logging.root.level))
+    logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)
+
+
+def _complain(line: str) -> int:
+    print(f"manga-tools: {line}", file=sys.stderr)
+    return 2

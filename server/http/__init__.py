@@ -1,0 +1,1 @@
+"""HTTP: routes, transports, and what every request passes first."""

@@ -1,0 +1,92 @@
+"""What every HTTP request passes before it is routed, as pure ASGI (never BaseHTTPMiddleware, which breaks streams)."""
+
+from __future__ import annotations
+
+import time
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.bearer import bearer_of
+from server.http.answers import busy, plain
+from server.http.origins import AllowedOrigins
+from server.identity import Identifier
+from server.lifecycle import Lifecycle
+
+PROBES = ("/healthz", "/readyz")
+OPEN_PATHS = (*PROBES, "/metrics")
+
+
+class Arrival:
+    """Notes when the request came in, which is where a turn's clock starts."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["manga.arrived"] = time.monotonic()
+        await self._app(scope, receive, send)
+
+
+class Draining:
+    """A server that stops takes no new streams and sessions; what is open is still answered."""
+
+    def __init__(self, app: ASGIApp, lifecycle: Lifecycle) -> None:
+        self._app = app
+        self._lifecycle = lifecycle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._lifecycle.draining and _opens(scope):
+            await busy("The server is stopping.")(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _opens(scope: Scope) -> bool:
+    if scope["path"] in OPEN_PATHS or scope["path"].startswith("/messages"):
+        return False
+    return "mcp-session-id" not in Headers(scope=scope)
+
+
+class TrustedOrigin:
+    """Host and Origin against the allowlist: what stands against DNS rebinding (MCP, basic/transports, security warning)."""
+
+    def __init__(self, app: ASGIApp, allowed: AllowedOrigins) -> None:
+        self._app = app
+        self._allowed = allowed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in PROBES:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if not self._allowed.host(headers.get("host")):
+            await plain(421, "This Host is not served here; MANGA_ALLOWED_HOSTS adds it.")(scope, receive, send)
+        elif not self._allowed.origin(headers.get("origin")):
+            await plain(403, "This Origin is not allowed; MANGA_ALLOWED_HOSTS adds it.")(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+class Authenticated:
+    """Bearer tokens, on every request that reaches a session. The SDK compares the principal of each POST with that of
+    the stream it belongs to, and answers 404 when they differ."""
+
+    def __init__(self, app: ASGIApp, identifier: Identifier) -> None:
+        self._app = app
+        self._identifier = identifier
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
+            await self._app(scope, receive, send)
+            return
+        bearer = bearer_of(Headers(scope=scope))
+        if not self._identifier.admits(bearer):
+            await plain(401, "A valid bearer token is needed.", {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+            return
+        if bearer is not None:
+            # The token itself is not passed on: the SDK needs a name to compare, not the secret.
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=self._identifier.name(bearer), scopes=[]))
+        await self._app(scope, receive, send)

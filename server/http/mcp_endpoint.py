@@ -1,0 +1,45 @@
+"""/mcp: Streamable HTTP in both eras, and an SSE stream for clients that were configured with this address for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp.server.lowlevel.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from server.http.answers import busy
+from server.http.streams import SseStreams
+
+IDLE_SECONDS = 30 * 60.0
+MOST_SESSIONS = 10_000
+
+
+class McpEndpoint:
+    """The session manager is the SDK's; `sessions` has to be entered once, for as long as the app serves."""
+
+    def __init__(self, mcp: Server[Any], streams: SseStreams, max_body_bytes: int) -> None:
+        self._streams = streams
+        self.sessions = StreamableHTTPSessionManager(
+            mcp, session_idle_timeout=IDLE_SECONDS, max_request_body_size=max_body_bytes
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        if _wants_sse(scope["method"], headers):
+            await self._streams.open(scope, receive, send)
+        elif self._is_full() and "mcp-session-id" not in headers:
+            await busy("There are as many sessions as this server keeps.")(scope, receive, send)
+        else:
+            await self.sessions.handle_request(scope, receive, send)
+
+    def _is_full(self) -> bool:
+        # The manager does not tell how many sessions it keeps, and has no cap of its own.
+        return len(self.sessions._server_instances) >= MOST_SESSIONS
+
+
+def _wants_sse(method: str, headers: Headers) -> bool:
+    """A GET that no Streamable HTTP client would send: theirs name a session or at least a protocol version."""
+    streamable = "mcp-session-id" in headers or "mcp-protocol-version" in headers
+    return method == "GET" and not streamable and "text/event-stream" in headers.get("accept", "")

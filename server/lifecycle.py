@@ -1,0 +1,42 @@
+"""Starting, ready, draining: what the server tells probes, and how it stops without losing an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from server.stages.shed import Shed
+from session.turn import TurnShadows
+
+GRACE_SECONDS = 0.2
+"""A request that was on its way when the last call ended gets so long to arrive."""
+
+
+@dataclass(slots=True)
+class Lifecycle:
+    """`ready` once backends are wired, `draining` from the first signal on."""
+
+    ready: bool = False
+    draining: bool = False
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def serves(self) -> bool:
+        return self.ready and not self.draining
+
+
+async def drain(lifecycle: Lifecycle, shed: Shed, turns: TurnShadows, budget_seconds: float) -> None:
+    """Answers open conversations until their turns are over and no call is under way, for at most one turn's budget."""
+    lifecycle.draining = True
+    try:
+        async with asyncio.timeout(budget_seconds):
+            while (left := turns.latest_end() - time.monotonic()) > 0 or shed.under_way:
+                if shed.under_way:
+                    await shed.idle.wait()
+                else:
+                    await asyncio.sleep(min(left, GRACE_SECONDS))
+            await asyncio.sleep(GRACE_SECONDS)
+            await shed.idle.wait()
+    except TimeoutError:
+        pass  # one budget is the promise; who still waits gets the connection closed

@@ -1,0 +1,35 @@
+"""`python -m server call TOOL JSON`: one call through the whole pipeline, for a person at a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import uuid
+
+from server.call import Call, Stated
+from server.results import call_tool_result
+from server.settings import Settings
+from server.wiring import open_app
+
+
+async def call_once(settings: Settings, tool: str, arguments: str, user: str | None) -> int:
+    """Prints the result as JSON. Exit status 0 for a success, 1 for a failed call, 2 for arguments that are no JSON."""
+    try:
+        given = json.loads(arguments)
+    except ValueError as error:
+        print(f"manga-tools: the arguments are not JSON: {error}", file=sys.stderr)
+        return 2
+    if not isinstance(given, dict):
+        print("manga-tools: the arguments have to be a JSON object", file=sys.stderr)
+        return 2
+    async with open_app(settings, local=True) as app:
+        registered = app.registry.get(tool)
+        if registered is None:
+            print(f"manga-tools: no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}", file=sys.stderr)
+            return 2
+        call = Call(uuid.uuid4().hex, registered, given, Stated(user=user), time.monotonic(), transport="cli")
+        result = call_tool_result(call, await app.pipeline.run(call))
+    print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))
+    print(json.dumps(result["_meta"], ensure_ascii=False), file=sys.stderr)
+    return 1 if result["isError"] else 0

@@ -1,0 +1,88 @@
+"""The way of a call, from its arrival to its outcome. The list below is the whole of it, outermost first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from server.call import Call, Handler, Outcome
+from server.identity import Identifier
+from server.stages.admit import Admit
+from server.stages.cache import Cache
+from server.stages.complete import Complete
+from server.stages.deadline import Limit
+from server.stages.fallback import Ladder
+from server.stages.guard import Guard
+from server.stages.idempotency import Idempotency
+from server.stages.identity import Identify
+from server.stages.session import OpenSession
+from server.stages.shed import Shed
+from server.stages.telemetry import Telemetry
+from server.stages.tool import RunTool
+from server.stages.validate import Validate
+from server.telemetry.events import Sink
+from server.tool_access import ToolAccess
+from session.limits import LocalLimits
+from session.memory import SessionMemory
+from tools.contract import Store
+
+
+class Stage(Protocol):
+    """One step of the way: does its part, and calls `inner` for the rest or answers in its place."""
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the stages are made of."""
+
+    sinks: Sequence[Sink]
+    identifier: Identifier
+    access: ToolAccess
+    memory: SessionMemory
+    address_limits: LocalLimits | None
+    store: Store
+    max_concurrent_calls: int
+    call_timeout_ms: int
+    cache: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """`run` takes a call to its outcome and never raises but for cancellation. The rest is
+    at hand for the application, which asks what is under way, closes what flies, and keeps the store's fallbacks warm."""
+
+    run: Handler
+    shed: Shed
+    cache: Cache
+    store: Store
+
+
+def build(parts: Parts) -> Pipeline:
+    shed = Shed(parts.max_concurrent_calls)
+    cache = Cache(parts.memory, enabled=parts.cache)
+    stages: list[Stage] = [
+        Telemetry(parts.sinks),  # one event a call, whatever becomes of it
+        Guard(),  # failures become outcomes; the only broad except
+        shed,  # refuses what would only queue
+        Identify(parts.identifier, parts.access),  # who calls, and may they use this tool
+        Validate(),  # cleans and checks the arguments, before any backend is asked
+        OpenSession(parts.memory, parts.address_limits, parts.call_timeout_ms, cache.enabled),  # turn, limits, memory
+        Idempotency(parts.memory),  # the same key again gets the same answer
+        Complete(parts.store),  # price and stock onto whatever the rungs below answered
+        Ladder(parts.store),  # stale, then the tool's fallback, when a backend does not deliver
+        cache,  # fresh results, and one flight for equal calls
+        Admit(),  # is there time enough to begin?
+        Limit(),  # the call's deadline
+    ]
+    return Pipeline(fold(stages, RunTool(parts.store)), shed, cache, parts.store)
+
+
+def fold(stages: Sequence[Stage], innermost: Handler) -> Handler:
+    handler = innermost
+    for stage in reversed(stages):
+        handler = partial(stage, inner=handler)
+    return handler

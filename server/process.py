@@ -1,0 +1,105 @@
+"""The HTTP server as a process: signals, the way it stops, and the promise to leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import uvicorn
+
+from server.app import http_app
+from server.lifecycle import drain
+from server.settings import Settings
+from server.wiring import Progress, open_app
+
+logger = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 1
+PR_SET_PDEATHSIG = 1
+
+
+class OwnSignals(uvicorn.Server):
+    """uvicorn without its signal handlers: it would raise SIGTERM again after a graceful stop and exit with 143."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(settings: Settings, progress: Progress | None = None) -> None:
+    """Serves until SIGTERM or SIGINT, then answers what is open for one turn's budget and returns."""
+    stop = asyncio.Event()
+    _on_signals(stop)
+    with _listen(settings) as listener:
+        port = listener.getsockname()[1]
+        async with open_app(settings, progress=progress) as app:
+            http = http_app(settings, app, port)
+            async with http.endpoint.sessions.run():
+                server = _uvicorn(settings, http.asgi)
+                serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
+                logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
+                await _first(serving, stop)
+                await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
+                await http.streams.close_all()
+                server.should_exit = True
+                await serving
+
+
+async def _first(serving: asyncio.Task[None], stop: asyncio.Event) -> None:
+    """Waits for the signal, or for the server to end by itself, which is a failure."""
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    with suppress(asyncio.CancelledError):
+        await stopped
+
+
+def _uvicorn(settings: Settings, asgi: object) -> OwnSignals:
+    config = uvicorn.Config(
+        asgi,  # type: ignore[arg-type]
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+        server_header=False,
+    )
+    return OwnSignals(config)
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """Bound before anything is loaded, so that a port in use is told at once. Raises OSError."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _on_signals(stop: asyncio.Event) -> None:
+    """The first signal stops gently, a second one at once."""
+
+    def handle() -> None:
+        if stop.is_set():
+            os._exit(1)
+        stop.set()
+
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, handle)
+
+
+def end_with_parent() -> None:
+    """Asks Linux for SIGTERM when the parent dies, however it dies (prctl(2)). Elsewhere this does nothing."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

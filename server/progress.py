@@ -1,0 +1,28 @@
+"""A progress bar for people: only on a terminal, only for what takes a while."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+WIDTH = 30
+PATIENCE_SECONDS = 0.5
+
+
+def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
+    """`(done, total, what)` drawn on one line; None where nobody is looking."""
+    if not stream.isatty():
+        return None
+    started = time.monotonic()
+
+    def draw(done: int, total: int, what: str) -> None:
+        if time.monotonic() - started < PATIENCE_SECONDS:
+            return
+        filled = WIDTH * done // max(1, total)
+        bar = "█" * filled + "·" * (WIDTH - filled)
+        end = "\n" if done >= total else ""
+        stream.write(f"\r{bar} {done:,}/{total:,} {what:<24}{end}")
+        stream.flush()
+
+    return draw

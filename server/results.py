@@ -1,0 +1,99 @@
+"""An outcome as MCP carries it: `CallToolResult`, with the envelope of a failure and what `_meta` tells of the call."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from server.call import FALLBACK, STALE, Call, Outcome
+from session.turn import TurnKind
+from tools.failures import Failure
+
+META_KEY = "com.mangaassist/call"
+NEARLY_GONE_MS = 500
+PLAIN_WORDS = {
+    "vector": "search by meaning",
+    "stock": "some prices and stock",
+    "profile": "what the customer bought before",
+    "related": "the related titles",
+    "taste": "similar titles",
+}
+Json = dict[str, Any]
+
+
+def call_tool_result(call: Call, outcome: Outcome) -> Json:
+    """The result as a plain dict: the SDK checks it against the protocol's version, which drops what an older one lacks."""
+    failed = outcome.failure is not None
+    structured = envelope(call, outcome.failure) if outcome.failure else outcome.value
+    text = outcome.text if outcome.text is not None else _compact(structured)
+    content = [{"type": "text", "text": text}]
+    if note := note_for_model(call, outcome):
+        content.append({"type": "text", "text": note})
+    return {
+        "resultType": "complete",
+        "content": content,
+        "structuredContent": structured,
+        "isError": failed,
+        "_meta": {META_KEY: call_meta(call, outcome)},
+    }
+
+
+def envelope(call: Call, failure: Failure) -> Json:
+    """What a model or an agent can act on. `details` never holds more than the failure put there."""
+    data = {
+        "tool": call.name,
+        "request_id": call.call_id,
+        "retryable": failure.retryable,
+        "retry_after_ms": failure.retry_after_ms,
+        "fallback_available": _fallback_available(call, failure),
+        "details": failure.details,
+    }
+    return {"error": {"code": failure.code, "name": failure.name, "message": failure.message, "data": data}}
+
+
+def _fallback_available(call: Call, failure: Failure) -> bool:
+    """Whether asking again could be answered by a lower rung: not when the ladder has just been climbed down."""
+    refused_early = failure.name in ("SERVER_BUSY", "RATE_LIMITED")
+    return refused_early and call.tool.tool.fallback is not None
+
+
+def call_meta(call: Call, outcome: Outcome) -> Json:
+    meta: Json = {"callId": call.call_id}
+    if outcome.succeeded:
+        meta["source"] = outcome.source
+        if outcome.fallback:
+            meta["fallback"] = outcome.fallback
+        if outcome.as_of is not None:
+            meta["asOf"] = _iso(outcome.as_of)
+    meta["degraded"] = sorted(call.degraded)
+    meta["latencyMs"] = round(call.elapsed_ms(), 2)
+    if turn := call.turn:
+        turn_id = None if turn.name.kind is TurnKind.IMPLICIT else turn.name.value
+        meta["budget"] = {"turnId": turn_id, "totalMs": turn.total_ms, "remainingMs": turn.remaining_ms()}
+    return meta
+
+
+def note_for_model(call: Call, outcome: Outcome) -> str | None:
+    """One line where the model should know how good the answer is, or that time is short."""
+    notes = [_about_source(call, outcome)] if outcome.succeeded else []
+    if call.turn is not None and call.turn.remaining_ms() < NEARLY_GONE_MS:
+        notes.append("The time for this turn is nearly used up: answer now with what you have.")
+    return " ".join(note for note in notes if note) or None
+
+
+def _about_source(call: Call, outcome: Outcome) -> str:
+    if outcome.source == FALLBACK:
+        return f"Note: this is a fallback ({outcome.fallback}), because the usual source did not answer."
+    if outcome.source == STALE and outcome.as_of is not None:
+        return f"Note: this was recorded at {_iso(outcome.as_of)} and may be out of date."
+    without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded - {"session"})]
+    return f"Note: answered without {', '.join(without)}, which did not come in time." if without else ""
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

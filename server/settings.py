@@ -1,0 +1,119 @@
+"""The settings: environment variables with the prefix MANGA_, read once, each with its rule. A wrong one stops the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from server.parsing import SettingError, choice, hosts, integer, optional, path, switch, url_of
+
+PREFIX = "MANGA_"
+ROOT = Path(__file__).resolve().parent.parent
+DEMO = ROOT / "infra" / "demo"
+
+
+def setting(parse: Callable[[str], Any], default: Any, about: str) -> Any:
+    return field(default=default, metadata={"parse": parse, "about": about})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting with its default; `about` is what `.env.example` says of it."""
+
+    host: str = setting(str, "127.0.0.1", "Address to listen on.")
+    port: int = setting(integer(0, 65535), 8080, "Port to listen on; 0 takes a free one.")
+    allowed_hosts: tuple[str, ...] = setting(
+        hosts, (), "Further Host (and Origin) names to accept, comma separated; name:* for any port."
+    )
+    catalog_url: str = setting(url_of("embedded"), "embedded:", "Where titles are found: embedded:")
+    catalog_file: Path = setting(path, DEMO / "catalog.jsonl", "Catalogue of the embedded backend, JSON lines or .gz.")
+    store_url: str = setting(url_of("embedded"), "embedded:", "Where stock and orders are: embedded:")
+    redis_url: str = setting(
+        url_of("embedded", "redis", "rediss", "unix"),
+        "embedded:",
+        "Session memory: embedded: (a Valkey of its own), redis://, rediss:// or unix:///path.",
+    )
+    embedder: str = setting(choice("local", "none"), "local", "Search by meaning: local, or none for words alone.")
+    flags_url: str | None = setting(
+        optional(url_of("file")), None, "Which tools are on: file:///path/flags.json, read again when it changes."
+    )
+    data_dir: Path | None = setting(
+        optional(path), None, "Where computed vectors are kept; by default the user's cache folder."
+    )
+    auth: str = setting(choice("none", "token"), "none", "Who is believed: none (loopback only) or token.")
+    auth_tokens: tuple[str, ...] = setting(hosts, (), "Accepted bearer secrets, comma separated (MANGA_AUTH=token).")
+    auth_tokens_file: Path | None = setting(optional(path), None, "The same from a file, one a line.")
+    allow_insecure: bool = setting(switch, False, "1 allows MANGA_AUTH=none on another address than loopback.")
+    turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
+    call_timeout_ms: int = setting(integer(100, 60_000), 5000, "What any one call may take, whatever the turn says.")
+    cache: bool = setting(switch, True, "off answers everything live.")
+    cache_ttl_s: int = setting(integer(1, 86_400), 300, "How long text about titles is fresh.")
+    max_concurrent_calls: int = setting(integer(1, 10_000), 50, "Calls at once; more are answered SERVER_BUSY.")
+    max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams; more are answered 503.")
+    max_body_bytes: int = setting(integer(1024, 64 * 2**20), 2**20, "Largest request body.")
+    rate_limit: bool = setting(switch, True, "off lifts the limits of 10 calls a second (burst 40) per user or session.")
+    log_level: str = setting(choice("debug", "info", "warning", "error"), "info", "Least level that is logged.")
+    log_tool_calls: str = setting(
+        choice("off", "errors", "all"), "errors", "Which calls leave a log line: off, errors or all."
+    )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """Raises `SettingError` for a value that cannot be used and for a MANGA_ variable that does not exist."""
+        known = {PREFIX + each.name.upper(): each for each in fields(cls)}
+        unknown = sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
+        if unknown:
+            raise SettingError(f"{unknown[0]} is no setting; .env.example lists them all")
+        values = {
+            each.name: _parsed(name, environment[name], each.metadata["parse"])
+            for name, each in known.items()
+            if environment.get(name, "").strip()
+        }
+        settings = cls(**values)
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """What no single value shows. Raises `SettingError`."""
+        if not self.catalog_file.is_file():
+            raise SettingError(f"MANGA_CATALOG_FILE: there is no file {self.catalog_file}")
+        if self.auth == "token" and not self.tokens():
+            raise SettingError("MANGA_AUTH=token needs MANGA_AUTH_TOKENS or MANGA_AUTH_TOKENS_FILE")
+        if self.auth == "none" and not self.loopback and not self.allow_insecure:
+            raise SettingError(
+                f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {self.host}; "
+                "set MANGA_AUTH=token, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
+            )
+
+    @property
+    def loopback(self) -> bool:
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def tokens(self) -> tuple[str, ...]:
+        """Raises `SettingError` when the file cannot be read."""
+        if self.auth_tokens_file is None:
+            return self.auth_tokens
+        try:
+            lines = self.auth_tokens_file.read_text("utf-8").split()
+        except OSError:
+            raise SettingError("MANGA_AUTH_TOKENS_FILE cannot be read") from None
+        return (*self.auth_tokens, *lines)
+
+    def flags_file(self) -> Path | None:
+        return Path(urlsplit(self.flags_url).path) if self.flags_url else None
+
+
+def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(text.strip())
+    except ValueError as error:
+        raise SettingError(f"{name}: {error}") from None

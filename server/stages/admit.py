@@ -1,0 +1,44 @@
+"""Is there time enough to begin? When a tool is slower these days than what is left, the ladder answers at once."""
+
+from __future__ import annotations
+
+import time
+
+from server.call import Call, Handler, Outcome
+from server.latency import LatencySketch
+from session.deadline import Clock
+from tools.failures import TimedOut
+
+PROBE_SECONDS = 1.0
+LEAST_SAMPLES = 20
+
+
+class Admit:
+    """One call a second passes for each tool whatever its p95, so that a tool that has recovered is found out."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._sketches: dict[str, LatencySketch] = {}
+        self._probed_at: dict[str, float] = {}
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        assert call.deadline is not None
+        sketch = self._sketches.setdefault(call.name, LatencySketch(self._clock))
+        if self._too_slow(sketch, call.deadline.remaining()) and not self._may_probe(call.name):
+            raise TimedOut("This would take longer than the time that is left.", retry_after_ms=1000)
+        started = self._clock()
+        try:
+            return await inner(call)
+        finally:
+            # A call that was cut off at its deadline took at least so long, which is what matters here.
+            sketch.add(self._clock() - started)
+
+    def _too_slow(self, sketch: LatencySketch, left: float) -> bool:
+        return sketch.count() >= LEAST_SAMPLES and sketch.quantile(0.95) > left
+
+    def _may_probe(self, tool: str) -> bool:
+        now = self._clock()
+        if now - self._probed_at.get(tool, -PROBE_SECONDS) < PROBE_SECONDS:
+            return False
+        self._probed_at[tool] = now
+        return True

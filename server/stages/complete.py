@@ -1,0 +1,28 @@
+"""Price and stock, which are never cached with a result, joined onto whatever rung of the ladder answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from server.call import Call, Handler, Outcome
+from server.stages.tool import context_of
+from session.deadline import Deadline
+from tools.contract import Store
+
+LEAST_SECONDS = 0.03
+"""What the join may take when the rungs below have used up the call's own time: it comes out of the ladder's share."""
+
+
+class Complete:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        outcome = await inner(call)
+        complete = call.tool.tool.complete
+        if complete is None or outcome.value is None:
+            return outcome
+        assert call.deadline is not None
+        least = Deadline.after(LEAST_SECONDS, call.deadline.clock)
+        deadline = call.deadline if call.deadline.at > least.at else least
+        return replace(outcome, value=await complete(context_of(call, self._store, deadline), outcome.value))

@@ -1,0 +1,47 @@
+"""One event a call, to every sink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from server.call import Call, Handler, Outcome
+from server.telemetry.events import CallFinished, Sink
+from session.keys import user_hash
+
+
+class Telemetry:
+    def __init__(self, sinks: Sequence[Sink]) -> None:
+        self._sinks = tuple(sinks)
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        outcome: Outcome | None = None
+        try:
+            outcome = await inner(call)
+            return outcome
+        finally:
+            event = _event(call, outcome)
+            for sink in self._sinks:
+                sink(event)
+
+
+def _event(call: Call, outcome: Outcome | None) -> CallFinished:
+    """`outcome` is None when the call was cancelled: nothing else comes past the guard."""
+    return CallFinished(
+        call_id=call.call_id,
+        tool=call.name,
+        outcome="cancelled" if outcome is None else outcome.failure.name if outcome.failure else "ok",
+        source=outcome.source if outcome and outcome.succeeded else None,
+        fallback=outcome.fallback if outcome else None,
+        milliseconds=call.elapsed_ms(),
+        budget_left_ms=call.turn.remaining_ms() if call.turn else None,
+        degraded=tuple(sorted(call.degraded)),
+        transport=call.transport,
+        user=user_hash(call.principal.user),
+        traceparent=call.stated.traceparent,
+        arguments=remembered(call),
+    )
+
+
+def remembered(call: Call) -> dict[str, object]:
+    """The arguments that history and logs may show, by the tool's allowlist."""
+    return {name: call.arguments[name] for name in call.tool.tool.remembered if name in call.arguments}

@@ -1,0 +1,33 @@
+"""The end of the way: the tool's own handler."""
+
+from __future__ import annotations
+
+import time
+
+from server.call import CACHE, LIVE, Call, Outcome
+from session.deadline import Deadline
+from tools.contract import Store, ToolContext
+
+
+class RunTool:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def __call__(self, call: Call) -> Outcome:
+        deadline = call.flight or call.deadline
+        assert deadline is not None
+        context = context_of(call, self._store, deadline)
+        value = await call.tool.tool.handler(context, call.arguments)
+        return Outcome(value, source=CACHE if context.served_from_cache else LIVE, as_of=time.time())
+
+
+def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
+    begun = call.begun
+    return ToolContext(
+        store=store,
+        user=call.principal.user,
+        deadline=deadline,
+        degraded=call.degraded,
+        last_ids=begun.last_ids if begun else (),
+        result_set=begun.result_set if begun else None,
+    )

@@ -1,0 +1,31 @@
+"""What is told of a call. Nothing in it is personal but the user's hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class CallFinished:
+    """`outcome` is "ok", a failure's name, or "cancelled". `budget_left_ms` is None where no turn was read.
+    `arguments` holds only what the tool's allowlist lets through."""
+
+    call_id: str
+    tool: str
+    outcome: str
+    source: str | None
+    fallback: str | None
+    milliseconds: float
+    budget_left_ms: int | None
+    degraded: tuple[str, ...]
+    transport: str
+    user: str
+    traceparent: str | None
+    arguments: dict[str, object]
+
+
+class Sink(Protocol):
+    """Takes an event at once, without waiting and without raising."""
+
+    def __call__(self, event: CallFinished) -> None: ...

@@ -1,0 +1,45 @@
+"""Prometheus metrics, in a registry of their own."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from server.telemetry.events import CallFinished
+from session.breaker import BreakerState
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
+STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
+
+
+class Metrics:
+    """Labels are few and bounded: tools, outcomes, sources, backends. Nothing of a user is ever one."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._calls = Counter(
+            "manga_calls", "Tool calls by outcome and source.", ["tool", "outcome", "source"], registry=self.registry
+        )
+        self._seconds = Histogram(
+            "manga_call_seconds", "From arrival to outcome.", ["tool"], buckets=BUCKETS, registry=self.registry
+        )
+        self._degraded = Counter(
+            "manga_calls_degraded", "Answers that had to do without something.", ["what"], registry=self.registry
+        )
+        self._breakers = Gauge("manga_breaker_state", "0 closed, 1 half open, 2 open.", ["backend"], registry=self.registry)
+        self.under_way = Gauge("manga_calls_under_way", "Calls being answered now.", registry=self.registry)
+        self.streams = Gauge("manga_sse_streams", "Open SSE streams.", registry=self.registry)
+
+    def __call__(self, event: CallFinished) -> None:
+        self._calls.labels(event.tool, event.outcome, event.source or "none").inc()
+        self._seconds.labels(event.tool).observe(event.milliseconds / 1000)
+        for what in event.degraded:
+            self._degraded.labels(what).inc()
+
+    def breaker_changed(self, backend: str, state: BreakerState) -> None:
+        self._breakers.labels(backend).set(STATES[state])
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)

@@ -1,0 +1,3 @@
+"""The version of this server."""
+
+VERSION = "0.1.0"

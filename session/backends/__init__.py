@@ -1,0 +1,1 @@
+"""Ways to reach Redis. Nothing here knows what is stored."""

@@ -1,0 +1,64 @@
+"""The names under which things are remembered: one place, so that nothing collides and no raw user is part of a name."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+PREFIX = "manga:mcp"
+ANONYMOUS = "anonymous"
+
+
+def user_hash(user: str | None) -> str:
+    """22 hex digits (88 bits) that stand for a user wherever one becomes part of a key or a log line."""
+    if user is None:
+        return ANONYMOUS
+    return hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:22]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKeys:
+    """All keys of one session for one user. The braces keep them in one cluster slot."""
+
+    session: str
+    user: str | None
+
+    @property
+    def base(self) -> str:
+        return f"{PREFIX}:session:{{{self.session}}}:{user_hash(self.user)}"
+
+    @property
+    def history(self) -> str:
+        return f"{self.base}:calls"
+
+    @property
+    def turns(self) -> str:
+        return f"{self.base}:turns"
+
+    def all(self) -> tuple[str, ...]:
+        return (self.base, self.history, self.turns)
+
+
+def sessionless_turn(user: str | None, turn: str) -> tuple[str, str]:
+    """Keys for a named turn of a caller without a session: only the second is ever written."""
+    base = f"{PREFIX}:turn:{{{user_hash(user)}:{turn}}}"
+    return base, f"{base}:turns"
+
+
+def limit(user: str) -> str:
+    return f"{PREFIX}:limit:{{{user_hash(user)}}}"
+
+
+def cached_result(tool: str, digest: str) -> str:
+    """The version is that of the stored form: a new one never reads an old one's bytes."""
+    return f"{PREFIX}:cache:1:{tool}:{digest}"
+
+
+def result_set(name: str) -> str:
+    return f"{PREFIX}:set:{name}"
+
+
+def idempotency(user: str | None, session: str | None, key: str) -> str:
+    """By user; anonymous callers share nothing but their session."""
+    owner = user_hash(user) if user is not None else f"session:{session}"
+    return f"{PREFIX}:once:{{{owner}}}:{key}"

@@ -1,0 +1,39 @@
+"""How many calls one caller may make: token buckets, the same arithmetic as `scripts/limit.lua`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from session.deadline import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`per_second` calls refill a bucket that holds `burst`."""
+
+    per_second: int = 10
+    burst: int = 40
+
+
+class LocalLimits:
+    """Buckets in the process: for addresses, and for everybody while Redis is away. At most `capacity` buckets."""
+
+    def __init__(self, rate: Rate, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._capacity = capacity
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_ms(self, key: str) -> int:
+        """Takes a token; 0 when there was one, else the ms until there is."""
+        now = self._clock()
+        tokens, refilled = self._buckets.pop(key, (float(self._rate.burst), now))
+        tokens = min(self._rate.burst, tokens + (now - refilled) * self._rate.per_second)
+        passes = tokens >= 1
+        self._buckets[key] = (tokens - 1 if passes else tokens, now)
+        if len(self._buckets) > self._capacity:
+            self._buckets.popitem(last=False)
+        return 0 if passes else math.ceil((1 - tokens) / self._rate.per_second * 1000)

@@ -1,0 +1,312 @@
+"""What a conversation remembers, in at most two trips to Redis a call: `begin` before the work, `end` after it.
+
+Nothing here may stop a call. Redis late, refusing or away means a `Begun` that says `degraded`, with the turn's budget and
+the limits kept in this process, and writes that are dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from session import keys
+from session.breaker import Breaker
+from session.deadline import Clock, Deadline
+from session.failures import MemoryUnavailable
+from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
+from session.limits import LocalLimits, Rate
+from session.result_cache import CachedResult, decode
+from session.scripts import Script
+from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, Turn, TurnArithmetic, TurnRequest
+
+TRIP_SECONDS = 0.05
+SESSION_TTL_MS = 30 * 60 * 1000
+CLAIM_TTL_MS = 15_000
+"""Outlives the longest call, so that a claimant that died does not block its key for long."""
+NOTHING = "-"
+"""Stands for the ids of a search that found none, which is not the same as no search."""
+IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
+
+
+class ClaimState(StrEnum):
+    NEW = "new"
+    RUNNING = "running"
+    DONE = "done"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is known of an idempotency key. `result` is there when it is DONE."""
+
+    state: ClaimState
+    result: CachedResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    record: str
+    arguments: str
+    claimant: str
+
+
+@dataclass(frozen=True, slots=True)
+class BeginRequest:
+    """All that a call wants to know at its beginning. None leaves a question out."""
+
+    session: str | None
+    user: str | None
+    turn: TurnRequest
+    limited: bool
+    claim: ClaimRequest | None = None
+    cached: str | None = None
+    result_set: str | None = None
+
+    @property
+    def session_keys(self) -> keys.SessionKeys | None:
+        return keys.SessionKeys(self.session, self.user) if self.session else None
+
+    @property
+    def shared_turn(self) -> tuple[str, str] | None:
+        """The keys of a turn that other processes may know of; None for a turn of this call alone."""
+        if session := self.session_keys:
+            return session.base, session.turns
+        return keys.sessionless_turn(self.user, self.turn.name.value) if self.turn.name.named else None
+
+
+@dataclass(slots=True)
+class Begun:
+    """What Redis knew. `retry_after_ms` over 0 means that the caller is over its limit."""
+
+    turn: Turn
+    retry_after_ms: int = 0
+    last_ids: tuple[str, ...] = ()
+    claim: Claim | None = None
+    cached: CachedResult | None = None
+    result_set: tuple[str, ...] | None = None
+    degraded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LastSearch:
+    title_ids: tuple[str, ...]
+    titles: tuple[str, ...]
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One call as a session remembers it; `arguments` are those a tool's allowlist lets through."""
+
+    tool: str
+    arguments: dict[str, object]
+    summary: str
+    succeeded: bool
+    latency_ms: int
+    cache_hit: bool
+    tokens: int
+    at: float
+
+    def as_json(self) -> str:
+        entry = {name: getattr(self, name) for name in self.__slots__}
+        return json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(slots=True)
+class Recollection:
+    """A session read back: the last 20 calls, latest first, the totals, and the last search."""
+
+    calls: list[dict[str, object]] = field(default_factory=list)
+    totals: dict[str, int] = field(default_factory=dict)
+    last_search: LastSearch | None = None
+
+
+class SessionMemory:
+    """The one place that talks to Redis on behalf of a call."""
+
+    def __init__(
+        self,
+        redis: KeyValue,
+        breaker: Breaker,
+        turns: TurnArithmetic,
+        rate: Rate | None,
+        local_limits: LocalLimits,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._redis = redis
+        self._breaker = breaker
+        self._turns = turns
+        self._rate = rate
+        self._local_limits = local_limits
+        self._clock = clock
+        self._begin, self._record, self._limit = Script.load("begin"), Script.load("record"), Script.load("limit")
+        self._claim, self._settle, self._abandon = Script.load("claim"), Script.load("settle"), Script.load("abandon")
+
+    async def begin(self, request: BeginRequest) -> Begun:
+        """The first trip. Never raises for Redis's sake."""
+        questions = self._questions(request)
+        sent = self._clock()
+        if not questions:
+            return self._begun_alone(request, degraded=False)
+        try:
+            replies = await self._trip([step for _, step in questions])
+        except MemoryUnavailable:
+            return self._begun_alone(request, degraded=True)
+        answers = dict(zip((name for name, _ in questions), replies, strict=True))
+        begun = self._begun(request, sent, answers)
+        if begun.retry_after_ms:
+            await self._take_back(request, answers)
+        return begun
+
+    async def end(self, steps: Sequence[Step]) -> bool:
+        """The second trip: everything a call leaves behind, together. False when Redis did not confirm it in time."""
+        if not steps:
+            return True
+        try:
+            await self._trip(steps)
+        except MemoryUnavailable:
+            return False
+        return True
+
+    def record(self, session: str, user: str | None, entry: HistoryEntry, search: LastSearch | None) -> Step:
+        own = keys.SessionKeys(session, user)
+        found = ("", "", "")
+        if search is not None:
+            titles = json.dumps(search.titles, ensure_ascii=False, separators=(",", ":"))
+            found = (" ".join(search.title_ids) or NOTHING, titles, search.query)
+        numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
+        return Evaluation(self._record, (own.base, own.history), (SESSION_TTL_MS, entry.as_json(), *numbers, *found))
+
+    def settle(self, claim: ClaimRequest, result: bytes | None) -> Step:
+        """Records what a claimed key gave, or with None lets the key go."""
+        return Evaluation(self._settle, (claim.record,), (claim.claimant, IDEMPOTENCY_TTL_MS, result or b""))
+
+    async def forget(self, session: str, user: str | None) -> bool:
+        """Removes all that is remembered under a session for a user. Raises `MemoryUnavailable`."""
+        names = keys.SessionKeys(session, user).all()
+        (removed,) = await self._trip([Command(("UNLINK", *names))])
+        return bool(removed)
+
+    async def recall(self, session: str, user: str | None) -> Recollection:
+        """Reads a session back. Raises `MemoryUnavailable`."""
+        own = keys.SessionKeys(session, user)
+        history, stored = await self._trip([Command(("LRANGE", own.history, 0, -1)), Command(("HGETALL", own.base))])
+        fields = dict(zip(stored[::2], stored[1::2], strict=True))
+        names = (b"calls", b"failures", b"cache_hits", b"latency_ms", b"tokens_out")
+        totals = {name.decode(): int(fields.get(name, 0)) for name in names}
+        return Recollection([json.loads(call) for call in history], totals, _last_search(fields))
+
+    async def ping(self, deadline: Deadline) -> None:
+        """Raises `MemoryUnavailable` or `MemoryRefused` when Redis is not well."""
+        (reply,) = await self._redis.trip([Command(("PING",))], deadline)
+        if isinstance(reply, Exception):
+            raise reply
+
+    async def _trip(self, steps: Sequence[Step]) -> list[Reply]:
+        """One bounded trip behind the breaker. An error reply counts as Redis being unavailable."""
+        if not self._breaker.admits():
+            raise MemoryUnavailable("Redis is being left alone")
+        started = self._clock()
+        try:
+            replies = await self._redis.trip(steps, Deadline.after(TRIP_SECONDS, self._clock))
+        except MemoryUnavailable:
+            self._breaker.failed()
+            raise
+        except BaseException:
+            self._breaker.ignored()
+            raise
+        if any(isinstance(reply, Exception) for reply in replies):
+            self._breaker.failed()
+            raise MemoryUnavailable("Redis refused a command")
+        self._breaker.succeeded(self._clock() - started)
+        return replies
+
+    def _questions(self, request: BeginRequest) -> list[tuple[str, Step]]:
+        questions: list[tuple[str, Step]] = []
+        if shared := request.shared_turn:
+            questions.append(("turn", self._ask_turn(request, shared)))
+        if self._rate and request.limited and request.user is not None:
+            arguments = (self._rate.per_second, self._rate.burst)
+            questions.append(("limit", Evaluation(self._limit, (keys.limit(request.user),), arguments)))
+        if claim := request.claim:
+            arguments_ = (claim.arguments, claim.claimant, CLAIM_TTL_MS)
+            questions.append(("claim", Evaluation(self._claim, (claim.record,), arguments_)))
+        if request.cached:
+            questions.append(("cached", Command(("GET", request.cached))))
+        if request.result_set:
+            questions.append(("result_set", Command(("GET", request.result_set))))
+        return questions
+
+    def _ask_turn(self, request: BeginRequest, shared: tuple[str, str]) -> Evaluation:
+        turn, name = request.turn, request.turn.name
+        turn_age, call_age = self._turns.ages_ms(turn, self._clock())
+        stated = -1 if turn.stated_ms is None else turn.stated_ms
+        by_session = self._rate is not None and request.limited and request.user is None and request.session is not None
+        rate = (self._rate.per_second, self._rate.burst) if self._rate and by_session else (0, 0)
+        ttl = SESSION_TTL_MS if request.session else 0
+        budget = (self._turns.budget_ms, stated, RESERVE_MS, FLOOR_MS, FORGET_MS)
+        return Evaluation(self._begin, shared, (ttl, name.field, int(name.named), turn_age, call_age, *budget, *rate))
+
+    def _begun(self, request: BeginRequest, sent: float, answers: dict[str, Reply]) -> Begun:
+        answer = answers.get("turn")
+        retry_after_ms = int(answers.get("limit") or 0)
+        if answer is not None and answer[0]:
+            retry_after_ms = max(retry_after_ms, int(answer[0]))
+        if retry_after_ms:
+            # A refused call starts no turn, so it is measured by one of its own that nobody keeps.
+            return Begun(self._turns.apart(request.turn), retry_after_ms)
+        if answer is None:
+            turn, ids = self._turns.apart(request.turn), None
+        else:
+            _, elapsed, total, renewed, *rest = answer
+            turn = self._turns.confirmed(request.turn, sent, elapsed, total, bool(renewed))
+            ids = rest[0] if rest else None
+        return Begun(
+            turn,
+            last_ids=_read_ids(ids) or (),
+            claim=_read_claim(answers.get("claim")),
+            cached=decode(answers.get("cached")),
+            result_set=_read_ids(answers.get("result_set")),
+        )
+
+    def _begun_alone(self, request: BeginRequest, *, degraded: bool) -> Begun:
+        retry_after_ms = self._limit_here(request) if degraded else 0
+        own = retry_after_ms or request.shared_turn is None
+        turn = self._turns.apart(request.turn) if own else self._turns.alone(request.turn, self._clock())
+        return Begun(turn, retry_after_ms, degraded=degraded)
+
+    def _limit_here(self, request: BeginRequest) -> int:
+        caller = f"user:{request.user}" if request.user is not None else f"session:{request.session}"
+        limited = self._rate and request.limited and (request.user is not None or request.session)
+        return self._local_limits.wait_ms(caller) if limited else 0
+
+    async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
+        """Undoes what the other half of the trip began for a call that its user's limit then refused."""
+        steps: list[Step] = []
+        shared = request.shared_turn
+        if shared and answers["turn"] and not answers["turn"][0]:
+            steps.append(Evaluation(self._abandon, (shared[1],), (request.turn.name.field,)))
+        if request.claim and answers["claim"][0] == b"new":
+            steps.append(self.settle(request.claim, None))
+        await self.end(steps)
+
+
+def _read_claim(answer: list[bytes] | None) -> Claim | None:
+    if answer is None:
+        return None
+    state = ClaimState(answer[0].decode())
+    return Claim(state, decode(answer[1]) if state is ClaimState.DONE else None)
+
+
+def _read_ids(answer: bytes | None) -> tuple[str, ...] | None:
+    return tuple(answer.decode().removeprefix(NOTHING).split()) if answer else None
+
+
+def _last_search(fields: dict[bytes, bytes]) -> LastSearch | None:
+    if b"ids" not in fields:
+        return None
+    ids = _read_ids(fields[b"ids"])
+    return LastSearch(ids or (), tuple(json.loads(fields[b"titles"])), fields[b"query"].decode())

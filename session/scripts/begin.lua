@@ -1,0 +1,60 @@
+-- Opens a call: the session's rate limit, its turn, and the ids of its last search. Redis's own clock, one atomic step.
+-- KEYS  1 session hash   2 its turns (hash: turn -> "start total calls", ms)
+-- ARGV  1 session ttl ms, 0 without a session   2 turn   3 named 0|1   4 age ms of the turn as the process knows it
+--       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
+--       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
+-- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, last ids or nil}
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local ttl = tonumber(ARGV[1])
+local named = ARGV[3] == '1'
+local age, call_age = tonumber(ARGV[4]), tonumber(ARGV[5])
+local configured, stated = tonumber(ARGV[6]), tonumber(ARGV[7])
+local reserve, floor, forget = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local rate, burst = tonumber(ARGV[11]), tonumber(ARGV[12])
+
+local ids = false
+if ttl > 0 then
+  local held = redis.call('HMGET', KEYS[1], 'tokens', 'refilled', 'ids')
+  ids = held[3]
+  local tokens = burst * 1000
+  if rate > 0 then
+    -- thousandths of a token, so that the hash holds integers
+    if held[1] then
+      tokens = math.min(tokens, tonumber(held[1]) + math.max(0, now - tonumber(held[2])) * rate)
+    end
+    if tokens < 1000 then return {math.ceil((1000 - tokens) / rate)} end
+    tokens = tokens - 1000
+  end
+  redis.call('HSET', KEYS[1], 'tokens', math.floor(tokens), 'refilled', now)
+  redis.call('PEXPIRE', KEYS[1], ttl)
+end
+
+local start, total, calls = now - age, configured, 0
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+local known = false
+if stored then
+  local s, t, c = string.match(stored, '^(%d+) (%d+) (%d+)$')
+  s, t = tonumber(s), tonumber(t)
+  if s and now <= s + t + forget then
+    known, start, total, calls = true, math.min(s, start), t, tonumber(c)
+  end
+end
+local elapsed = now - start
+if stated >= 0 then total = math.min(total, elapsed + stated) end
+local renewed = 0
+if not named and total - elapsed - reserve <= floor and (known or age > call_age) then
+  renewed, start, total, calls = 1, now - call_age, configured, 0
+  elapsed = call_age
+  if stated >= 0 then total = math.min(total, elapsed + stated) end
+end
+if not known and redis.call('HLEN', KEYS[2]) >= 16 then
+  local all = redis.call('HGETALL', KEYS[2])
+  for i = 1, #all, 2 do
+    local s, t = string.match(all[i + 1], '^(%d+) (%d+)')
+    if not s or now > s + t + forget then redis.call('HDEL', KEYS[2], all[i]) end
+  end
+end
+redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %d %d', start, total, calls + 1))
+redis.call('PEXPIRE', KEYS[2], math.max(ttl, total - elapsed + forget))
+return {0, elapsed, total, renewed, ids}

@@ -1,0 +1,78 @@
+"""What every OrdersPort does, whatever is behind it: above all, it never shows one person another's order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from session.deadline import Deadline
+from tools.failures import TimedOut
+from tools.ports import OrdersPort
+
+OWNERS = ["reader-1", "reader-2", "読者・太郎 🐟", "r" * 255, "caf\u00e9", "cafe\u0301"]
+GUESSES = ["", "reader", "reader-1 ", " reader-1", "READER-1", "reader-1\x00", "reader-%", "*", "reader-1#MNG-AAAA0001"]
+ODD_ORDER_IDS = ["", "mng-aaaa0001", "MNG-AAAA0001 ", "MNG-%", "MNG-AAAA000", "' OR 1=1 --", "\ud800", "M" * 2000]
+
+
+@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
+async def test_an_owner_reads_every_order_of_theirs_in_full(
+    orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
+) -> None:
+    mine = shop.orders_of(owner)
+    assert mine
+    for order_id, order in mine.items():
+        assert await orders_port.order(owner, order_id, soon) == order
+
+
+@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
+async def test_anothers_order_is_as_absent_as_one_that_never_was(
+    orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
+) -> None:
+    foreign = [order.order_id for of, order in shop.orders if of != owner]
+    for order_id in (*foreign, "MNG-ZZZZ9999"):
+        assert await orders_port.order(owner, order_id, soon) is None
+
+
+@pytest.mark.parametrize("guess", [*GUESSES, "r" * 254, "r" * 256, "\ud800"], ids=lambda guess: ascii(guess)[:25])
+async def test_an_owner_who_is_nearly_another_sees_nothing(
+    orders_port: OrdersPort, shop: Any, soon: Deadline, guess: str
+) -> None:
+    for _, order in shop.orders:
+        assert await orders_port.order(guess, order.order_id, soon) is None
+    assert await orders_port.purchased(guess, soon) == ()
+
+
+@pytest.mark.parametrize("order_id", ODD_ORDER_IDS, ids=lambda order_id: ascii(order_id)[:20])
+async def test_an_order_id_counts_only_as_it_was_given_out(orders_port: OrdersPort, soon: Deadline, order_id: str) -> None:
+    assert await orders_port.order("reader-1", order_id, soon) is None
+
+
+async def test_purchases_are_titles_once_each_latest_first(orders_port: OrdersPort, soon: Deadline) -> None:
+    """A title bought twice counts from its latest order; what was cancelled or returned does not count."""
+    assert await orders_port.purchased("reader-1", soon) == ("manga-000001", "manga-000003", "manga-000002")
+
+
+@pytest.mark.parametrize("owner", OWNERS[1:], ids=lambda owner: ascii(owner)[:20])
+async def test_purchases_are_the_owners_alone(orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str) -> None:
+    (order,) = shop.orders_of(owner).values()
+    assert await orders_port.purchased(owner, soon) == tuple(line.title_id for line in order.lines)
+
+
+async def test_readers_at_the_same_time_each_get_their_own(orders_port: OrdersPort, shop: Any, soon: Deadline) -> None:
+    asked = [(owner, order) for owner, order in shop.orders for _ in range(10)]
+    answers = await asyncio.gather(*(orders_port.order(owner, order.order_id, soon) for owner, order in asked))
+    assert answers == [order for _, order in asked]
+
+
+async def test_an_expired_deadline_times_out_and_names_the_orders(orders_port: OrdersPort) -> None:
+    late = Deadline.after(-1)
+    for call in (orders_port.order("reader-1", "MNG-AAAA0001", late), orders_port.purchased("reader-1", late)):
+        with pytest.raises(TimedOut) as caught:
+            await call
+        assert caught.value.dependency == "orders"
+
+
+async def test_working_orders_say_so(orders_port: OrdersPort, soon: Deadline) -> None:
+    assert (await orders_port.health(soon)).ok

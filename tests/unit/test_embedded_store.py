@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session.deadline import Deadline
+from tools.backends.embedded.stock_and_orders import EmbeddedStore
+from tools.backends.embedded.store_files import StoreFileError
+from tools.failures import DependencyFailure
+from tools.models import Offer
+
+VOLUME = {"title_id": "m-1", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 528, "stock": 3}
+LINE = {
+    "title_id": "m-1",
+    "title": "One",
+    "volume": 1,
+    "isbn": None,
+    "format": "physical",
+    "quantity": 2,
+    "unit_price_jpy": 500,
+}
+ORDER = {
+    "owner": "reader",
+    "order_id": "MNG-AAAA0001",
+    "status": "paid",
+    "ordered_at": "2026-10-01T00:00:00Z",
+    "lines": [LINE],
+    "subtotal_jpy": 1000,
+    "shipping_jpy": 680,
+    "total_jpy": 1680,
+    "prefecture": "Tokyo",
+}
+CATALOGUE = {"m-1": (Offer("physical", 500, 1),)}
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """A file with one JSON object a line."""
+
+    def file(name: str, *lines: object) -> Path:
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return tmp_path / name
+
+    return file
+
+
+@pytest.fixture
+def soon() -> Deadline:
+    return Deadline.after(5)
+
+
+async def test_volumes_of_a_title_the_catalogue_lacks_are_refused(write: Write) -> None:
+    path = write("volumes.jsonl", VOLUME, {**VOLUME, "title_id": "m-2"})
+    with pytest.raises(StoreFileError, match="m-2, which is not in the catalogue"):
+        async with EmbeddedStore.open(CATALOGUE.items(), path):
+            pass
+
+
+async def test_gzipped_files_are_read_as_plain_ones(tmp_path: Path, soon: Deadline) -> None:
+    (tmp_path / "volumes.jsonl.gz").write_bytes(gzip.compress(json.dumps(VOLUME).encode()))
+    (tmp_path / "orders.jsonl.gz").write_bytes(gzip.compress(json.dumps(ORDER).encode()))
+    volumes, orders = tmp_path / "volumes.jsonl.gz", tmp_path / "orders.jsonl.gz"
+    async with EmbeddedStore.open(CATALOGUE.items(), volumes, orders) as store:
+        assert (await store.availability(["m-1"], soon)).rows["m-1"].volumes[0].stock == 3
+        assert await store.purchased("reader", soon) == ("m-1",)
+
+
+async def test_without_files_the_store_has_offers_and_no_orders(soon: Deadline) -> None:
+    async with EmbeddedStore.open(CATALOGUE.items()) as store:
+        assert (await store.availability(["m-1"], soon)).rows["m-1"].offers == CATALOGUE["m-1"]
+        assert await store.order("reader", "MNG-AAAA0001", soon) is None
+
+
+async def test_volumes_outweigh_what_the_catalogue_offers_in_their_format(write: Write, soon: Deadline) -> None:
+    volumes = write("volumes.jsonl", VOLUME, {**VOLUME, "volume": 2, "price_jpy": 880, "stock": 4})
+    catalogue = {"m-1": (Offer("physical", 1, 99), Offer("digital", 473, None))}
+    async with EmbeddedStore.open(catalogue.items(), volumes) as store:
+        row = (await store.availability(["m-1"], soon)).rows["m-1"]
+    assert set(row.offers) == {Offer("physical", 528, 7), Offer("digital", 473, None)}
+
+
+async def test_offers_come_in_the_catalogues_order_even_two_in_one_format(soon: Deadline) -> None:
+    offers = (Offer("physical", 528, 1), Offer("digital", 473, None), Offer("physical", 880, 2))
+    async with EmbeddedStore.open([("m-1", offers)]) as store:
+        assert (await store.availability(["m-1"], soon)).rows["m-1"].offers == offers
+
+
+async def test_as_of_comes_from_the_clock_and_is_written_in_utc(soon: Deadline) -> None:
+    noon_in_japan = datetime(2026, 11, 20, 12, tzinfo=timezone(timedelta(hours=9)))
+    async with EmbeddedStore.open(CATALOGUE.items(), clock=lambda: noon_in_japan) as store:
+        row = (await store.availability(["m-1"], soon)).rows["m-1"]
+    assert row.as_of == "2026-11-20T03:00:00.000Z"
+
+
+async def test_what_the_deadline_cuts_off_is_named_as_unanswered() -> None:
+    """The clock ticks once a look: one to start with, one before each title but the first."""
+    catalogue = {f"m-{n}": (Offer("physical", 500, n),) for n in range(5)}
+    ticks = count()
+    async with EmbeddedStore.open(catalogue.items()) as store:
+        page = await store.availability([*catalogue], Deadline(at=3, clock=lambda: next(ticks)))
+    assert list(page.rows) == ["m-0", "m-1", "m-2"]
+    assert page.unanswered == ("m-3", "m-4")
+
+
+async def test_others_have_their_turn_while_a_large_page_is_read(write: Write, soon: Deadline) -> None:
+    ids = [f"m-{n}" for n in range(20)]
+    lines = [{**VOLUME, "title_id": i, "volume": v} for i in ids for v in range(110)]
+    turns = 0
+    done = asyncio.Event()
+
+    async def another() -> None:
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with EmbeddedStore.open([(i, ()) for i in ids], write("volumes.jsonl", *lines)) as store:
+        task = asyncio.create_task(another())
+        page = await store.availability(ids, soon)
+        done.set()
+        await task
+    assert sum(len(row.volumes) for row in page.rows.values()) == 2200
+    assert turns >= 5
+
+
+async def test_a_closed_store_fails_as_a_dependency_without_the_drivers_words(soon: Deadline) -> None:
+    async with EmbeddedStore.open(CATALOGUE.items()) as store:
+        pass
+    asked: dict[str, list[Coroutine[Any, Any, object]]] = {
+        "stock": [store.availability(["m-1"], soon), store.health(soon)],
+        "orders": [store.order("reader", "MNG-AAAA0001", soon), store.purchased("reader", soon)],
+    }
+    for dependency, calls in asked.items():
+        for call in calls:
+            with pytest.raises(DependencyFailure) as caught:
+                await call
+            assert caught.value.dependency == dependency
+            assert "database" not in caught.value.message
+
+
+async def test_two_stores_share_nothing(write: Write, soon: Deadline) -> None:
+    orders = write("orders.jsonl", ORDER)
+    async with EmbeddedStore.open(CATALOGUE.items(), orders_file=orders) as one, EmbeddedStore.open([]) as other:
+        assert await one.order("reader", "MNG-AAAA0001", soon) is not None
+        assert await other.order("reader", "MNG-AAAA0001", soon) is None
+        assert (await other.availability(["m-1"], soon)).rows == {}
+
+
+async def test_the_default_clock_is_the_wall_clock(soon: Deadline) -> None:
+    async with EmbeddedStore.open(CATALOGUE.items()) as store:
+        as_of = (await store.availability(["m-1"], soon)).rows["m-1"].as_of
+    assert abs(datetime.fromisoformat(as_of) - datetime.now(UTC)) < timedelta(seconds=10)

@@ -1,0 +1,129 @@
+"""The vector leg of a catalogue: its matrix built in the background, and vectors of queries, kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from session.deadline import Deadline
+from tools.backends.embedded.computed import ComputedStore
+from tools.backends.embedded.stored_index import StaleArrays, matrix_from
+from tools.backends.embedded.vectors import VectorPlan, Vectors
+from tools.failures import BackendFailure
+from tools.ports import Embedder
+
+Floats = NDArray[np.float32]
+Progress = Callable[[int, int, str], None]
+_BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
+_BATCH_SECONDS, _TRIES = 60.0, 4
+_KEPT_QUERIES = 2_048
+
+
+class VectorLeg:
+    """`vectors` is None until the matrix is there, from disk or computed; `ready` is when queries can be embedded too."""
+
+    def __init__(self, embedder: Embedder, store: ComputedStore, key: str, patience: float = 0.3) -> None:
+        self._embedder, self._store, self._patience = embedder, store, patience
+        self._key = f"{key}/{embedder.name}/{embedder.dimensions}"
+        self._queries: OrderedDict[str, Floats] = OrderedDict()
+        self._warm = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._searches = 0
+        self.vectors: Vectors | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self._warm and self.vectors is not None
+
+    async def prepare(self, plan: VectorPlan, kept: Vectors | None, progress: Progress | None) -> None:
+        """Warms the query encoder and gets the matrix. Runs as a background task; failures leave the leg not ready."""
+        self.vectors = kept
+        await self._embed_patiently(["warm up"])
+        self._warm = True
+        if kept is None:
+            matrix = await self._build(plan, progress)
+            self.vectors = Vectors(matrix, plan.owners, plan.titles)
+            half = matrix.astype(np.float16)
+            await asyncio.to_thread(self._store.save, "vectors", self._key, {"matrix": half})
+
+    def kept(self, plan: VectorPlan) -> Vectors | None:
+        """The vectors that are on disk for this catalogue and embedder. Blocking."""
+        arrays = self._store.load("vectors", self._key)
+        if arrays is None:
+            return None
+        try:
+            matrix = matrix_from(arrays, len(plan.texts), self._embedder.dimensions)
+        except StaleArrays:
+            return None
+        return Vectors(matrix, plan.owners, plan.titles)
+
+    async def query(self, text: str, deadline: Deadline) -> Floats | None:
+        """The query's vector, or None when it is not there in time: at most `patience` seconds and half of what is left."""
+        if not self.ready:
+            return None
+        known = self._queries.get(text)
+        if known is not None:
+            self._queries.move_to_end(text)
+            return known
+        try:
+            vectors = await self._embedder.embed([text], deadline.within(min(self._patience, deadline.remaining() / 2)))
+        except BackendFailure:
+            return None
+        self._remember(text, vectors[0])
+        return np.asarray(vectors[0], np.float32)
+
+    def search_begins(self) -> None:
+        """The build of the matrix pauses while a search is under way: live calls go first."""
+        self._searches += 1
+        self._idle.clear()
+
+    def search_ends(self) -> None:
+        self._searches -= 1
+        if not self._searches:
+            self._idle.set()
+
+    def _remember(self, text: str, vector: Floats) -> None:
+        self._queries[text] = vector
+        if len(self._queries) > _KEPT_QUERIES:
+            self._queries.popitem(last=False)
+
+    async def _build(self, plan: VectorPlan, progress: Progress | None) -> Floats:
+        parts: list[Floats] = []
+        done = 0
+        for batch in _batches(plan.texts):
+            await self._idle.wait()
+            parts.append(await self._embed_patiently(batch))
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(plan.texts), "vectors")
+        return np.concatenate(parts) if parts else np.zeros((0, self._embedder.dimensions), np.float32)
+
+    async def _embed_patiently(self, texts: Sequence[str]) -> Floats:
+        """Tries again after 1, 2 and 4 seconds: a remote embedder throttles whoever asks for a whole catalogue."""
+        for attempt in range(_TRIES):
+            try:
+                return await self._embedder.embed(texts, Deadline.after(_BATCH_SECONDS))
+            except BackendFailure:
+                if attempt == _TRIES - 1:
+                    raise
+                await asyncio.sleep(2.0**attempt)
+        raise AssertionError("unreachable")
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Small ones: a batch of 1,600 characters takes about 25 ms, which is the longest a query waits behind one."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and (size + len(text) > _BATCH_CHARACTERS or len(batch) == _BATCH_TEXTS):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch

@@ -1,0 +1,110 @@
+"""What a tool is: a value. A new one is a module, a line in `tools/registry.py`, and a test."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from session.deadline import Deadline
+from session.memory import LastSearch
+from tools.failures import Violation
+from tools.popular_titles import PopularTitles
+from tools.ports import CatalogPort, OrdersPort, StockPort
+from tools.stock_reader import StockReader
+
+Json = dict[str, Any]
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `stock_port` is what
+    `stock` reads through, for those who want to know how it fares."""
+
+    catalog: CatalogPort
+    stock: StockReader
+    orders: OrdersPort
+    popular: PopularTitles
+    stock_port: StockPort
+
+
+@dataclass(slots=True)
+class ToolContext:
+    """One call, as its tool sees it. `user` is the proven user or None; `degraded` collects what had to be left out."""
+
+    store: Store
+    user: str | None
+    deadline: Deadline
+    degraded: set[str] = field(default_factory=set)
+    last_ids: tuple[str, ...] = ()
+    result_set: tuple[str, ...] | None = None
+    served_from_cache: bool = False
+
+
+Handler = Callable[[ToolContext, Json], Awaitable[Json]]
+"""(context, validated arguments with defaults) to a result that satisfies the tool's output schema."""
+
+Completion = Callable[[ToolContext, Json], Awaitable[Json]]
+"""Adds what must not be cached (price, stock) to a result, whichever rung of the ladder it came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """How long a result is fresh, and how long after that it may stand in, labelled stale. `per_user` keeps users apart."""
+
+    fresh_seconds: int
+    stale_seconds: int
+    per_user: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """The rung below the cache: a poorer answer made without the failing backend. `name` is told to the caller."""
+
+    name: str
+    handler: Handler
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`remembered` is the allowlist of arguments that history and logs may show. `instead` is what to tell a model
+    when the tool is switched off. `check` is for rules between arguments that a schema would state less clearly."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: Schema
+    output_schema: Schema
+    handler: Handler
+    timeout_ms: int
+    summary: Callable[[Json], str]
+    remembered: tuple[str, ...] = ()
+    cache: CachePolicy | None = None
+    fallback: Fallback | None = None
+    complete: Completion | None = None
+    found: Callable[[Json, Json], LastSearch] | None = None
+    check: Callable[[Json], Sequence[Violation]] | None = None
+    personal: bool = False
+    instead: str = "Tell the customer that this is not available right now."
+
+    @property
+    def flag(self) -> str:
+        """What switches the tool: its own name."""
+        return self.name
+
+    @property
+    def annotations(self) -> Json:
+        """MCP's hints: every tool of this store reads, changes nothing, may be repeated, and stays within the store."""
+        return {
+            "title": self.title,
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        }
+
+    @property
+    def scope(self) -> str:
+        """What a user's token must grant for this tool."""
+        return f"mcp:manga-tools:{self.name}"

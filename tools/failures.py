@@ -1,0 +1,131 @@
+"""How a call can fail, as values that a model or an agent can act on.
+
+    Failure
+    ├── CallerFailure            the caller's to mend: never descends the ladder, never opens a breaker
+    │   ├── InvalidArguments     VALIDATION_ERROR
+    │   ├── ToolNotFound         TOOL_NOT_FOUND
+    │   ├── NotFound             NOT_FOUND
+    │   ├── Forbidden            FORBIDDEN
+    │   └── RateLimited          RATE_LIMITED
+    ├── ServerBusy               SERVER_BUSY
+    ├── BackendFailure           descends the ladder
+    │   ├── DependencyFailure    DEPENDENCY_FAILURE
+    │   │   └── Throttled        DEPENDENCY_FAILURE, the backend asked for fewer calls
+    │   ├── TimedOut             TIMEOUT
+    │   ├── CircuitOpen          CIRCUIT_OPEN
+    │   └── BudgetExhausted      BUDGET_EXHAUSTED
+    └── InternalFailure          INTERNAL_ERROR
+
+Messages are for a person and never carry addresses, secrets, driver texts or other people's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class Failure(Exception):
+    """Base of all. `code` and `name` are the wire contract; `retry_after_ms` is None where waiting does not help."""
+
+    code: ClassVar[int]
+    name: ClassVar[str]
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, retry_after_ms: int | None = None, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.retry_after_ms = retry_after_ms
+        self.details: dict[str, Any] = dict(details or {})
+
+
+class CallerFailure(Failure):
+    """The caller has to change something before trying again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing wrong with the arguments: where (`$.title_ids[3]`), which schema rule, and how to mend it."""
+
+    path: str
+    rule: str
+    message: str
+    fix: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"path": self.path, "rule": self.rule, "message": self.message, "fix": self.fix}
+
+
+class InvalidArguments(CallerFailure):
+    code, name = -32602, "VALIDATION_ERROR"
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        self.violations = tuple(violations)
+        lines = "; ".join(f"{v.path}: {v.message} ({v.fix})" for v in self.violations[:5])
+        more = f"; and {len(self.violations) - 5} more" if len(self.violations) > 5 else ""
+        super().__init__(lines + more, details={"violations": [v.as_dict() for v in self.violations]})
+
+
+class ToolNotFound(CallerFailure):
+    code, name = -32601, "TOOL_NOT_FOUND"
+
+
+class NotFound(CallerFailure):
+    code, name = -32007, "NOT_FOUND"
+
+
+class Forbidden(CallerFailure):
+    code, name = -32008, "FORBIDDEN"
+
+
+class RateLimited(CallerFailure):
+    code, name, retryable = -32002, "RATE_LIMITED", True
+
+
+class ServerBusy(Failure):
+    code, name, retryable = -32009, "SERVER_BUSY", True
+
+
+class BackendFailure(Failure):
+    """A backend did not deliver. `dependency` names it in the store's own terms (catalog, stock, orders, profile)."""
+
+    retryable = True
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        dependency: str | None = None,
+        retry_after_ms: int | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        merged = {**({"dependency": dependency} if dependency else {}), **(details or {})}
+        super().__init__(message, retry_after_ms=retry_after_ms, details=merged)
+        self.dependency = dependency
+
+
+class DependencyFailure(BackendFailure):
+    code, name = -32005, "DEPENDENCY_FAILURE"
+
+
+class Throttled(DependencyFailure):
+    """The backend refused for load; it is asked again later, not harder."""
+
+
+class TimedOut(BackendFailure):
+    code, name = -32001, "TIMEOUT"
+
+
+class CircuitOpen(BackendFailure):
+    code, name = -32003, "CIRCUIT_OPEN"
+
+
+class BudgetExhausted(BackendFailure):
+    """The turn is over: calling again within it cannot help, a new turn can."""
+
+    code, name, retryable = -32006, "BUDGET_EXHAUSTED", False
+
+
+class InternalFailure(Failure):
+    code, name, retryable = -32603, "INTERNAL_ERROR", False

@@ -1,0 +1,143 @@
+"""get_manga_details: everything the store says of one title."""
+
+from __future__ import annotations
+
+from session.deadline import Deadline
+from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
+from tools.failures import BackendFailure, DependencyFailure, NotFound
+from tools.models import Availability, Title
+from tools.presentation import author_name, authors_line, in_stock, price
+from tools.schemas import STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
+
+INPUT = arguments(
+    {
+        "title_id": {
+            "type": "string",
+            "pattern": TITLE_ID,
+            "description": "The title's id as search_manga_catalog gives it, for example manga-001001.",
+        }
+    },
+    required=["title_id"],
+)
+
+_AUTHOR = record({"name": STRING, "name_ja": nullable("string"), "role": nullable("string")}, ["name"])
+_OFFER = record(
+    {"format": STRING, "price_jpy": {"type": "integer"}, "stock": nullable("integer", "Null where copies do not run out.")},
+    ["format", "price_jpy"],
+)
+_RELATED = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
+
+OUTPUT = answer(
+    {
+        "title_id": STRING,
+        "title": STRING,
+        "titles": {"type": "object", "description": "The name in each script: en, romaji, ja, kana."},
+        "alt_titles": STRINGS,
+        "author": nullable("string"),
+        "authors": listed(_AUTHOR),
+        "genre": nullable("string"),
+        "tags": STRINGS,
+        "synopsis": {"type": "object", "description": "en and ja; null where there is none."},
+        "rating": nullable("number"),
+        "rating_count": nullable("integer"),
+        "popularity_rank": nullable("integer"),
+        "volumes": nullable("integer"),
+        "chapters": nullable("integer"),
+        "status": nullable("string"),
+        "start_year": nullable("integer"),
+        "end_year": nullable("integer"),
+        "magazine": nullable("string"),
+        "related": listed(_RELATED),
+        "offers": listed(_OFFER),
+        "price_jpy": nullable("integer", "Whole yen with tax, one volume."),
+        "in_stock": nullable("boolean", "Null when not known right now."),
+    },
+    required=["title_id", "title"],
+)
+
+RELATED = 10
+
+
+async def details(context: ToolContext, asked: Json) -> Json:
+    catalog, title_id = context.store.catalog, asked["title_id"]
+    title = (await catalog.get([title_id], context.deadline)).get(title_id)
+    if title is None:
+        raise NotFound(f"There is no title {title_id}. Use search_manga_catalog to find the right id.")
+    return facts(title) | {"related": await _related(context, title)}
+
+
+async def _related(context: ToolContext, title: Title) -> list[Json]:
+    """Related titles by name; the answer does without them rather than fail."""
+    if not title.related:
+        return []
+    try:
+        # Half of what is left: the title itself has been found and must not be lost to its relations.
+        half = Deadline.after(context.deadline.remaining() / 2, context.deadline.clock)
+        others = await context.store.catalog.get(title.related[:RELATED], half)
+    except BackendFailure:
+        context.degraded.add("related")
+        return []
+    return [{"title_id": i, "title": others[i].display} for i in title.related if i in others]
+
+
+async def last_known(context: ToolContext, asked: Json) -> Json:
+    title = context.store.popular.known(asked["title_id"])
+    if title is None:
+        raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
+    return facts(title) | {"related": []}
+
+
+def facts(title: Title) -> Json:
+    return {
+        "title_id": title.title_id,
+        "title": title.display,
+        "titles": {"en": title.en, "romaji": title.romaji, "ja": title.ja, "kana": title.kana},
+        "alt_titles": list(title.alt_titles),
+        "author": authors_line(title),
+        "authors": [{"name": author_name(a), "name_ja": a.name_ja, "role": a.role} for a in title.authors],
+        "genre": title.genre,
+        "tags": list(title.tags),
+        "synopsis": {"en": title.synopsis_en, "ja": title.synopsis_ja},
+        "rating": title.rating,
+        "rating_count": title.rating_count,
+        "popularity_rank": title.popularity_rank,
+        "volumes": title.volumes,
+        "chapters": title.chapters,
+        "status": title.status,
+        "start_year": title.start_year,
+        "end_year": title.end_year,
+        "magazine": title.magazine,
+    }
+
+
+async def complete(context: ToolContext, result: Json) -> Json:
+    title_id = result["title_id"]
+    reading = await context.store.stock.read_what_is_there([title_id], context.deadline)
+    if reading.unanswered:
+        context.degraded.add("stock")
+    return result | offers(reading.rows.get(title_id))
+
+
+def offers(row: Availability | None) -> Json:
+    if row is None:
+        return {"offers": [], "price_jpy": None, "in_stock": None}
+    listed_offers = [{"format": o.format, "price_jpy": o.price_jpy, "stock": o.stock} for o in row.offers]
+    return {"offers": listed_offers, "price_jpy": price(row.offers), "in_stock": in_stock(row)}
+
+
+TOOL = Tool(
+    name="get_manga_details",
+    title="Details of one manga",
+    description="Returns everything known of one title: names in each script, authors, synopsis, volumes, years, magazine, "
+    "rating, related titles, and what it costs in each format. Needs the title_id of a search result.",
+    input_schema=INPUT,
+    output_schema=OUTPUT,
+    handler=details,
+    complete=complete,
+    timeout_ms=300,
+    cache=CachePolicy(fresh_seconds=300, stale_seconds=86_400),
+    fallback=Fallback("last_known_details", last_known),
+    summary=lambda result: str(result["title"]),
+    remembered=("title_id",),
+    instead="search_manga_catalog shows the main facts of a title.",
+)

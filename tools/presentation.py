@@ -1,0 +1,86 @@
+"""How the store's nouns look in a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tools.contract import Json, ToolContext
+from tools.models import Author, Availability, Offer, Title
+
+SYNOPSIS_CHARACTERS = 240
+TAGS = 6
+STOCK_SECONDS = 0.15
+PAPER, DIGITAL = "physical", "digital"
+
+
+def author_name(author: Author) -> str:
+    """ "Miura, Kentarou" as people say it: "Kentarou Miura"."""
+    family, comma, given = author.name.partition(",")
+    return f"{given.strip()} {family.strip()}" if comma else author.name
+
+
+def authors_line(title: Title) -> str | None:
+    return ", ".join(author_name(author) for author in title.authors) or None
+
+
+def shortened(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
+    """At most `limit` characters, cut at a sentence or a word where there is one."""
+    if text is None or len(text) <= limit:
+        return text
+    head = text[:limit]
+    for mark in ("。", ". "):
+        if (end := head.rfind(mark)) > limit // 2:
+            return head[: end + 1]
+    return head[: head.rfind(" ")].rstrip(",;: ") + "…" if " " in head[limit // 2 :] else head + "…"
+
+
+def title_card(title: Title) -> Json:
+    """A title in a list. Price and stock are not part of it: `with_stock` adds them."""
+    return {
+        "title_id": title.title_id,
+        "title": title.display,
+        "title_ja": title.ja,
+        "author": authors_line(title),
+        "genre": title.genre,
+        "rating": title.rating,
+        "tags": list(title.tags[:TAGS]),
+        "volumes": title.volumes,
+        "status": title.status,
+        "start_year": title.start_year,
+        "synopsis": shortened(title.synopsis_en or title.synopsis_ja),
+        "price_jpy": None,
+        "in_stock": None,
+    }
+
+
+def price(offers: Sequence[Offer]) -> int | None:
+    """What one copy costs: the paper price, which is fixed by the publisher, else the lowest there is."""
+    paper = [offer.price_jpy for offer in offers if offer.format == PAPER]
+    return min(paper or [offer.price_jpy for offer in offers], default=None)
+
+
+def in_stock(row: Availability) -> bool:
+    """Whether at least one volume of the paper edition can be bought (or a digital one where there is no paper)."""
+    paper = [offer for offer in row.offers if offer.format == PAPER]
+    counted = [volume.stock for volume in row.volumes if volume.format == PAPER]
+    if counted:
+        return any(counted)
+    return any(offer.stock is None or offer.stock > 0 for offer in paper or row.offers)
+
+
+async def with_stock(context: ToolContext, cards: Sequence[Json]) -> list[Json]:
+    """The cards with price and stock as far as they are known in time; null and a label where they are not."""
+    ids = [str(card["title_id"]) for card in cards]
+    if not ids:
+        return []
+    reading = await context.store.stock.read_what_is_there(ids, context.deadline.within(STOCK_SECONDS))
+    if reading.unanswered:
+        context.degraded.add("stock")
+    return [card | stock_facts(reading.rows, str(card["title_id"])) for card in cards]
+
+
+def stock_facts(rows: Mapping[str, Availability], title_id: str) -> Json:
+    row = rows.get(title_id)
+    if row is None:
+        return {"price_jpy": None, "in_stock": None}
+    return {"price_jpy": price(row.offers), "in_stock": in_stock(row)}

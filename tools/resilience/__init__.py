@@ -1,0 +1,1 @@
+"""What stands between a call and a backend: breaker › bulkhead › retry › attempt deadline."""

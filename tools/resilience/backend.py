@@ -1,0 +1,97 @@
+"""One backend as calls see it: guarded by a breaker, a bulkhead, bounded retries and an attempt deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from session.breaker import Breaker, BreakerPolicy, BreakerState
+from session.deadline import Clock, Deadline
+from tools.failures import BackendFailure, CircuitOpen, DependencyFailure, TimedOut
+from tools.resilience.retry import Backoff, RetryBudget, RetryPolicy
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class BackendPolicy:
+    """`places` calls run at once, further ones wait for a place within their deadline. Seconds throughout."""
+
+    slow_seconds: float
+    attempt_seconds: float
+    places: int = 64
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+class Backend:
+    """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it is better.
+
+    Only `BackendFailure` counts against it: what is wrong with the caller's question is not the backend's fault, and a
+    cancelled attempt says nothing. Every operation run here is an idempotent read, so all of them may be repeated.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        policy: BackendPolicy,
+        clock: Clock = time.monotonic,
+        on_change: Callable[[str, BreakerState], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.breaker = Breaker(name, BreakerPolicy(policy.slow_seconds), clock, on_change=on_change)
+        self._policy = policy
+        self._clock = clock
+        self._places = asyncio.Semaphore(policy.places)
+        self._budget = RetryBudget()
+        self._backoff = Backoff(policy.retry)
+
+    async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        """The first attempt that succeeds before the deadline. Raises `BackendFailure`, or what the attempt raised."""
+        self._budget.earn()
+        for number in range(1, self._policy.retry.attempts + 1):
+            try:
+                return await self._attempt(attempt, deadline)
+            except CircuitOpen:
+                raise
+            except BackendFailure:
+                pause = self._backoff.pause(number)
+                if not self._may_repeat(number, pause, deadline):
+                    raise
+            await asyncio.sleep(pause)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _may_repeat(self, number: int, pause: float, deadline: Deadline) -> bool:
+        left = deadline.remaining() - pause
+        return number < self._policy.retry.attempts and left > self._policy.retry.base and self._budget.spend()
+
+    async def _attempt(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        if not self.breaker.admits():
+            raise CircuitOpen(
+                f"The {self.name} is resting after failures.",
+                dependency=self.name,
+                retry_after_ms=self.breaker.retry_after_ms(),
+            )
+        started = self._clock()
+        try:
+            result = await self._bounded(attempt, deadline.within(self._policy.attempt_seconds))
+        except BackendFailure:
+            self.breaker.failed()
+            raise
+        except BaseException:
+            self.breaker.ignored()
+            raise
+        self.breaker.succeeded(self._clock() - started)
+        return result
+
+    async def _bounded(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        try:
+            async with asyncio.timeout(deadline.remaining()), self._places:
+                return await attempt(deadline)
+        except TimeoutError:
+            raise TimedOut(f"The {self.name} did not answer in time.", dependency=self.name) from None
+        except (OSError, EOFError):
+            # Adapters translate their drivers' errors; this is the network speaking past one of them.
+            raise DependencyFailure(f"The {self.name} cannot be reached.", dependency=self.name) from None

@@ -1,0 +1,58 @@
+"""The ports again, each behind its backend's guard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from session.deadline import Deadline
+from tools.models import AvailabilityPage, CatalogPage, CatalogQuery, Facets, Filters, Health, Order, Title
+from tools.ports import CatalogPort, OrdersPort, StockPort
+from tools.resilience.backend import Backend
+
+
+class GuardedCatalog:
+    def __init__(self, port: CatalogPort, backend: Backend) -> None:
+        self._port = port
+        self._backend = backend
+
+    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
+        return await self._backend.call(lambda attempt: self._port.search(query, attempt), deadline)
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        return await self._backend.call(lambda attempt: self._port.get(title_ids, attempt), deadline)
+
+    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        return await self._backend.call(lambda attempt: self._port.popular(filters, limit, attempt), deadline)
+
+    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        return await self._backend.call(lambda attempt: self._port.alike(facets, limit, attempt), deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._port.health(deadline)
+
+
+class GuardedStock:
+    def __init__(self, port: StockPort, backend: Backend) -> None:
+        self._port = port
+        self._backend = backend
+
+    async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
+        return await self._backend.call(lambda attempt: self._port.availability(title_ids, attempt), deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._port.health(deadline)
+
+
+class GuardedOrders:
+    def __init__(self, port: OrdersPort, backend: Backend) -> None:
+        self._port = port
+        self._backend = backend
+
+    async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
+        return await self._backend.call(lambda attempt: self._port.order(owner, order_id, attempt), deadline)
+
+    async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
+        return await self._backend.call(lambda attempt: self._port.purchased(owner, attempt), deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._port.health(deadline)

@@ -1,0 +1,63 @@
+"""The names of a title as keys, and how near a query is to one of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rapidfuzz.distance import OSA
+
+from tools.models import Title
+from tools.search.romaji import sound_key
+from tools.search.text import is_kana, normalise
+
+_SUBTITLE = re.compile(r"\s*(?::| - |~|\(| part \d)\s*", re.IGNORECASE)
+_MIN_MAIN = 3
+MAIN_FACTOR = 0.95
+"""A name before its subtitle counts a little less than a whole name."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameKeys:
+    """`whole` are the sound keys of all names; `main` those of their parts before a subtitle, where that differs."""
+
+    whole: tuple[str, ...]
+    main: tuple[str, ...]
+
+
+def names_of(title: Title) -> tuple[str, ...]:
+    """All names in all scripts. A reading that is not plain kana (ＮＡＲＵＴＯナルト) repeats another name and is left out."""
+    kana = title.kana if title.kana and is_kana(normalise(title.kana)) else None
+    names = (title.en, title.romaji, title.ja, kana, *title.alt_titles)
+    return tuple(dict.fromkeys(n for n in names if n))
+
+
+def name_keys(title: Title) -> NameKeys:
+    names = names_of(title)
+    whole = tuple(dict.fromkeys(k for n in names if (k := sound_key(n))))
+    main = dict.fromkeys(k for n in names if len(k := sound_key(_SUBTITLE.split(n.strip(), maxsplit=1)[0])) >= _MIN_MAIN)
+    return NameKeys(whole, tuple(k for k in main if k not in whole))
+
+
+def likeness(key: str, names: NameKeys) -> float:
+    """How near `key` is to the nearest name, 0 to 1: 1 is equal, 0.95 equal before a subtitle, about 0.7 a typo or two.
+
+    Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one.
+    A query that begins a name counts by how much of the name it covers, since readers stop typing early.
+    """
+    best = 0.0
+    for name in names.whole:
+        best = max(best, one_likeness(key, name))
+    for name in names.main:
+        best = max(best, MAIN_FACTOR * one_likeness(key, name))
+    return best
+
+
+def one_likeness(key: str, name: str) -> float:
+    """How near two sound keys are, as in `likeness`."""
+    if key == name:
+        return 1.0
+    near = float(OSA.normalized_similarity(key, name))
+    if len(key) >= _MIN_MAIN - 1 and name.startswith(key):
+        near = max(near, 0.78 + 0.15 * len(key) / len(name))
+    return near

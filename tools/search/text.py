@@ -1,0 +1,45 @@
+"""Characters made comparable: width, case, diacritics, kana, and which script a text is in."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_KATAKANA = re.compile(r"[\u30a1-\u30f6\u30fd\u30fe]")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆ー]")
+_KANA_ONLY = re.compile(r"[\u3041-\u30ff\s・、。!?！？〜~\-]+")
+_KANJI = re.compile(r"[\u3400-\u9fff\uf900-\ufaff々]")
+_COMBINING_LATIN = re.compile(r"([a-z])[\u0300-\u036f]+")
+_SPACES = re.compile(r"\s+")
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "―": "-", "‐": "-", "−": "-"})
+
+
+def normalise(text: str) -> str:
+    """NFKC, casefolded, one kind of quote and dash, single spaces, Latin letters without diacritics.
+
+    The marks of kana are kept: が is another letter than か, while é is an e to whoever types it.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
+    if not folded.isascii():
+        apart = _COMBINING_LATIN.sub(r"\1", unicodedata.normalize("NFD", folded))
+        folded = unicodedata.normalize("NFC", apart)
+    return _SPACES.sub(" ", folded).strip()
+
+
+def to_hiragana(text: str) -> str:
+    """Katakana as hiragana; everything else, the long-vowel mark included, stays."""
+    return _KATAKANA.sub(lambda m: chr(ord(m.group()) - 0x60), text)
+
+
+def has_cjk(text: str) -> bool:
+    """Whether any kana, kanji or hangul is in `text`."""
+    return _CJK.search(text) is not None
+
+
+def has_kanji(text: str) -> bool:
+    return _KANJI.search(text) is not None
+
+
+def is_kana(text: str) -> bool:
+    """Whether `text` is kana and punctuation only, so that it can be read aloud without a dictionary."""
+    return _KANA_ONLY.fullmatch(text) is not None

@@ -1,0 +1,104 @@
+"""search_manga_catalog: find titles by anything a shopper says."""
+
+from __future__ import annotations
+
+from session.memory import LastSearch
+from session.result_cache import result_set_name
+from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
+from tools.models import CatalogQuery, Filters, Title
+from tools.presentation import title_card, with_stock
+from tools.schemas import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed
+
+INPUT = arguments(
+    {
+        "query": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 500,
+            "description": "What to look for: a title in English, romaji, kana or kanji, a nickname, an author, or a theme "
+            "in plain words, for example 'ワンピ', 'manga by Naoki Urasawa' or 'a chess-like game with ghosts'.",
+        },
+        "genre": {
+            "type": "string",
+            "enum": [*GENRES, ""],
+            "default": "",
+            "description": "Readership to limit to; empty for any.",
+        },
+        "author": {
+            "type": "string",
+            "maxLength": 200,
+            "default": "",
+            "description": "Only titles by this author, in any script and order of names; empty for any.",
+        },
+        "max_results": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5, "description": "How many."},
+        "min_rating": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 5,
+            "default": 0,
+            "description": "Only titles rated at least this, 0 to 5.",
+        },
+    },
+    required=["query"],
+)
+
+OUTPUT = answer(
+    {
+        "results": listed(TITLE_CARD, "Best match first."),
+        "total": {**INTEGER, "description": "How many titles match in all."},
+        "result_set": {**STRING, "description": "Names these results; check_inventory takes it in place of title_ids."},
+        "note": {**STRING, "description": "What to know about these results before showing them."},
+    },
+    required=["results", "total", "result_set"],
+)
+
+
+def filters_of(asked: Json) -> Filters:
+    return Filters(asked["genre"] or None, asked["author"].strip() or None, asked["min_rating"] or None)
+
+
+async def search(context: ToolContext, asked: Json) -> Json:
+    query = CatalogQuery(asked["query"], filters_of(asked), asked["max_results"])
+    page = await context.store.catalog.search(query, context.deadline)
+    context.degraded.update(page.degraded)
+    return results(page.titles, page.total)
+
+
+async def popular_instead(context: ToolContext, asked: Json) -> Json:
+    titles = context.store.popular.matching(filters_of(asked), asked["max_results"])
+    note = "The search is not available right now; these are popular titles that satisfy the filters, not matches."
+    return results(titles, len(titles)) | {"note": note}
+
+
+def results(titles: tuple[Title, ...], total: int) -> Json:
+    ids = [title.title_id for title in titles]
+    return {"results": [title_card(title) for title in titles], "total": total, "result_set": result_set_name(ids)}
+
+
+async def complete(context: ToolContext, result: Json) -> Json:
+    return result | {"results": await with_stock(context, result["results"])}
+
+
+def found(asked: Json, result: Json) -> LastSearch:
+    cards = result["results"]
+    return LastSearch(tuple(c["title_id"] for c in cards), tuple(c["title"] for c in cards), asked["query"])
+
+
+TOOL = Tool(
+    name="search_manga_catalog",
+    title="Search the manga catalogue",
+    description="Searches the store's manga by title (English, romaji, kana or kanji), nickname, author or theme. Returns the "
+    "best matches with price and stock. Use it first whenever the customer names or describes a manga; afterwards "
+    "check_inventory without title_ids refers to these results.",
+    input_schema=INPUT,
+    output_schema=OUTPUT,
+    handler=search,
+    complete=complete,
+    timeout_ms=800,
+    cache=CachePolicy(fresh_seconds=300, stale_seconds=86_400),
+    fallback=Fallback("cached_popular_manga", popular_instead),
+    summary=lambda result: f"{len(result['results'])} of {result['total']} titles",
+    remembered=("genre", "max_results", "min_rating"),
+    found=found,
+    instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",
+)

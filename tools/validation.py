@@ -1,0 +1,121 @@
+"""Arguments against a tool's input schema: cleaned, checked, completed, and every violation named at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+from tools.failures import InvalidArguments, Violation
+from tools.schemas import Json
+
+LONGEST_ECHO = 60
+MOST_VIOLATIONS = 100
+# C0 and C1 controls but tab and newlines; zero-width and bidi marks; byte order mark; annotations; lone surrogates.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+class ArgumentsValidator:
+    """Compiled once for a tool. `JSON Schema Draft 2020-12` by `jsonschema`; the messages are ours."""
+
+    def __init__(self, schema: Any, check: Callable[[Json], Sequence[Violation]] | None = None) -> None:
+        self._validator = extend(Draft202012Validator, {"pattern": _pattern})(schema)  # type: ignore[no-untyped-call]
+        self._properties: dict[str, Any] = schema["properties"]
+        self._defaults = {name: rule["default"] for name, rule in self._properties.items() if "default" in rule}
+        self._check = check
+
+    def validated(self, given: Json) -> Json:
+        """The arguments as the tool takes them. Raises `InvalidArguments` with every violation."""
+        cleaned = {clean_text(name): clean(value) for name, value in given.items()}
+        violations = [v for error in self._validator.iter_errors(cleaned) for v in self._explain(error)]
+        if self._check is not None:
+            violations += self._check(cleaned)
+        if violations:
+            raise InvalidArguments(sorted(violations, key=lambda v: v.path)[:MOST_VIOLATIONS])
+        return self._defaults | cleaned
+
+    def _explain(self, error: Any) -> list[Violation]:
+        if error.validator == "required":
+            missing = [name for name in error.validator_value if name not in error.instance]
+            # jsonschema raises one error for each missing name; its message says which.
+            return [self._missing(name) for name in missing if error.message.startswith(repr(name))]
+        if error.validator == "additionalProperties":
+            return [self._unknown(name) for name in error.instance if name not in self._properties]
+        return [Violation(error.json_path, str(error.validator), _what(error), _fix(error))]
+
+    def _missing(self, name: str) -> Violation:
+        about = str(self._properties[name].get("description", "")).split(". ")[0]
+        return Violation(f"$.{name}", "required", f"{name} is missing", f"add it: {about}" if about else "add it")
+
+    def _unknown(self, name: str) -> Violation:
+        shown = name[:LONGEST_ECHO]
+        known = ", ".join(self._properties)
+        return Violation(f"$.{shown}", "additionalProperties", f"there is no argument {shown!r}", f"use only: {known}")
+
+
+def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
+    """ECMA 262's `$` is the very end; Python's also stands before a last newline, which would let one through."""
+    if isinstance(value, str) and not re.search(re.sub(r"(?<!\\)\$$", r"\\Z", pattern), value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def clean(value: Any) -> Any:
+    """Text normalised wherever it stands: NFKC (Unicode Annex 15), without control, invisible and bidi characters."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [clean(each) for each in value]
+    if isinstance(value, dict):
+        return {clean_text(key): clean(each) for key, each in value.items()}
+    return value
+
+
+def clean_text(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return _CONTROL.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_ECHO else text[:LONGEST_ECHO] + "…"
+
+
+def _what(error: Any) -> str:
+    rule, limit = error.validator, error.validator_value
+    if rule in ("maxLength", "minLength"):
+        return f"the text has {len(error.instance)} characters"
+    if rule in ("maxItems", "minItems"):
+        return f"the list has {len(error.instance)} items"
+    if rule == "type":
+        return f"{_shown(error.instance)} is not of type {limit if isinstance(limit, str) else ' or '.join(limit)}"
+    return f"{_shown(error.instance)} is not allowed"
+
+
+def _fix(error: Any) -> str:
+    rule, limit = error.validator, error.validator_value
+    fixes = {
+        "type": lambda: f"give {_a(limit)}",
+        "enum": lambda: "use one of: " + ", ".join(_shown(each) for each in limit),
+        "maxLength": lambda: f"use at most {limit}",
+        "minLength": lambda: "give some text" if limit == 1 else f"use at least {limit}",
+        "maxItems": lambda: f"give at most {limit}",
+        "minItems": lambda: f"give at least {limit}",
+        "maximum": lambda: f"use at most {limit}",
+        "minimum": lambda: f"use at least {limit}",
+        "pattern": lambda: f"use the form {limit}",
+    }
+    return fixes[str(rule)]() if str(rule) in fixes else f"see the tool's schema, rule {rule}"
+
+
+def _a(kind: str | list[str]) -> str:
+    named = kind if isinstance(kind, str) else " or ".join(kind)
+    return f"an {named}" if named[0] in "aeiou" else f"a {named}"
