@@ -2,15 +2,15 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-PORT   ?= 8080
+PORT   ?= $(or $(MANGA_PORT),8080)
 
-.PHONY: run test check smoke bench quality lock demo clean help
+.PHONY: run test check smoke agent bench quality lock demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: $(VENV)/.runtime ## serve the demo catalogue on 127.0.0.1:8080; MANGA_* settings pass through
-	@exec $(BIN)/python -m server serve --with-parent
+	@exec $(if $(filter command,$(origin PORT)),env MANGA_PORT=$(PORT)) $(BIN)/python -m server serve --with-parent
 
 test: $(VENV)/.dev ## all tests that this machine can run
 	@$(BIN)/python -m pytest -q $(ARGS)
@@ -23,6 +23,9 @@ check: $(VENV)/.dev ## lint, format, types, import rule, lock
 
 smoke: ## talk to a running server as a person would, with curl
 	@sh infra/smoke.sh http://127.0.0.1:$(PORT)
+
+agent: $(VENV)/.dev ## an example agent in conversation with a running server; ARGS="--bedrock" for a real model
+	@$(BIN)/python -m infra.agent.agent --url http://127.0.0.1:$(PORT)/sse $(ARGS)
 
 bench: $(VENV)/.dev ## figures: this server beside the bare SDK
 	@$(BIN)/python -m tests.load.bench $(ARGS)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from server.parsing import SettingError
 from server.progress import progress_bar
-from server.settings import Settings
+from server.settings import Settings, unknown_settings
 from server.version import VERSION
 
 
@@ -22,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SettingError as error:
         return _complain(str(error))
     _log_to_stderr(settings.log_level)
+    for name, meant in unknown_settings(os.environ).items():
+        hint = f"; did you mean {meant}?" if meant else ""
+        logging.getLogger(__name__).warning("%s is no setting of this server and is ignored%s", name, hint)
     try:
         return asyncio.run(_command(asked, settings))
     except KeyboardInterrupt:

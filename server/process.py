@@ -22,6 +22,7 @@ from server.wiring import Progress, open_app
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 1
+BACKLOG = 2048
 PR_SET_PDEATHSIG = 1
 
 
@@ -44,9 +45,12 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
             async with http.endpoint.sessions.run():
                 server = _uvicorn(settings, http.asgi)
                 serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
+                listener.listen(BACKLOG)  # what the next line says is true from here on, a moment before uvicorn accepts
                 logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
                 await _first(serving, stop)
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
+                app.protocol.listen.close()
+                await http.endpoint.close_all()
                 await http.streams.close_all()
                 server.should_exit = True
                 await serving
@@ -76,7 +80,9 @@ def _uvicorn(settings: Settings, asgi: object) -> OwnSignals:
 def _listen(settings: Settings) -> socket.socket:
     """Bound before anything is loaded, so that a port in use is told at once. Raises OSError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP, because asyncio turns Nagle's algorithm off only for sockets that say so: without it each answer would
+    # wait some 40 ms for the client's delayed acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))

@@ -13,6 +13,7 @@ from tools.failures import Failure
 META_KEY = "com.mangaassist/call"
 NEARLY_GONE_MS = 500
 PLAIN_WORDS = {
+    "session": "the memory of this conversation",
     "vector": "search by meaning",
     "stock": "some prices and stock",
     "profile": "what the customer bought before",
@@ -87,7 +88,7 @@ def _about_source(call: Call, outcome: Outcome) -> str:
         return f"Note: this is a fallback ({outcome.fallback}), because the usual source did not answer."
     if outcome.source == STALE and outcome.as_of is not None:
         return f"Note: this was recorded at {_iso(outcome.as_of)} and may be out of date."
-    without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded - {"session"})]
+    without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded)]
     return f"Note: answered without {', '.join(without)}, which did not come in time." if without else ""
 
 

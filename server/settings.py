@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -63,11 +64,8 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Raises `SettingError` for a value that cannot be used and for a MANGA_ variable that does not exist."""
+        """Raises `SettingError` for a value that cannot be used."""
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
-        unknown = sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
-        if unknown:
-            raise SettingError(f"{unknown[0]} is no setting; .env.example lists them all")
         values = {
             each.name: _parsed(name, environment[name], each.metadata["parse"])
             for name, each in known.items()
@@ -110,6 +108,14 @@ class Settings:
 
     def flags_file(self) -> Path | None:
         return Path(urlsplit(self.flags_url).path) if self.flags_url else None
+
+
+def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
+    """MANGA_ variables that are no settings, each with the setting that may have been meant. They stop nothing: other
+    programs may share the prefix."""
+    known = [PREFIX + each.name.upper() for each in fields(Settings)]
+    unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
+    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
 
 
 def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:

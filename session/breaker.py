@@ -37,7 +37,8 @@ class Breaker:
     """State machine closed → open → half-open → closed. Not thread-safe: it lives on the event loop.
 
     Every admitted call reports exactly once: `succeeded`, `failed` or, when it says nothing of the backend (the caller's
-    mistake, a cancelled call), `ignored`.
+    mistake, a cancelled call), `ignored`. It gives the `era` in which it was admitted: what began before the last change
+    of state ended late, and is no word on the state that follows.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Breaker:
         self._opens_again_at = 0.0
         self._probing = 0
         self._probes_passed = 0
+        self.era = 0
 
     @property
     def state(self) -> BreakerState:
@@ -83,17 +85,19 @@ class Breaker:
             self._probing += 1
         return True
 
-    def succeeded(self, seconds: float) -> None:
-        self._report(bad=seconds >= self.policy.slow_seconds)
+    def succeeded(self, seconds: float, era: int) -> None:
+        self._report(era, bad=seconds >= self.policy.slow_seconds)
 
-    def failed(self) -> None:
-        self._report(bad=True)
+    def failed(self, era: int) -> None:
+        self._report(era, bad=True)
 
-    def ignored(self) -> None:
-        if self._state is BreakerState.HALF_OPEN:
-            self._probing = max(0, self._probing - 1)
+    def ignored(self, era: int) -> None:
+        if era == self.era and self._state is BreakerState.HALF_OPEN:
+            self._probing -= 1
 
-    def _report(self, *, bad: bool) -> None:
+    def _report(self, era: int, *, bad: bool) -> None:
+        if era != self.era:
+            return
         if self._state is BreakerState.HALF_OPEN:
             self._report_probe(bad=bad)
         elif self._state is BreakerState.CLOSED:
@@ -102,7 +106,7 @@ class Breaker:
                 self._open()
 
     def _report_probe(self, *, bad: bool) -> None:
-        self._probing = max(0, self._probing - 1)
+        self._probing -= 1
         if bad:
             self._open()
             return
@@ -133,6 +137,7 @@ class Breaker:
 
     def _enter(self, state: BreakerState) -> None:
         self._state = state
+        self.era += 1
         self._outcomes.clear()
         self._bad = self._bad_in_a_row = self._probing = self._probes_passed = 0
         if self._on_change is not None:

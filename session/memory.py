@@ -156,7 +156,10 @@ class SessionMemory:
         except MemoryUnavailable:
             return self._begun_alone(request, degraded=True)
         answers = dict(zip((name for name, _ in questions), replies, strict=True))
-        begun = self._begun(request, sent, answers)
+        try:
+            begun = self._begun(request, sent, answers)
+        except (TypeError, ValueError, LookupError, AttributeError):  # whatever answers there does not know the scripts
+            return self._begun_alone(request, degraded=True)
         if begun.retry_after_ms:
             await self._take_back(request, answers)
         return begun
@@ -209,19 +212,19 @@ class SessionMemory:
         """One bounded trip behind the breaker. An error reply counts as Redis being unavailable."""
         if not self._breaker.admits():
             raise MemoryUnavailable("Redis is being left alone")
-        started = self._clock()
+        started, era = self._clock(), self._breaker.era
         try:
             replies = await self._redis.trip(steps, Deadline.after(TRIP_SECONDS, self._clock))
         except MemoryUnavailable:
-            self._breaker.failed()
+            self._breaker.failed(era)
             raise
         except BaseException:
-            self._breaker.ignored()
+            self._breaker.ignored(era)
             raise
         if any(isinstance(reply, Exception) for reply in replies):
-            self._breaker.failed()
+            self._breaker.failed(era)
             raise MemoryUnavailable("Redis refused a command")
-        self._breaker.succeeded(self._clock() - started)
+        self._breaker.succeeded(self._clock() - started, era)
         return replies
 
     def _questions(self, request: BeginRequest) -> list[tuple[str, Step]]:

@@ -47,7 +47,7 @@ def decode(stored: bytes | None) -> CachedResult | None:
     try:
         value = json.loads(text)
         made = int(made_at) / 1000
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return CachedResult(value, made) if isinstance(value, dict) else None
 

@@ -164,5 +164,6 @@ class TurnArithmetic:
         if shadow is not None:
             first_seen, ends = min(first_seen, shadow.first_seen), min(ends, shadow.ends)
             total_ms = min(total_ms, shadow.total_ms)
+        ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded on the way
         self._shadows.keep(request.key, Shadow(first_seen, ends, total_ms))
         return Turn(request.name, total_ms, Deadline(ends, self._clock))

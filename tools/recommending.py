@@ -46,7 +46,7 @@ def rank(criteria: str, hits: Sequence[Title], kindred: Sequence[Title], reader:
 
 
 def reason(title: Title, criteria: str | None, reader: Reader) -> str:
-    """One sentence in English from facts alone."""
+    """In English, from facts alone."""
     parts = [f"fits “{criteria[:80]}”"] if criteria else []
     if same := _by_same_author(title, reader):
         parts.append(f"is by {same[0]}, who also made {same[1]}, which you have")
@@ -54,10 +54,9 @@ def reason(title: Title, criteria: str | None, reader: Reader) -> str:
         parts.append(f"shares {', '.join(alike[0])} with {alike[1]}, which you have")
     elif not criteria and title.tags:
         parts.append(f"is known for {', '.join(title.tags[:BOTH_MATTER_TAGS])}")
-    if title.rating is not None and title.rating >= 4:
-        parts.append(f"is rated {title.rating:g} of 5")
     sentence = " and ".join(parts) or "is popular with the store's readers"
-    return sentence[0].upper() + sentence[1:] + "."
+    rated = f" Rated {title.rating:g} of 5." if title.rating is not None and title.rating >= 4 else ""
+    return sentence[0].upper() + sentence[1:] + "." + rated
 
 
 def _by_same_author(title: Title, reader: Reader) -> tuple[str, str] | None:

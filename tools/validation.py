@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,10 @@ from tools.schemas import Json
 
 LONGEST_ECHO = 60
 MOST_VIOLATIONS = 100
+DEEPEST = 32
+"""Nothing a tool takes is nested nearly so deep; what lies below is cut off, and refused for what holds it."""
+LARGEST_BITS = 1023
+"""A whole number beyond a double is infinite to most readers of JSON (RFC 8259, section 6), and so it is here."""
 # C0 and C1 controls but tab and newlines; zero-width and bidi marks; byte order mark; annotations; lone surrogates.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -27,7 +32,9 @@ class ArgumentsValidator:
     """Compiled once for a tool. `JSON Schema Draft 2020-12` by `jsonschema`; the messages are ours."""
 
     def __init__(self, schema: Any, check: Callable[[Json], Sequence[Violation]] | None = None) -> None:
-        self._validator = extend(Draft202012Validator, {"pattern": _pattern})(schema)  # type: ignore[no-untyped-call]
+        finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
+        validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
+        self._validator = validator(schema)
         self._properties: dict[str, Any] = schema["properties"]
         self._defaults = {name: rule["default"] for name, rule in self._properties.items() if "default" in rule}
         self._check = check
@@ -58,7 +65,8 @@ class ArgumentsValidator:
     def _unknown(self, name: str) -> Violation:
         shown = name[:LONGEST_ECHO]
         known = ", ".join(self._properties)
-        return Violation(f"$.{shown}", "additionalProperties", f"there is no argument {shown!r}", f"use only: {known}")
+        path = f"$.{shown}" if shown.isidentifier() else f"$[{json.dumps(shown, ensure_ascii=False)}]"
+        return Violation(path, "additionalProperties", f"there is no argument {shown!r}", f"use only: {known}")
 
 
 def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
@@ -67,14 +75,32 @@ def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationEr
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
-def clean(value: Any) -> Any:
-    """Text normalised wherever it stands: NFKC (Unicode Annex 15), without control, invisible and bidi characters."""
+def _is_number(_: Any, value: Any) -> bool:
+    """NaN and the infinities are no JSON, but readers of JSON let them through."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def clean(value: Any, depth: int = 0) -> Any:
+    """Text normalised wherever it stands: NFKC (Unicode Annex 15), without control, invisible and bidi characters.
+    Numbers as JSON means them: 5.0 is 5."""
     if isinstance(value, str):
         return clean_text(value)
+    if isinstance(value, int | float):
+        return _clean_number(value)
+    if depth >= DEEPEST:
+        return "…"
     if isinstance(value, list):
-        return [clean(each) for each in value]
+        return [clean(each, depth + 1) for each in value]
     if isinstance(value, dict):
-        return {clean_text(key): clean(each) for key, each in value.items()}
+        return {clean_text(key): clean(each, depth + 1) for key, each in value.items()}
+    return value
+
+
+def _clean_number(value: int | float) -> int | float:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if value.bit_length() > LARGEST_BITS:
+        return math.inf if value > 0 else -math.inf
     return value
 
 

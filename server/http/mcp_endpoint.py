@@ -34,6 +34,12 @@ class McpEndpoint:
         else:
             await self.sessions.handle_request(scope, receive, send)
 
+    async def close_all(self) -> None:
+        """Ends every session's streams as responses should end."""
+        # The manager's own end only cancels, which cuts them off.
+        for transport in list(self.sessions._server_instances.values()):
+            await transport.terminate()
+
     def _is_full(self) -> bool:
         # The manager does not tell how many sessions it keeps, and has no cap of its own.
         return len(self.sessions._server_instances) >= MOST_SESSIONS

@@ -30,7 +30,10 @@ class AllowedOrigins:
         """No Origin is not a browser; one has to be http or https and of an allowed host."""
         if not header:
             return True
-        parts = urlsplit(header)
+        try:
+            parts = urlsplit(header)
+        except ValueError:
+            return False
         return parts.scheme in ("http", "https") and not parts.path and self.host(parts.netloc)
 
 

@@ -53,7 +53,8 @@ class OpenSession:
         return outcome
 
     def _check_address(self, call: Call) -> None:
-        if self._address_limits is None or call.address is None:
+        """Only callers without user and session: an agent's many customers share its address."""
+        if self._address_limits is None or call.address is None or call.session or call.principal.user is not None:
             return
         if wait_ms := self._address_limits.wait_ms(f"address:{call.address}"):
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import hiredis
@@ -33,8 +33,9 @@ BACKLOG = 20_000
 class _Wire(asyncio.Protocol):
     """The byte side: a buffer of what leaves at the end of this loop turn, and a queue of who waits for what."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, when_lost: Callable[[], None]) -> None:
         self._loop = loop
+        self._when_lost = when_lost
         self._reader = hiredis.Reader(replyError=MemoryRefused)
         self._outgoing: list[bytes] = []
         self._waiting: deque[asyncio.Future[Reply]] = deque()
@@ -64,6 +65,7 @@ class _Wire(asyncio.Protocol):
             if not waiter.done():
                 waiter.set_exception(MemoryUnavailable("the connection to Redis was lost"))
                 waiter.exception()  # whoever stopped waiting is not an error to report
+        self._when_lost()
 
     def silent(self) -> bool:
         return bool(self._waiting) and self._loop.time() - self._heard > SILENCE_SECONDS
@@ -186,9 +188,11 @@ class MultiplexedRedis:
     async def _open(self) -> _Wire:
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
-            _, wire = await loop.create_unix_connection(lambda: _Wire(loop), address.path)
+            _, wire = await loop.create_unix_connection(lambda: _Wire(loop, self._dial), address.path)
         else:
-            _, wire = await loop.create_connection(lambda: _Wire(loop), address.host, address.port, ssl=address.tls)
+            _, wire = await loop.create_connection(
+                lambda: _Wire(loop, self._dial), address.host, address.port, ssl=address.tls
+            )
         return wire
 
     def _greeting(self) -> list[Command]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from session.breaker import Breaker, BreakerPolicy, BreakerState
 from session.deadline import Clock, Deadline
-from tools.failures import BackendFailure, CircuitOpen, DependencyFailure, TimedOut
+from tools.failures import BackendFailure, CircuitOpen, DependencyFailure, Throttled, TimedOut
 from tools.resilience.retry import Backoff, RetryBudget, RetryPolicy
 
 T = TypeVar("T")
@@ -25,12 +25,17 @@ class BackendPolicy:
     places: int = 64
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
+    @property
+    def telling_seconds(self) -> float:
+        """An attempt that was given less than this and ran out of time says nothing: its caller was in too much of a hurry."""
+        return self.slow_seconds / 3
+
 
 class Backend:
     """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it is better.
 
     Only `BackendFailure` counts against it: what is wrong with the caller's question is not the backend's fault, and a
-    cancelled attempt says nothing. Every operation run here is an idempotent read, so all of them may be repeated.
+    cancelled attempt, or one that its caller gave hardly any time, says nothing. Every operation run here is an idempotent read, so all of them may be repeated.
     """
 
     def __init__(
@@ -54,7 +59,7 @@ class Backend:
         for number in range(1, self._policy.retry.attempts + 1):
             try:
                 return await self._attempt(attempt, deadline)
-            except CircuitOpen:
+            except (CircuitOpen, Throttled):
                 raise
             except BackendFailure:
                 pause = self._backoff.pause(number)
@@ -68,22 +73,30 @@ class Backend:
         return number < self._policy.retry.attempts and left > self._policy.retry.base and self._budget.spend()
 
     async def _attempt(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        if deadline.expired():
+            raise TimedOut(f"There was no time left to ask the {self.name}.", dependency=self.name)
         if not self.breaker.admits():
             raise CircuitOpen(
                 f"The {self.name} is resting after failures.",
                 dependency=self.name,
                 retry_after_ms=self.breaker.retry_after_ms(),
             )
-        started = self._clock()
+        started, era, given = self._clock(), self.breaker.era, deadline.remaining()
         try:
             result = await self._bounded(attempt, deadline.within(self._policy.attempt_seconds))
+        except TimedOut:
+            if given < self._policy.telling_seconds:
+                self.breaker.ignored(era)
+            else:
+                self.breaker.failed(era)
+            raise
         except BackendFailure:
-            self.breaker.failed()
+            self.breaker.failed(era)
             raise
         except BaseException:
-            self.breaker.ignored()
+            self.breaker.ignored(era)
             raise
-        self.breaker.succeeded(self._clock() - started)
+        self.breaker.succeeded(self._clock() - started, era)
         return result
 
     async def _bounded(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:

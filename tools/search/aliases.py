@@ -1,7 +1,7 @@
 """Nicknames of well-known manga: what readers type, and the names a catalogue knows them by.
 
-The table (aliases.json) is this project's own, written by hand: it maps words to titles' names, never to ids, so that it serves
-any catalogue. A catalogue's own nicknames are its `alt_titles`; this is for the ones it lacks.
+The table (aliases.json) is this project's own, written by hand: it maps words to titles' names, never to ids, so that it
+serves any catalogue. A catalogue's own nicknames are its `alt_titles`; this is for the ones it lacks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The legs' evidence to one order, by what the query looks like.
 
 Reciprocal rank fusion (Cormack et al. 2009) trusts every leg alike and is worse than BM25 alone on titles and authors: an
-embedder ranks *something* first for any name. Here each intent has a score on one scale of 0 to 1 and the strongest explains the
-title: it is called this, it is by them, or it is about that. What is below the floor is no answer.
+embedder ranks *something* first for any name. Here each intent has a score on one scale of 0 to 1 and the strongest
+explains the title: it is called this, it is by them, or it is about that. What is below the floor is no answer.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def _about(reading: Reading, e: Evidence, w: Weights) -> Floats:
 
 
 def _is_foreign(reading: Reading, e: Evidence, w: Weights) -> bool:
-    """Whether the query is of another world than the catalogue: most of its weight in words no title has, and no passage means it.
+    """Whether the query is of another world than the catalogue: most of its weight in words no title has, and no passage
+    means it.
 
     "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them.
     """

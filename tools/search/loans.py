@@ -1,7 +1,7 @@
 """Foreign words in katakana against their spelling: both lose what transliteration changes, which leaves the consonants.
 
-モンスター and "monster" are both m-n-s-t, スラムダンク and "slam dunk" both s-r-m-d-n-k. It serves catalogues that know a title by
-its Latin name only.
+モンスター and "monster" are both m-n-s-t, スラムダンク and "slam dunk" both s-r-m-d-n-k. It serves catalogues that know a
+title by its Latin name only.
 """
 
 from __future__ import annotations

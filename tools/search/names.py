@@ -26,7 +26,9 @@ class NameKeys:
 
 
 def names_of(title: Title) -> tuple[str, ...]:
-    """All names in all scripts. A reading that is not plain kana (ＮＡＲＵＴＯナルト) repeats another name and is left out."""
+    """All names in all scripts. A reading that is not plain kana (ＮＡＲＵＴＯナルト) repeats another name and is left
+    out.
+    """
     kana = title.kana if title.kana and is_kana(normalise(title.kana)) else None
     names = (title.en, title.romaji, title.ja, kana, *title.alt_titles)
     return tuple(dict.fromkeys(n for n in names if n))

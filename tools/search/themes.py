@@ -1,7 +1,7 @@
 """What readers call a theme, in English and Japanese: the tags it means, and Japanese story words in English.
 
-The table (themes.json) is this project's own, written by hand for any manga catalogue. The glossary lets a query in Japanese meet
-a synopsis that exists in English only; where the embedder is away it is the only bridge between the two.
+The table (themes.json) is this project's own, written by hand for any manga catalogue. The glossary lets a query in
+Japanese meet a synopsis that exists in English only; where the embedder is away it is the only bridge between the two.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def _substrings(text: str, known: Mapping[str, object]) -> Iterator[str]:
 
 
 def _is_word(text: str, start: int, end: int, known: Mapping[str, object]) -> bool:
-    """Whether a known word stands here and is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
+    """Whether a known word stands here and is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in
+    エンドゲーム.
+    """
     if to_hiragana(text[start:end]) not in known or not has_cjk(text[start:end]):
         return False
     before, after = text[max(0, start - 1) : start], text[end : end + 1]

@@ -15,7 +15,9 @@ _SENSE, _SIMILAR_FLOOR = np.float32(0.5), 0.5
 
 
 def alike(shelf: Shelf, facets: Facets) -> Floats:
-    """Shape (titles,): the share of the tags' idf mass (0 to 1), plus author, genre and fame; 0 where no tag and no author is shared."""
+    """Shape (titles,): the share of the tags' idf mass (0 to 1), plus author, genre and fame; 0 where no tag and no
+    author is shared.
+    """
     tags = _overlap(shelf, facets)
     authors = _works_of(shelf, set(facets.authors))
     scores = tags + _AUTHOR * authors + _FAME * shelf.prior
@@ -25,7 +27,9 @@ def alike(shelf: Shelf, facets: Facets) -> Floats:
 
 
 def similar_to(shelf: Shelf, number: int, vectors: Vectors | None) -> Floats:
-    """Shape (titles,): likeness in tags, genre and, where there are vectors, in meaning to title `number`, itself left out."""
+    """Shape (titles,): likeness in tags, genre and, where there are vectors, in meaning to title `number`, itself left
+    out.
+    """
     title = shelf.titles[number]
     scores = alike(shelf, Facets(dict.fromkeys(title.tags, 1.0), (), title.genre))
     if vectors is not None:

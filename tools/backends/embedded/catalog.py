@@ -17,10 +17,11 @@ from tools.backends.embedded.computed import ComputedStore
 from tools.backends.embedded.engine import Found
 from tools.backends.embedded.loading import Loaded, load_catalog
 from tools.backends.embedded.vector_leg import VectorLeg
-from tools.backends.embedded.vectors import plan_vectors
-from tools.failures import BackendFailure, TimedOut
+from tools.backends.embedded.vectors import Vectors, plan_vectors
+from tools.failures import Failure, TimedOut
 from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Offer, Title
 from tools.ports import Embedder
+from tools.search.text import normalise
 
 Progress = Callable[[int, int, str], None]
 """(done, total, what): steps of loading, then texts of the vectors. Called on the loading thread and on the event loop."""
@@ -33,6 +34,7 @@ class EmbeddedCatalog:
     def __init__(self, loaded: Loaded, vectors: VectorLeg | None, workers: ThreadPoolExecutor) -> None:
         self._shelf, self._engine = loaded.shelf, loaded.engine
         self._vectors, self._workers = vectors, workers
+        self._preparing: asyncio.Task[None] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -41,35 +43,39 @@ class EmbeddedCatalog:
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Ready when the lexical index is; vectors follow in the background, at once when they are kept in `cache_dir`.
 
-        Raises CatalogFileError when the file can't be used. Without an embedder the search is lexical and says nothing of it.
+        Raises CatalogFileError when the file can't be used. Without an embedder the search is lexical and says nothing of
+        it.
         """
         store = ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
-        task: asyncio.Task[None] | None = None
+        catalog: EmbeddedCatalog | None = None
         try:
             loaded = await asyncio.get_running_loop().run_in_executor(workers, load_catalog, path, store, progress)
             leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
             if leg is not None:
-                task = await catalog._start(leg, progress)
+                await catalog._start(leg, progress)
             yield catalog
         finally:
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            if catalog is not None:
+                await catalog._stop()
             workers.shutdown(wait=False, cancel_futures=True)
 
-    async def _start(self, leg: VectorLeg, progress: Progress | None) -> asyncio.Task[None]:
+    async def _stop(self) -> None:
+        if self._preparing is not None:
+            self._preparing.cancel()
+            await asyncio.wait({self._preparing})
+
+    async def _start(self, leg: VectorLeg, progress: Progress | None) -> None:
         loop = asyncio.get_running_loop()
         plan = await loop.run_in_executor(self._workers, plan_vectors, self._shelf.titles)
         kept = await loop.run_in_executor(self._workers, leg.kept, plan)
 
         async def prepare() -> None:
-            with suppress(BackendFailure):
+            with suppress(Failure):
                 await leg.prepare(plan, kept, progress)
 
-        return asyncio.create_task(prepare(), name="catalog vectors")
+        self._preparing = asyncio.create_task(prepare(), name="catalog vectors")
 
     def __len__(self) -> int:
         return len(self._shelf)
@@ -81,7 +87,9 @@ class EmbeddedCatalog:
 
     @property
     def offers(self) -> Mapping[str, tuple[Offer, ...]]:
-        """What the file says each title is sold for, by title_id: a store without one of its own fills its shelves from it."""
+        """What the file says each title is sold for, by title_id: a store without one of its own fills its shelves from
+        it.
+        """
         return {t.title_id: o for t, o in zip(self._shelf.titles, self._shelf.offers, strict=True)}
 
     @property
@@ -89,20 +97,31 @@ class EmbeddedCatalog:
         """Whether searches use meaning: True as well when there is no embedder to wait for."""
         return self._vectors is None or self._vectors.ready
 
+    async def wait_for_vectors(self) -> bool:
+        """Waits until the background work on vectors is over; whether searches use meaning now."""
+        if self._preparing is not None:
+            await asyncio.wait({self._preparing})
+        return self.vectors_ready
+
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Raises TimedOut at the deadline."""
-        reading = self._engine.read(query.text)
-        if self._vectors is None or reading.empty:
-            found = await self._run(deadline, self._engine.search, reading, query.filters, query.limit, None, None)
-            return self._page(found, ())
+        if self._vectors is None:
+            return self._page(await self._find(query, deadline, None, None), ())
         self._vectors.search_begins()
         try:
-            vector = await self._vectors.query(reading.text, deadline)
-            matrix = self._vectors.vectors if vector is not None else None
-            found = await self._run(deadline, self._engine.search, reading, query.filters, query.limit, vector, matrix)
+            vector = await self._vectors.query(normalise(query.text), deadline)
+            found = await self._find(query, deadline, vector, self._vectors.vectors)
         finally:
             self._vectors.search_ends()
-        return self._page(found, () if vector is not None else ("vector",))
+        return self._page(found, ("vector",) if vector is None and found.by_query else ())
+
+    async def _find(
+        self, query: CatalogQuery, deadline: Deadline, vector: NDArray[np.float32] | None, vectors: Vectors | None
+    ) -> Found:
+        found: Found = await self._run(
+            deadline, self._engine.search, query.text, query.filters, query.limit, vector, vectors
+        )
+        return found
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         numbers = self._shelf.numbers

@@ -1,7 +1,8 @@
-"""What was computed, kept on disk: one .npz a kind, named by what it was computed from, written atomically, checked when read.
+"""What was computed, kept on disk: one .npz a kind, named by what it was computed from, written atomically, checked when
+read.
 
-No pickle. The archive's own CRC-32 finds corruption; shapes and ranges are checked besides, so that a foreign or truncated file
-is rebuilt and never trusted.
+No pickle. The archive's own CRC-32 finds corruption; shapes and ranges are checked besides, so that a foreign or
+truncated file is rebuilt and never trusted.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class ComputedStore:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 np.savez(file, allow_pickle=False, **arrays)
-            os.replace(name, path)
+            Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

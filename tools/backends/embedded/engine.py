@@ -23,10 +23,11 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Numbers of the best titles, best first, and how many match in all."""
+    """Numbers of the best titles, best first, and how many match in all. `by_query`: the text asked for something."""
 
     numbers: NDArray[np.intp]
     total: int
+    by_query: bool = True
 
 
 class Engine:
@@ -37,14 +38,10 @@ class Engine:
         self._legs = Legs(shelf, index)
         self._weights = weights or Weights()
 
-    def read(self, text: str) -> Reading:
-        return self._reader.read(text)
-
-    def search(
-        self, reading: Reading, filters: Filters, limit: int, vector: Floats | None, vectors: Vectors | None
-    ) -> Found:
-        """The best `limit` titles for the query under the filters; `vector` is the query's, None leaves the vector leg out."""
+    def search(self, text: str, filters: Filters, limit: int, vector: Floats | None, vectors: Vectors | None) -> Found:
+        """The best `limit` titles for the query under the filters; without its `vector` the vector leg is left out."""
         allowed = self._allowed(filters)
+        reading = self._reader.read(text)
         if reading.empty:
             return self._popular(allowed, limit)
         scores = np.where(allowed, self._scores(reading, allowed, vector, vectors), np.float32(0.0))
@@ -61,7 +58,7 @@ class Engine:
 
     def _popular(self, allowed: Mask, limit: int) -> Found:
         hits = self._shelf.by_fame[allowed[self._shelf.by_fame]]
-        return Found(hits[:limit], len(hits))
+        return Found(hits[:limit], len(hits), by_query=False)
 
     def _allowed(self, filters: Filters) -> Mask:
         """Shape (titles,): the predicates of tools.search.filters, by columns."""

@@ -31,7 +31,9 @@ class NameRows:
 
 @dataclass(frozen=True, slots=True)
 class PeopleRows:
-    """One row a spelling of an author's name: its sound key, or one part of the Latin name (`part`), and the author's number (Shelf.authors)."""
+    """One row a spelling of an author's name: its sound key, or one part of the Latin name (`part`), and the author's
+    number (Shelf.authors).
+    """
 
     keys: Sequence[str]
     authors: Ints

@@ -46,7 +46,7 @@ class Legs:
             names=self._called(reading, allowed),
             people=people,
             words=self._words(reading),
-            tags=self._tagged(reading.themes),
+            tags=self._tagged(reading),
             meaning=meaning,
             headline=headline,
             prior=self._shelf.prior,
@@ -65,7 +65,9 @@ class Legs:
         return best if found[best] >= _ANCHOR else None
 
     def kin_of(self, number: int) -> Floats:
-        """Shape (titles,): above 0 where a name begins with a name of title `number`, or the catalogue says they are related."""
+        """Shape (titles,): above 0 where a name begins with a name of title `number`, or the catalogue says they are
+        related.
+        """
         found = np.zeros(len(self._shelf), np.float32)
         self._raise_kin(found, number, 1.0)
         return found
@@ -88,7 +90,9 @@ class Legs:
         return found
 
     def _called_with_author(self, core: str, allowed: Mask) -> Floats:
-        """'berserk miura', 'モンスター 浦沢': a name among the works of an author whose part of the name stands beside it."""
+        """'berserk miura', 'モンスター 浦沢': a name among the works of an author whose part of the name stands beside
+        it.
+        """
         words = core.split()
         found = np.zeros(len(self._shelf), np.float32)
         if not 2 <= len(words) <= _MOST_WORDS:
@@ -110,12 +114,16 @@ class Legs:
         asked = dict.fromkeys(terms, 1.0)
         return self._prose.score(asked) / np.float32(max(1e-6, self._prose.weight_of(asked)))
 
-    def _tagged(self, themes: Sequence[Sequence[str]]) -> Floats:
+    def _tagged(self, reading: Reading) -> Floats:
+        """The share of the query's themes that a title is tagged with; a demographic that is named counts as one of them."""
         share = np.zeros(len(self._shelf), np.float32)
-        for tags in themes:
+        each = np.float32(1.0 / max(1, len(reading.themes) + (reading.genre is not None)))
+        for tags in reading.themes:
             numbers = [self._shelf.by_tag[t] for t in tags if t in self._shelf.by_tag]
             if numbers:
-                share[np.unique(np.concatenate(numbers))] += np.float32(1.0 / len(themes))
+                share[np.unique(np.concatenate(numbers))] += each
+        if reading.genre in self._shelf.by_genre:
+            share += each * self._shelf.by_genre[str(reading.genre)]
         return share
 
 

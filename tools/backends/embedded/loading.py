@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from tools.backends.embedded.blas import single_threaded_blas
 from tools.backends.embedded.computed import FORMAT, ComputedStore
 from tools.backends.embedded.engine import Engine
 from tools.backends.embedded.index import LexicalIndex, build_index
 from tools.backends.embedded.records import parse, read_bytes
 from tools.backends.embedded.shelf import Shelf, build_shelf
-from tools.backends.embedded.stored_index import StaleArrays, index_arrays, index_from
+from tools.backends.embedded.stored_index import StaleArraysError, index_arrays, index_from
 from tools.search.query import QueryReader
 
 Progress = Callable[[int, int, str], None]
@@ -29,7 +30,10 @@ class Loaded:
 
 
 def load_catalog(path: Path, store: ComputedStore, progress: Progress | None = None) -> Loaded:
-    """Parses the whole file before anything else. Raises CatalogFileError. Blocking: seconds for tens of thousands of titles."""
+    """Parses the whole file before anything else. Raises CatalogFileError. Blocking: seconds for tens of thousands of
+    titles.
+    """
+    single_threaded_blas()
     content = read_bytes(path)
     key = f"{FORMAT}/{sha256(content).hexdigest()}"
     _tell(progress, 0, "read")
@@ -48,7 +52,7 @@ def _index(shelf: Shelf, store: ComputedStore, key: str) -> LexicalIndex:
     if arrays is not None:
         try:
             return index_from(arrays, len(shelf), len(shelf.authors))
-        except StaleArrays:
+        except StaleArraysError:
             pass
     index = build_index(shelf.titles)
     store.save("index", key, index_arrays(index))

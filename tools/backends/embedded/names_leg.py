@@ -49,18 +49,20 @@ class NamesLeg:
         key = sound_key(text)
         for row in self._loans.get(consonants(text), ()):
             near = OSA.normalized_similarity(key, self._rows.keys[row])
-            title = self._rows.titles[row]
+            title = int(self._rows.titles[row])
             found[title] = max(found[title], _LOAN_BASE + _LOAN_NEAR * near if near >= _LOAN_LEAST else 0.0)
 
     def kin(self, found: Floats, keys: Iterable[str], factor: float) -> None:
-        """Raises in `found` the titles whose names begin with one of `keys`: sequels and spin-offs of the one that is called so."""
+        """Raises in `found` the titles whose names begin with one of `keys`: sequels and spin-offs of the one that is
+        called so.
+        """
         for key in keys:
             for row in self.beginning_with(key):
                 self._judge(found, row, key, factor)
 
     def keys_of(self, number: int) -> tuple[str, ...]:
         """All sound keys of a title."""
-        return tuple(self._rows.keys[r] for r in np.flatnonzero(self._rows.titles == number))
+        return tuple(self._rows.keys[r] for r in np.flatnonzero(self._rows.titles == number).tolist())
 
     def beginning_with(self, key: str) -> list[int]:
         """Rows whose key begins with `key`, at most 200."""

@@ -43,7 +43,7 @@ class PeopleLeg:
             return
         self._spelled[key].add(author)
         if has_kanji(key):
-            for size in range(1, len(key)):
+            for size in range(1, len(key) + 1):
                 self._family[key[:size]].add(author)
                 self._family[key[-size:]].add(author)
 

@@ -1,13 +1,14 @@
 """The import format of the catalogue: one JSON object a line, UTF-8, plain or gzip.
 
-Checked by hand-made rules: a JSON Schema through `jsonschema` takes 20 to 40 times as long, minutes for 60,000 lines. The whole
-file is read before anything is given out, so one bad line stops a load before anything is changed.
+Checked by hand-made rules: a JSON Schema through `jsonschema` takes 20 to 40 times as long, minutes for 60,000 lines. The
+whole file is read before anything is given out, so one bad line stops a load before anything is changed.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def read_bytes(path: Path) -> bytes:
             return raw
         with gzip.open(path) as file:
             content = file.read(_MAX_BYTES + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise CatalogFileError(0, f"cannot read {path.name}: {error.__class__.__name__}") from error
     if len(content) > _MAX_BYTES:
         raise CatalogFileError(0, f"{path.name} unpacks to more than {_MAX_BYTES} bytes")

@@ -1,8 +1,8 @@
 """A sparse term index whose scores are computed when it is built: scoring a query is adding up a few slices.
 
-The method is eager sparse scoring (BM25S; Lù 2024) of BM25 (Robertson & Zaragoza 2009). An engine such as tantivy returns the
-best k of one leg faster, but fusion wants the scores of *all* rows under exact filters, and with them `total`; dense NumPy vectors
-give both at once, and one index type serves prose and name grams.
+The method is eager sparse scoring (BM25S; Lù 2024) of BM25 (Robertson & Zaragoza 2009). An engine such as tantivy returns
+the best k of one leg faster, but fusion wants the scores of *all* rows under exact filters, and with them `total`; dense
+NumPy vectors give both at once, and one index type serves prose and name grams.
 """
 
 from __future__ import annotations

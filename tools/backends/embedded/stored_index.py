@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tools.backends.embedded.computed import Arrays, pack, unpack
@@ -11,33 +9,46 @@ from tools.backends.embedded.index import LexicalIndex, NameRows, PeopleRows
 from tools.backends.embedded.sparse import SparseIndex
 
 
-class StaleArrays(ValueError):
+class StaleArraysError(ValueError):
     """Arrays that do not fit the catalogue they claim to be computed from."""
 
 
 def index_arrays(index: LexicalIndex) -> Arrays:
     names, people = index.names, index.people
     return {
-        "names.keys": pack(tuple(names.keys)), "names.titles": names.titles, "names.main": names.main,
-        "people.keys": pack(tuple(people.keys)), "people.authors": people.authors, "people.part": people.part,
-        **_sparse_arrays("names", names.grams), **_sparse_arrays("people", people.grams), **_sparse_arrays("prose", index.prose),
-    }  # fmt: skip
+        "names.keys": pack(tuple(names.keys)),
+        "names.titles": names.titles,
+        "names.main": names.main,
+        "people.keys": pack(tuple(people.keys)),
+        "people.authors": people.authors,
+        "people.part": people.part,
+        **_sparse_arrays("names", names.grams),
+        **_sparse_arrays("people", people.grams),
+        **_sparse_arrays("prose", index.prose),
+    }
 
 
 def index_from(arrays: Arrays, titles: int, authors: int) -> LexicalIndex:
-    """Raises StaleArrays if anything is missing or out of range."""
+    """Raises StaleArraysError if anything is missing or out of range."""
     try:
-        names = NameRows(unpack(arrays["names.keys"]), arrays["names.titles"].astype(np.int32), arrays["names.main"].astype(np.bool_),
-                         _sparse("names", arrays))  # fmt: skip
-        people = PeopleRows(unpack(arrays["people.keys"]), arrays["people.authors"].astype(np.int32),
-                            arrays["people.part"].astype(np.bool_), _sparse("people", arrays))  # fmt: skip
-        index = LexicalIndex(names, people, _sparse("prose", arrays))
+        index = LexicalIndex(_names(arrays), _people(arrays), _sparse("prose", arrays))
     except (KeyError, ValueError, TypeError) as error:
-        raise StaleArrays(str(error)) from error
+        raise StaleArraysError(str(error)) from error
+    names, people = index.names, index.people
     _require(len(names.keys) == len(names.titles) == len(names.main) == names.grams.size, "names")
     _require(len(people.keys) == len(people.authors) == len(people.part) == people.grams.size, "people")
     _require(_in_range(names.titles, titles) and _in_range(people.authors, authors) and index.prose.size == titles, "titles")
     return index
+
+
+def _names(arrays: Arrays) -> NameRows:
+    titles, main = arrays["names.titles"].astype(np.int32), arrays["names.main"].astype(np.bool_)
+    return NameRows(unpack(arrays["names.keys"]), titles, main, _sparse("names", arrays))
+
+
+def _people(arrays: Arrays) -> PeopleRows:
+    authors, part = arrays["people.authors"].astype(np.int32), arrays["people.part"].astype(np.bool_)
+    return PeopleRows(unpack(arrays["people.keys"]), authors, part, _sparse("people", arrays))
 
 
 def _sparse_arrays(name: str, index: SparseIndex) -> Arrays:
@@ -65,17 +76,14 @@ def _in_range(numbers: np.ndarray[tuple[int, ...], np.dtype[np.int32]], size: in
 
 def _require(good: bool, what: str) -> None:
     if not good:
-        raise StaleArrays(what)
+        raise StaleArraysError(what)
 
 
 def matrix_from(arrays: Arrays, texts: int, dimensions: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """The matrix of vectors. Raises StaleArrays if it is not (texts, dimensions) of finite numbers."""
+    """The matrix of vectors. Raises StaleArraysError if it is not (texts, dimensions) of finite numbers."""
     matrix = arrays.get("matrix")
     if matrix is None or matrix.shape != (texts, dimensions) or matrix.dtype != np.float16:
-        raise StaleArrays("matrix")
+        raise StaleArraysError("matrix")
     wide = matrix.astype(np.float32)
     _require(bool(np.isfinite(wide).all()), "matrix")
     return wide
-
-
-__all__: Sequence[str] = ("StaleArrays", "index_arrays", "index_from", "matrix_from")

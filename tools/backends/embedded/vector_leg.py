@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from session.deadline import Deadline
 from tools.backends.embedded.computed import ComputedStore
-from tools.backends.embedded.stored_index import StaleArrays, matrix_from
+from tools.backends.embedded.stored_index import StaleArraysError, matrix_from
 from tools.backends.embedded.vectors import VectorPlan, Vectors
 from tools.failures import BackendFailure
 from tools.ports import Embedder
@@ -19,7 +19,7 @@ from tools.ports import Embedder
 Floats = NDArray[np.float32]
 Progress = Callable[[int, int, str], None]
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
-_BATCH_SECONDS, _TRIES = 60.0, 4
+_BATCH_SECONDS, _LONGEST_PAUSE = 60.0, 60.0
 _KEPT_QUERIES = 2_048
 
 
@@ -58,7 +58,7 @@ class VectorLeg:
             return None
         try:
             matrix = matrix_from(arrays, len(plan.texts), self._embedder.dimensions)
-        except StaleArrays:
+        except StaleArraysError:
             return None
         return Vectors(matrix, plan.owners, plan.titles)
 
@@ -104,15 +104,16 @@ class VectorLeg:
         return np.concatenate(parts) if parts else np.zeros((0, self._embedder.dimensions), np.float32)
 
     async def _embed_patiently(self, texts: Sequence[str]) -> Floats:
-        """Tries again after 1, 2 and 4 seconds: a remote embedder throttles whoever asks for a whole catalogue."""
-        for attempt in range(_TRIES):
+        """Tries until it succeeds, after 1, 2, 4 … 60 seconds: a remote embedder throttles whoever asks for a whole
+        catalogue, and one that is away comes back.
+        """
+        attempt = 0
+        while True:
             try:
                 return await self._embedder.embed(texts, Deadline.after(_BATCH_SECONDS))
             except BackendFailure:
-                if attempt == _TRIES - 1:
-                    raise
-                await asyncio.sleep(2.0**attempt)
-        raise AssertionError("unreachable")
+                await asyncio.sleep(min(_LONGEST_PAUSE, 2.0**attempt))
+                attempt = min(attempt + 1, 10)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

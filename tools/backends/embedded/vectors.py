@@ -47,4 +47,4 @@ class Vectors:
     def of(self, number: int) -> Floats:
         """One direction for a title: the sum of its vectors, of unit length."""
         total = self.matrix[number] + self.matrix[self.titles :][self.owners == number].sum(axis=0)
-        return (total / max(1e-6, float(np.linalg.norm(total)))).astype(np.float32)
+        return np.asarray(total / max(1e-6, float(np.linalg.norm(total))), np.float32)

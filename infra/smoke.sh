@@ -1,0 +1,183 @@
+#!/bin/sh
+# Talks to a running server over SSE as a person would, with curl alone: every tool once, and one call that is wrong.
+#
+#   sh infra/smoke.sh [URL]        URL is http://127.0.0.1:8080 unless given
+#
+# SMOKE_TOKEN is sent as bearer token when it is set. Exit status 0 when everything was answered as expected.
+
+set -u
+URL=${1:-http://127.0.0.1:8080}
+URL=${URL%/}
+SECONDS_IN_ALL=30
+USER_ID=demo-user-1
+SESSION=smoke-$$
+AUTHORIZATION=${SMOKE_TOKEN:+Authorization: Bearer $SMOKE_TOKEN}
+
+failures=0
+number=0
+reader=
+folder=$(mktemp -d) || exit 1
+
+clean_up() {
+    [ -z "$reader" ] || kill "$reader" 2>/dev/null
+    rm -rf "$folder"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+give_up() {
+    printf '\nsmoke: %s\n' "$1" >&2
+    exit 1
+}
+
+expect() { # expect WHAT-WAS-ANSWERED TEXT-IN-IT...: counts a failure when one of the texts is not there
+    expect_in=$1
+    shift
+    for text in "$@"; do
+        case $expect_in in
+        *"$text"*) ;;
+        *)
+            printf '    NOT AS EXPECTED: no %s in %s\n' "$text" "$(printf %s "$expect_in" | cut -c 1-400)"
+            failures=$((failures + 1))
+            return
+            ;;
+        esac
+    done
+}
+
+# The stream: curl writes it into a pipe, which is read line by line; when its time is up the pipe ends and so does the wait.
+next_data() { # the next data line of the stream into $data
+    while IFS= read -r data <&3; do
+        case $data in
+        data:*)
+            data=${data#data: }
+            data=$(printf %s "$data" | tr -d '\r')
+            return 0
+            ;;
+        esac
+    done
+    return 1
+}
+
+send() { # send MESSAGE [HEADER]...: posts it to the session of the stream
+    message=$1
+    shift
+    status=$(
+        for header in "Content-Type: application/json" "$AUTHORIZATION" "$@"; do printf '%s\n' "$header"; done |
+            curl -sS --max-time 10 -o /dev/null -w '%{http_code}' -H @- --data-binary "$message" "$URL$endpoint"
+    )
+    [ "$status" = 202 ] || give_up "POST $endpoint was answered ${status:-nothing} instead of 202"
+}
+
+ask() { # ask METHOD PARAMS [HEADER]...: the answer into $data
+    number=$((number + 1))
+    method=$1
+    params=$2
+    shift 2
+    send "{\"jsonrpc\":\"2.0\",\"id\":$number,\"method\":\"$method\",\"params\":$params}" "$@"
+    while next_data; do
+        case $data in *"\"id\":$number,"*) return ;; esac
+    done
+    give_up "no answer to $method within $SECONDS_IN_ALL s"
+}
+
+call() { # call TOOL ARGUMENTS TURN: the answer into $data
+    printf '\n%s %s\n' "$1" "$2"
+    ask tools/call "{\"name\":\"$1\",\"arguments\":$2}" "X-User-ID: $USER_ID" "X-Session-ID: $SESSION" "X-Turn-ID: $SESSION.$3"
+    answer=${data##*\"structuredContent\":}
+}
+
+# The fields that tell something. `values KEY` prints every value of a key, `value KEY` the first.
+values() {
+    printf '%s\n' "$answer" | awk -F "\"$1\":" '{ for (i = 2; i <= NF; i++) {
+        v = $i
+        if (substr(v, 1, 1) == "\"") { v = substr(v, 2); sub(/".*/, "", v) } else sub(/[],}].*/, "", v)
+        print v
+    } }'
+}
+value() { values "$1" | head -n 1; }
+listed() { values "$1" | awk 'NR > 1 { printf ", " } { printf "%s", $0 }'; }
+show() { printf '    %s\n' "$1"; }
+
+show_quality() { # where the answer is from, how long it took, and what the turn has left
+    whole=$answer
+    answer=$data
+    without=${data#*\"degraded\":[}
+    without=${without%%]*}
+    show "$(value source), $(value latencyMs) ms, $(value remainingMs) ms of the turn left${without:+, without $without}"
+    answer=$whole
+}
+
+mkfifo "$folder/stream" || exit 1
+printf '%s\n' "Accept: text/event-stream" "$AUTHORIZATION" >"$folder/headers"
+curl -sS -N --fail --max-time "$SECONDS_IN_ALL" -H "@$folder/headers" "$URL/sse" >"$folder/stream" &
+reader=$!
+exec 3<"$folder/stream"
+
+next_data || give_up "no event stream at $URL/sse; start a server with: make run"
+endpoint=$data
+case $endpoint in
+/messages/*) printf 'stream   %s\n' "$URL$endpoint" ;;
+*) give_up "the first event is no endpoint: $endpoint" ;;
+esac
+
+ask initialize '{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"smoke","version":"1"}}'
+expect "$data" '"protocolVersion":"2025-11-25"' '"name":"manga-tools"'
+answer=${data##*\"serverInfo\":}
+printf 'server   %s %s\n' "$(value name)" "$(value version)"
+send '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+ask tools/list '{}'
+tools=
+for tool in search_manga_catalog get_manga_details check_inventory get_recommendations lookup_order; do
+    expect "$data" "\"name\":\"$tool\""
+    tools="$tools $tool"
+done
+printf 'tools   %s\n' "$tools"
+
+call search_manga_catalog '{"query":"ワンピース","max_results":3}' 1
+expect "$data" '"isError":false' '"title_id":"manga-001001"' '"remainingMs":'
+show "$(listed title)"
+show_quality
+title=$(value title_id)
+
+call check_inventory '{}' 1 # without ids: those of the search
+expect "$data" '"isError":false' '"checked":"last_search"' "\"title_id\":\"$title\""
+show "$(listed title_id): $(listed availability)"
+show_quality
+
+call get_manga_details "{\"title_id\":\"$title\"}" 2
+expect "$data" '"isError":false' '"title":"One Piece"'
+show "$(value title), $(value ja), $(value author), $(value volumes) volumes, $(value price_jpy) yen each"
+show_quality
+
+call get_recommendations '{"criteria":"funny school romance","count":2}' 3
+expect "$data" '"isError":false' '"reason":"'
+show "$(listed title)"
+show "$(value reason)"
+show_quality
+
+call lookup_order '{"order_id":"MNG-DEMO1002"}' 4
+expect "$data" '"isError":false' '"order_id":"MNG-DEMO1002"' '"tracking_number":"'
+show "$(value order_id): $(value status), $(value total_jpy) yen, $(value carrier) $(value tracking_number)"
+show_quality
+
+call search_manga_catalog '{"query":"","max_results":100}' 5 # wrong on purpose
+expect "$data" '"isError":true' '"name":"VALIDATION_ERROR"' '"code":-32602' '$.query' '$.max_results'
+show "refused, as it should be: $(value name) $(value code)"
+show "$(value message)"
+
+printf '\nDELETE /sessions/%s\n' "$SESSION"
+status=$(
+    printf '%s\n' "X-User-ID: $USER_ID" "$AUTHORIZATION" |
+        curl -sS --max-time 10 -o /dev/null -w '%{http_code}' -X DELETE -H @- "$URL/sessions/$SESSION"
+)
+expect "$status" 204
+show "$status, the session is forgotten"
+
+if [ "$failures" -gt 0 ]; then
+    printf '\nsmoke: %s answers were not as expected\n' "$failures" >&2
+    exit 1
+fi
+printf '\nall well\n'

@@ -1,0 +1,217 @@
+"""The clients that a test body is run with: every transport and era, behind one small interface."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import mcp_types as types
+from mcp.client import Client as SdkClient
+from mcp.client.sse import sse_client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.exceptions import MCPError
+from strands.tools.mcp import MCPClient
+
+from tests.support.loop_thread import Held, LoopThread
+from tests.support.serving import ROOT, clean_environment
+
+Json = dict[str, Any]
+MODERN = "2026-07-28"
+CALL_META = "com.mangaassist/call"
+STATED = "com.mangaassist/"
+
+
+class RpcError(Exception):
+    """A JSON-RPC error, as far as the client tells it: Strands keeps the message only."""
+
+    def __init__(self, code: int | None, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A tool result."""
+
+    is_error: bool
+    structured: Json
+    texts: tuple[str, ...]
+    meta: Json
+
+    @property
+    def error(self) -> Json:
+        """The envelope of a failure; fails the test when the call succeeded."""
+        assert self.is_error, f"the call succeeded: {self.structured}"
+        return dict(self.structured["error"])
+
+    @property
+    def value(self) -> Json:
+        """The result of a success; fails the test when the call failed."""
+        assert not self.is_error, f"the call failed: {self.structured}"
+        return self.structured
+
+    @property
+    def call(self) -> Json:
+        return dict(self.meta[CALL_META])
+
+
+class Client(Protocol):
+    async def tools(self) -> list[Json]: ...
+
+    async def call(self, tool: str, arguments: Json | None = None, **stated: Any) -> Answer:
+        """`stated` are the `_meta` keys: `sessionId=…`, `userId=…`; `meta={…}` are further ones as they are.
+
+        Raises `RpcError`.
+        """
+        ...
+
+
+def meta_of(stated: Mapping[str, Any]) -> Json | None:
+    further = dict(stated.get("meta") or {})
+    own = {STATED + name: value for name, value in stated.items() if name != "meta"}
+    return {**own, **further} or None
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """How a client reaches the server. `own_session` is whether the connection itself is a session."""
+
+    name: str
+    kind: str
+    era: str
+    own_session: bool
+    strands: bool = False
+    path: str = "/mcp"
+
+    @property
+    def http(self) -> bool:
+        return self.kind != "stdio"
+
+
+TRANSPORTS = {
+    each.name: each
+    for each in (
+        Transport("sse-2025", "sse", "legacy", own_session=True, path="/sse"),
+        Transport("sse-2026", "sse", "auto", own_session=True, path="/sse"),
+        Transport("http-2025", "http", "legacy", own_session=True),
+        Transport("http-2026", "http", MODERN, own_session=False),
+        Transport("get-mcp-as-sse", "sse", "legacy", own_session=True),
+        Transport("stdio-2025", "stdio", "legacy", own_session=True),
+        Transport("stdio-2026", "stdio", "auto", own_session=True),
+        Transport("strands-sse", "sse", "auto", own_session=True, strands=True, path="/sse"),
+        Transport("strands-http", "http", "auto", own_session=False, strands=True),
+        Transport("strands-stdio", "stdio", "auto", own_session=True, strands=True),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OfSdk:
+    """The official client, mcp 2.x."""
+
+    held: Held[SdkClient]
+
+    @property
+    def sdk(self) -> SdkClient:
+        return self.held.value
+
+    async def listed(self) -> Json:
+        """The whole answer to tools/list, never the client's own cache."""
+        found = await self.held.ask(self.sdk.list_tools(cache_mode="bypass"))
+        return dict(found.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    async def tools(self) -> list[Json]:
+        return list((await self.listed())["tools"])
+
+    async def call(self, tool: str, arguments: Json | None = None, **stated: Any) -> Answer:
+        try:
+            result = await self.held.ask(self.sdk.call_tool(tool, arguments, meta=meta_of(stated)))
+        except MCPError as error:
+            raise RpcError(error.error.code, error.error.message, error.error.data) from None
+        texts = tuple(block.text for block in result.content if isinstance(block, types.TextContent))
+        return Answer(bool(result.is_error), result.structured_content, texts, dict(result.meta or {}))
+
+
+@dataclass(frozen=True, slots=True)
+class OfStrands:
+    """The agent framework's client, in whichever era it negotiates by itself."""
+
+    client: MCPClient
+
+    async def tools(self) -> list[Json]:
+        listed = await asyncio.to_thread(self.client.list_tools_sync)
+        return [_plain_tool(tool.tool_spec, tool.mcp_tool.title) for tool in listed]
+
+    async def call(self, tool: str, arguments: Json | None = None, **stated: Any) -> Answer:
+        raw = await self.raw_call(tool, arguments, **stated)
+        texts = tuple(block["text"] for block in raw["content"])
+        if "structuredContent" not in raw:
+            raise RpcError(None, texts[0])
+        return Answer(raw["status"] == "error", raw["structuredContent"], texts, raw.get("metadata", {}))
+
+    async def raw_call(self, tool: str, arguments: Json | None = None, **stated: Any) -> Json:
+        return dict(await self.client.call_tool_async("use-1", tool, arguments or {}, meta=meta_of(stated)))
+
+
+def _plain_tool(spec: Mapping[str, Any], title: str | None) -> Json:
+    plain = {"name": spec["name"], "title": title, "description": spec["description"]}
+    schemas = {name: spec[name]["json"] for name in ("inputSchema", "outputSchema")}
+    return {**plain, **schemas, "annotations": spec["annotations"]}
+
+
+@dataclass(slots=True)
+class Connections:
+    """Opens clients and closes them all at the end. Those without headers of their own are opened once."""
+
+    folder: Path
+    cache: Path
+    stdio_settings: Mapping[str, str] = field(default_factory=dict)
+    _thread: LoopThread = field(default_factory=LoopThread)
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _shared: dict[tuple[str, str], Client] = field(default_factory=dict)
+
+    def shared(self, name: str, url: str) -> Client:
+        if (name, url) not in self._shared:
+            self._shared[name, url] = self.open(name, url)
+        return self._shared[name, url]
+
+    def open(self, name: str, url: str, headers: Mapping[str, str] | None = None, **options: Any) -> Client:
+        """`options` go to the client: `message_handler` of the SDK's, `on_tools_changed` of Strands'."""
+        transport = TRANSPORTS[name]
+        connect = self._connector(transport, url, dict(headers or {}))
+        if transport.strands:
+            return OfStrands(self._stack.enter_context(MCPClient(connect, **options)))
+        held = Held(self._thread, lambda: SdkClient(connect(), mode=transport.era, **options))
+        self._stack.callback(held.close)
+        return OfSdk(held)
+
+    def _connector(
+        self, transport: Transport, url: str, headers: dict[str, str]
+    ) -> Callable[[], AbstractAsyncContextManager[Any]]:
+        if transport.kind == "sse":
+            return lambda: sse_client(url + transport.path, headers=headers)
+        if transport.kind == "http":
+            return lambda: streamable_http_client(
+                url + transport.path, http_client=create_mcp_http_client(headers=headers)
+            )
+        return lambda: self._stdio(transport.name)
+
+    def _stdio(self, name: str) -> AbstractAsyncContextManager[Any]:
+        environment = clean_environment(self.cache, self.stdio_settings)
+        parameters = StdioServerParameters(
+            command=sys.executable, args=["-m", "server", "stdio"], cwd=ROOT, env=environment
+        )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        log = self._stack.enter_context((self.folder / f"{name}.log").open("a"))
+        return stdio_client(parameters, errlog=log)
+
+    def close(self) -> None:
+        self._stack.close()
+        self._thread.close()

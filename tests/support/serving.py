@@ -1,0 +1,122 @@
+"""A server as its users run it: `python -m server serve` in a process of its own, on a port that was free."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 45.0
+STOP_SECONDS = 15.0
+POLL_SECONDS = 0.02
+LISTENING = re.compile(r"listening on (http://\S+)")
+
+
+def clean_environment(cache: Path, settings: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without any MANGA_ setting of whoever runs the tests, and then `settings`."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MANGA_")}
+    return {**own, "XDG_CACHE_HOME": str(cache), **(settings or {})}
+
+
+@dataclass(slots=True)
+class Serving:
+    """A server that runs. `log` is everything that it has written to stderr so far."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log_path: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def host(self) -> str:
+        return self.url.removeprefix("http://")
+
+    @property
+    def log(self) -> str:
+        return self.log_path.read_text("utf-8", "replace")
+
+    def stop(self, seconds: float = STOP_SECONDS) -> int:
+        """SIGTERM, and the exit status; a server that does not end in time is killed, which is an error."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the server did not end within {seconds} s of SIGTERM\n{self.log[-4000:]}") from None
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(STOP_SECONDS)
+
+
+def start(folder: Path, cache: Path, **settings: str) -> Serving:
+    """A server with these settings, once it answers. `folder` takes its log.
+
+    It ends with the thread that started it (`--with-parent`), so start it from one that stays: the main one.
+    """
+    given = {"MANGA_PORT": "0", "MANGA_RATE_LIMIT": "off", **settings}
+    folder.mkdir(parents=True, exist_ok=True)
+    log_path = folder / "server.log"
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "server", "serve", "--with-parent"],
+            cwd=ROOT,
+            env=clean_environment(cache, given),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    serving = Serving("", process, log_path, given)
+    try:
+        serving.url = _wait_until_it_answers(serving)
+    except BaseException:
+        serving.kill()
+        raise
+    return serving
+
+
+@contextmanager
+def served(folder: Path, cache: Path, **settings: str) -> Iterator[Serving]:
+    """`start`, and at the end SIGTERM, after which the exit status has to be 0."""
+    serving = start(folder, cache, **settings)
+    try:
+        yield serving
+    except BaseException:
+        serving.kill()
+        raise
+    status = serving.stop()
+    assert status == 0, f"the server ended with {status}\n{serving.log[-4000:]}"
+
+
+def _wait_until_it_answers(serving: Serving) -> str:
+    give_up = time.monotonic() + START_SECONDS
+    while time.monotonic() < give_up:
+        if serving.process.poll() is not None:
+            raise AssertionError(f"the server ended with {serving.process.returncode} at its start\n{serving.log}")
+        if (found := LISTENING.search(serving.log)) and _answers(found[1]):
+            return found[1]
+        time.sleep(POLL_SECONDS)
+    raise AssertionError(f"the server did not answer within {START_SECONDS} s\n{serving.log}")
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urlopen(f"{url}/healthz", timeout=1) as response:
+            return bool(response.status == 200)
+    except (URLError, OSError):
+        return False

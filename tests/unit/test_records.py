@@ -1,0 +1,144 @@
+"""The import format: what is read, and how a wrong line is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.backends.embedded.records import CatalogFileError, load, parse
+from tools.models import Offer
+
+GOOD: dict[str, Any] = {
+    "title_id": "manga-900001",
+    "title": {"en": "Paper Lighthouse", "romaji": "Kami no Toudai", "ja": "紙の灯台", "kana": "かみのとうだい"},
+    "alt_titles": ["カミトウ"],
+    "authors": [{"name": "Hoshino, Mio", "name_ja": "星野澪", "name_kana": "ホシノミオ", "role": "Story & Art"}],
+    "genre": "seinen",
+    "tags": ["Drama"],
+    "synopsis": {"en": "A keeper folds letters.", "ja": None},
+    "rating": 4.2,
+    "rating_count": 900,
+    "popularity_rank": 7,
+    "volumes": 3,
+    "chapters": None,
+    "status": "Finished",
+    "start_year": 2011,
+    "end_year": 2014,
+    "magazine": "Harbour",
+    "offers": [{"format": "physical", "price_jpy": 770, "stock": 4}, {"format": "digital", "price_jpy": 660, "stock": None}],
+    "related": ["manga-900002"],
+}
+
+
+def encoded(*records: dict[str, Any]) -> bytes:
+    return "\n".join(json.dumps(r, ensure_ascii=False) for r in records).encode()
+
+
+def test_a_full_record_is_read_whole() -> None:
+    ((title, offers),) = parse(encoded(GOOD))
+    assert (title.title_id, title.ja, title.authors[0].name_kana) == ("manga-900001", "紙の灯台", "ホシノミオ")
+    assert (title.rating, title.related, title.synopsis_ja) == (4.2, ("manga-900002",), None)
+    assert offers == (Offer("physical", 770, 4), Offer("digital", 660, None))
+
+
+def test_an_id_and_one_name_are_enough() -> None:
+    ((title, offers),) = parse(b'{"title_id": "a", "title": {"ja": "\xe7\xb4\x99"}}')
+    assert (title.display, title.tags, offers) == ("紙", (), ())
+
+
+@pytest.mark.parametrize("field", [f for f in GOOD if f not in ("title_id", "title")])
+def test_everything_else_may_be_null_or_absent(field: str) -> None:
+    assert parse(encoded({**GOOD, field: None}))
+    assert parse(encoded({k: v for k, v in GOOD.items() if k != field}))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"authorz": []}, "unknown field 'authorz', did you mean 'authors'?"),
+        ({"title": {"english": "x"}}, "title: unknown field 'english'"),
+        ({"title": {"en": None}}, "at least one of"),
+        ({"title": "x"}, "title: must be an object"),
+        ({"title_id": "has space"}, "title_id: "),
+        ({"title_id": 7}, "title_id: must be a text"),
+        ({"genre": "Seinen"}, "genre: must be one of"),
+        ({"rating": 5.1}, "rating: must be a number from 0 to 5"),
+        ({"rating": True}, "rating: "),
+        ({"volumes": 1.5}, "volumes: "),
+        ({"volumes": -1}, "volumes: "),
+        ({"tags": ["a", 3]}, "tags[1] must be a text"),
+        ({"authors": [{"name_ja": "x"}]}, "name is missing"),
+        ({"authors": [{"name": "x", "nick": "y"}]}, "unknown field 'nick'"),
+        ({"offers": [{"format": "physical"}]}, "price_jpy is missing"),
+        ({"offers": [{"format": "physical", "price_jpy": 7.5}]}, "price_jpy: "),
+        ({"start_year": 99}, "start_year: "),
+    ],
+)
+def test_a_wrong_field_is_refused_by_name_with_its_line(change: dict[str, Any], named: str) -> None:
+    with pytest.raises(CatalogFileError) as caught:
+        parse(encoded({**GOOD, "title_id": "first"}, {**GOOD, **change}))
+    assert caught.value.line == 2
+    assert named in caught.value.message
+
+
+@pytest.mark.parametrize("line", [b"{", b"[]", b"3", b'{"title_id": "b"}', b"\xff", b'{"title_id":"b","title":{"en":"x"},"rating":NaN}'])
+def test_a_line_that_is_no_record_is_refused(line: bytes) -> None:
+    with pytest.raises(CatalogFileError) as caught:
+        parse(encoded(GOOD) + b"\n\n" + line)
+    assert caught.value.line == 3
+
+
+def test_an_id_may_come_once() -> None:
+    with pytest.raises(CatalogFileError, match="already on line 1"):
+        parse(encoded(GOOD, GOOD))
+
+
+def test_an_empty_file_is_refused() -> None:
+    with pytest.raises(CatalogFileError, match="no records"):
+        parse(b"\n \n")
+
+
+def test_gzip_and_plain_files_read_alike(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "c.jsonl", tmp_path / "c.jsonl.gz"
+    plain.write_bytes(encoded(GOOD))
+    packed.write_bytes(gzip.compress(encoded(GOOD)))
+    assert load(plain) == load(packed)
+
+
+@pytest.mark.parametrize("content", [gzip.compress(b"{}")[:-6], b"\x1f\x8bnonsense"])
+def test_a_broken_gzip_or_a_missing_file_is_a_clear_error(tmp_path: Path, content: bytes) -> None:
+    broken = tmp_path / "c.gz"
+    broken.write_bytes(content)
+    with pytest.raises(CatalogFileError, match="cannot read c.gz"):
+        load(broken)
+    with pytest.raises(CatalogFileError, match="cannot read none"):
+        load(tmp_path / "none")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused_by_line(content: bytes) -> None:
+    try:
+        assert parse(content)
+    except CatalogFileError as error:
+        assert error.line >= 0
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(sorted(GOOD)), JSON)
+def test_any_value_in_a_field_is_read_or_refused(field: str, value: Any) -> None:
+    try:
+        parse(encoded({**GOOD, field: value}))
+    except CatalogFileError as error:
+        assert error.line == 1

@@ -1,0 +1,111 @@
+"""What a query asks for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.search.aliases import AliasTable
+from tools.search.query import QueryReader
+from tools.search.romaji import sound_key
+from tools.search.themes import ThemeTable
+
+READER = QueryReader.load()
+
+
+@pytest.mark.parametrize(
+    ("query", "author"),
+    [
+        ("manga by Naoki Urasawa", "naoki urasawa"),
+        ("something written by Ai Yazawa", "ai yazawa"),
+        ("Junji Ito's manga", "junji ito"),
+        ("浦沢直樹の漫画", "浦沢直樹"),
+        ("井上雄彦先生の作品", "井上雄彦"),
+        ("作者:高橋留美子", "高橋留美子"),
+        ("author: CLAMP", "clamp"),
+    ],
+)
+def test_the_wording_names_an_author(query: str, author: str) -> None:
+    assert READER.read(query).author == author
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("other manga by the author of Pluto", "pluto"),
+        ("manga by the creator of Vagabond", "vagabond"),
+        ("寄生獣の作者の別の漫画", "寄生獣"),
+    ],
+)
+def test_the_wording_points_to_an_author_through_a_title(query: str, title: str) -> None:
+    reading = READER.read(query)
+    assert (reading.same_author_as, reading.author) == (title, None)
+
+
+@pytest.mark.parametrize("query", ["manga like Pluto", "something similar to Pluto", "プルートみたいな漫画"])
+def test_the_wording_asks_for_something_similar(query: str) -> None:
+    assert sound_key(READER.read(query).similar_to or "")[:2] in ("pl", "pu")
+
+
+@pytest.mark.parametrize("query", ["", "   ", "manga", "おすすめの漫画", "show me some popular series", "!?", "good manga please"])
+def test_a_query_of_filler_asks_for_nothing(query: str) -> None:
+    assert READER.read(query).empty
+
+
+@pytest.mark.parametrize(("query", "key"), [("Pluto vol. 3", "pluto"), ("プルート 第3巻", "puruto"), ("Pluto manga", "pluto")])
+def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None:
+    assert READER.read(query).names[0] == key
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("AoT", "Shingeki no Kyojin"), ("ハガレン", "Hagane no Renkinjutsushi"), ("tensura manga", "Tensei shitara Slime Datta Ken")],
+)
+def test_a_nickname_stands_for_its_title(query: str, name: str) -> None:
+    assert sound_key(name) in READER.read(query).aliases
+
+
+def test_a_short_nickname_counts_only_alone() -> None:
+    assert READER.read("op").aliases
+    assert not READER.read("the op theme").aliases
+
+
+@pytest.mark.parametrize(
+    ("query", "tag"),
+    [("time travel", "Time Travel"), ("料理漫画", "Cooking"), ("samurai", "Samurai"), ("異世界もの", "Isekai"), ("vampires", "Vampire")],
+)
+def test_a_theme_is_the_whole_query(query: str, tag: str) -> None:
+    reading = READER.read(query)
+    assert any(tag in tags for tags in reading.themes)
+    assert reading.theme_share == 1.0
+
+
+def test_a_word_inside_another_is_no_theme() -> None:
+    assert READER.read("手塚治虫").translated == ()
+    assert not READER.read("アベンジャーズエンドゲーム").themes
+
+
+def test_a_demographic_is_recognised() -> None:
+    assert READER.read("shoujo romance").genre == "shojo"
+    assert READER.read("少年漫画").genre == "shonen"
+    assert READER.read("shounen ai").genre is None
+
+
+def test_japanese_words_are_also_read_in_english() -> None:
+    assert {"ninja", "fox"} <= set(READER.read("狐と忍者").translated)
+
+
+@given(st.text(max_size=500))
+def test_any_text_can_be_read(text: str) -> None:
+    reading = READER.read(text)
+    assert reading.empty or all(reading.names)
+    assert 0 <= reading.theme_share <= 1
+
+
+def test_the_shipped_tables_are_whole() -> None:
+    aliases, themes = AliasTable.load(), ThemeTable.load()
+    assert len(aliases.names) > 300
+    assert all(key and names for key, names in aliases.names.items())
+    assert len(themes.tags) > 400
+    assert all(themes.glossary.values())
