@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
-from server.http.gate import Arrival, Authenticated, Draining, TrustedOrigin
+from server.http.gate import Arrival, Authenticated, Draining, Shortcut, TrustedOrigin
 from server.http.mcp_endpoint import McpEndpoint
 from server.http.origins import AllowedOrigins
 from server.http.probes import Probes, Sessions
@@ -47,5 +47,6 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
         Middleware(Draining, lifecycle=app.lifecycle),
         Middleware(TrustedOrigin, allowed=AllowedOrigins(settings.host, port, settings.allowed_hosts)),
         Middleware(Authenticated, identifier=app.identifier),
+        Middleware(Shortcut, paths={MESSAGES: streams.post}),
     ]
     return HttpApp(Starlette(routes=routes, middleware=gate), streams, endpoint)

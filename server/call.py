@@ -63,6 +63,7 @@ class Call:
     principal: Principal = field(default_factory=Principal)  # identity
     session: str | None = None  # identity
     expected_calls: int = 1  # identity
+    validated: bool = False  # validate
     begin_request: BeginRequest | None = None  # session
     begun: Begun | None = None  # session
     deadline: Deadline | None = None  # session

@@ -29,8 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return asyncio.run(_command(asked, settings))
     except KeyboardInterrupt:
         return 0
-    except OSError as error:
-        return _complain(f"cannot listen on {settings.host}:{settings.port}: {os.strerror(error.errno or 0)}")
     except Exception as error:  # what a wrong file says of itself is for the person who started this
         if isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools.")):
             return _complain(str(error))

@@ -51,7 +51,7 @@ def parse_flags(text: str, tools: Collection[str]) -> dict[str, float]:
     """Raises `FlagsError`."""
     try:
         stated = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise FlagsError("the flags are not JSON") from None
     if not isinstance(stated, Mapping):
         raise FlagsError('the flags have to be an object such as {"get_recommendations": false}')
@@ -80,11 +80,14 @@ class FlagsFile:
 
     def load(self) -> bool:
         """Whether the flags changed. Raises `FlagsError`, OSError."""
-        text = self._path.read_text("utf-8")
+        try:
+            text = self._path.read_text("utf-8")
+        except UnicodeError:
+            raise FlagsError("the flags are not UTF-8 text") from None
         if text == self._seen:
             return False
+        self._seen = text  # before it is judged: what is wrong with it is told once, not every second
         percents = parse_flags(text, self._tools)
-        self._seen = text
         changed = percents != self._flags.percents
         self._flags.percents = percents
         return changed

@@ -48,12 +48,18 @@ def hosts(text: str) -> tuple[str, ...]:
 
 
 def path(text: str) -> Path:
-    return Path(text).expanduser().resolve()
+    try:
+        return Path(text).expanduser().resolve()
+    except RuntimeError:
+        raise SettingError("names a home folder that does not exist") from None
 
 
 def url_of(*schemes: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
-        scheme = urlsplit(text).scheme
+        try:
+            scheme = urlsplit(text).scheme
+        except ValueError:  # whose text may hold a password
+            raise SettingError("is no address") from None
         if scheme not in schemes or (scheme == "embedded" and text != "embedded:"):
             raise SettingError(f"has to be an address of the form {', '.join(f'{each}:' for each in schemes)}")
         return text

@@ -16,12 +16,15 @@ import uvicorn
 
 from server.app import http_app
 from server.lifecycle import drain
+from server.parsing import SettingError
 from server.settings import Settings
 from server.wiring import Progress, open_app
 
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 1
+TOGETHER_SECONDS = 1.0
+"""A signal to the whole process group comes twice, because make passes it on: so close together they are one."""
 BACKLOG = 2048
 PR_SET_PDEATHSIG = 1
 
@@ -45,7 +48,6 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
             async with http.endpoint.sessions.run():
                 server = _uvicorn(settings, http.asgi)
                 serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
-                listener.listen(BACKLOG)  # what the next line says is true from here on, a moment before uvicorn accepts
                 logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
                 await _first(serving, stop)
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
@@ -78,7 +80,8 @@ def _uvicorn(settings: Settings, asgi: object) -> OwnSignals:
 
 
 def _listen(settings: Settings) -> socket.socket:
-    """Bound before anything is loaded, so that a port in use is told at once. Raises OSError."""
+    """Taken before anything is loaded, so that a port in use is told at once; who connects early waits for the start.
+    Raises `SettingError`."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Named as TCP, because asyncio turns Nagle's algorithm off only for sockets that say so: without it each answer would
     # wait some 40 ms for the client's delayed acknowledgement.
@@ -86,21 +89,27 @@ def _listen(settings: Settings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
-    except OSError:
+        listener.listen(BACKLOG)  # two that only bind can share a port under SO_REUSEADDR
+    except OSError as error:
         listener.close()
-        raise
+        where = f"{settings.host}:{settings.port}"
+        raise SettingError(f"MANGA_HOST, MANGA_PORT: cannot listen on {where}: {error.strerror}") from None
     return listener
 
 
 def _on_signals(stop: asyncio.Event) -> None:
-    """The first signal stops gently, a second one at once."""
+    """The first signal stops gently, a later one at once."""
+    loop = asyncio.get_running_loop()
+    first = 0.0
 
     def handle() -> None:
-        if stop.is_set():
+        nonlocal first
+        if not stop.is_set():
+            first = loop.time()
+            stop.set()
+        elif loop.time() - first > TOGETHER_SECONDS:
             os._exit(1)
-        stop.set()
 
-    loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, handle)
 

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from server.audience import Audience
 from server.bearer import bearer_of
 from server.call import Call, Principal, Stated
+from server.http.streams import STREAM
 from server.identity import Identifier
 from server.pipeline import Pipeline
 from server.results import call_tool_result
@@ -168,9 +169,9 @@ def _arrived(request: Request | None) -> float:
 def _transport(request: Request | None) -> str:
     if request is None:
         return "stdio"
-    return "streamable_http" if request.url.path == "/mcp" else "sse"
+    return "sse" if STREAM in request.scope else "streamable_http"
 
 
 def _transport_session(request: Request) -> str | None:
     """The SSE stream's session, or the Streamable HTTP one's; 2026 requests have none."""
-    return request.query_params.get("session_id") or request.headers.get("mcp-session-id")
+    return request.scope.get(STREAM) or request.headers.get("mcp-session-id")

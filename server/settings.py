@@ -8,17 +8,18 @@ from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from server.parsing import SettingError, choice, hosts, integer, optional, path, switch, url_of
+from session.backends.address import RedisAddress
 
 PREFIX = "MANGA_"
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "infra" / "demo"
 
 
-def setting(parse: Callable[[str], Any], default: Any, about: str) -> Any:
-    return field(default=default, metadata={"parse": parse, "about": about})
+def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
+    return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Settings:
         url_of("embedded", "redis", "rediss", "unix"),
         "embedded:",
         "Session memory: embedded: (a Valkey of its own), redis://, rediss:// or unix:///path.",
+        secret=True,
     )
     embedder: str = setting(choice("local", "none"), "local", "Search by meaning: local, or none for words alone.")
     flags_url: str | None = setting(
@@ -46,7 +48,9 @@ class Settings:
         optional(path), None, "Where computed vectors are kept; by default the user's cache folder."
     )
     auth: str = setting(choice("none", "token"), "none", "Who is believed: none (loopback only) or token.")
-    auth_tokens: tuple[str, ...] = setting(hosts, (), "Accepted bearer secrets, comma separated (MANGA_AUTH=token).")
+    auth_tokens: tuple[str, ...] = setting(
+        hosts, (), "Accepted bearer secrets, comma separated (MANGA_AUTH=token).", secret=True
+    )
     auth_tokens_file: Path | None = setting(optional(path), None, "The same from a file, one a line.")
     allow_insecure: bool = setting(switch, False, "1 allows MANGA_AUTH=none on another address than loopback.")
     turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
@@ -79,6 +83,10 @@ class Settings:
         """What no single value shows. Raises `SettingError`."""
         if not self.catalog_file.is_file():
             raise SettingError(f"MANGA_CATALOG_FILE: there is no file {self.catalog_file}")
+        if (flags := self.flags_file()) is not None and not flags.is_file():
+            raise SettingError(f"MANGA_FLAGS_URL: there is no file {flags}")
+        if self.redis_url != "embedded:":
+            _parsed("MANGA_REDIS_URL", self.redis_url, RedisAddress.parse)
         if self.auth == "token" and not self.tokens():
             raise SettingError("MANGA_AUTH=token needs MANGA_AUTH_TOKENS or MANGA_AUTH_TOKENS_FILE")
         if self.auth == "none" and not self.loopback and not self.allow_insecure:
@@ -102,12 +110,12 @@ class Settings:
             return self.auth_tokens
         try:
             lines = self.auth_tokens_file.read_text("utf-8").split()
-        except OSError:
+        except (OSError, UnicodeError):
             raise SettingError("MANGA_AUTH_TOKENS_FILE cannot be read") from None
         return (*self.auth_tokens, *lines)
 
     def flags_file(self) -> Path | None:
-        return Path(urlsplit(self.flags_url).path) if self.flags_url else None
+        return Path(unquote(urlsplit(self.flags_url).path)) if self.flags_url else None
 
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
@@ -123,3 +131,5 @@ def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
         return parse(text.strip())
     except ValueError as error:
         raise SettingError(f"{name}: {error}") from None
+    except OSError as error:
+        raise SettingError(f"{name}: a file that it names cannot be used: {error.strerror}") from None

@@ -21,6 +21,8 @@ NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 LONGEST_USER = 255
 MOST_EXPECTED_CALLS = 100
+NOT_TEXT = "\0not text"
+"""Stands for what should be text and is a list, an object or a truth value: no check lets it pass."""
 
 
 def read_stated(meta: Mapping[str, Any], headers: Mapping[str, str]) -> Stated:
@@ -50,6 +52,8 @@ def checked_key(key: str | None) -> str | None:
 
 
 def checked_user(user: str | None) -> str | None:
+    if user == NOT_TEXT:
+        raise _malformed("userId", "X-User-ID", "it is no text", "give the user's id as text")
     if user is not None and len(user) > LONGEST_USER:
         raise _malformed("userId", "X-User-ID", "it is too long", f"use at most {LONGEST_USER} characters")
     return user
@@ -98,14 +102,14 @@ def _malformed(key: str, header: str, message: str, fix: str) -> InvalidArgument
 
 def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header: str) -> str | None:
     stated = _text(meta.get(PREFIX + key))
-    return stated if stated is not None else headers.get(header)
+    return stated if stated is not None else headers.get(header) or None
 
 
 def _text(value: Any) -> str | None:
-    """Numbers are taken as their text, anything else that is no text as something that no check lets pass."""
+    """Numbers are taken as their text; an empty text is nothing."""
     if value is None or isinstance(value, str):
         return value or None
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else "(not text)"
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else NOT_TEXT
 
 
 def _utf8(value: str | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -12,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from server.flags import Flags, FlagsFile
+from server.flags import Flags, FlagsError, FlagsFile
 from server.health import Dependencies, Probe
 from server.identity import Identifier, TrustEverybody, TrustTokens
 from server.lifecycle import Lifecycle
+from server.parsing import SettingError
 from server.pipeline import Parts, Pipeline, build
 from server.protocol import Protocol
 from server.settings import DEMO, Settings
@@ -108,7 +110,9 @@ def _wire(settings: Settings, redis: KeyValue, ports: Ports, metrics: Metrics, i
     access = ToolAccess(registry, _flags(settings, registry))
     backends = {name: Backend(name, policy, on_change=metrics.breaker_changed) for name, policy in POLICIES.items()}
     store = _guarded(ports, backends)
-    redis_breaker = Breaker("redis", BreakerPolicy(slow_seconds=0.04), on_change=metrics.breaker_changed)
+    # A trip that took too long has failed by itself. Shorter ones are never called slow: with many calls at once most of
+    # what a clock sees is this process's own work, and a breaker that opened for it would take everyone's session away.
+    redis_breaker = Breaker("redis", BreakerPolicy(slow_seconds=math.inf), on_change=metrics.breaker_changed)
     turns = TurnShadows()
     rate = Rate() if settings.rate_limit else None
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns)
@@ -177,7 +181,11 @@ def _identifier(settings: Settings, *, local: bool) -> Identifier:
 def _flags(settings: Settings, registry: Registry) -> Flags:
     flags = Flags()
     if path := settings.flags_file():
-        FlagsFile(path, [tool.name for tool in registry], flags).load()
+        try:
+            FlagsFile(path, [tool.name for tool in registry], flags).load()
+        except (FlagsError, OSError) as error:
+            why = error if isinstance(error, FlagsError) else "the file cannot be read"
+            raise SettingError(f"MANGA_FLAGS_URL: {why}") from None
     return flags
 
 
@@ -215,6 +223,7 @@ async def _open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
 
 async def _open_ports(settings: Settings, stack: AsyncExitStack, progress: Progress | None) -> Ports:
     from tools.backends.embedded.catalog import EmbeddedCatalog
+    from tools.backends.embedded.records import CatalogFileError
     from tools.backends.embedded.stock_and_orders import EmbeddedStore
 
     started = time.monotonic()
@@ -224,9 +233,11 @@ async def _open_ports(settings: Settings, stack: AsyncExitStack, progress: Progr
 
         embedder = await stack.enter_async_context(LocalEmbedder())
     cache_dir = settings.data_dir or default_data_dir()
-    catalog = await stack.enter_async_context(
-        EmbeddedCatalog.open(settings.catalog_file, embedder, cache_dir=cache_dir, progress=progress)
-    )
+    opening = EmbeddedCatalog.open(settings.catalog_file, embedder, cache_dir=cache_dir, progress=progress)
+    try:
+        catalog = await stack.enter_async_context(opening)
+    except CatalogFileError as error:
+        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
     files = (DEMO / "volumes.jsonl" if demo else None, DEMO / "orders.jsonl")
     store = await stack.enter_async_context(EmbeddedStore.open(catalog.offers.items(), *files))

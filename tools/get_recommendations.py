@@ -89,10 +89,15 @@ async def _reader(context: ToolContext) -> Reader:
         return Reader()
     try:
         owned = await context.store.orders.purchased(context.user, context.deadline)
-        titles = await context.store.catalog.get(owned[:TASTE_TITLES], context.deadline) if owned else {}
     except BackendFailure:
         context.degraded.add("profile")
         return Reader()
+    try:
+        titles = await context.store.catalog.get(owned[:TASTE_TITLES], context.deadline) if owned else {}
+    except BackendFailure:
+        # What they own is known, and is not recommended, even where nothing is known about it.
+        context.degraded.add("taste")
+        titles = {}
     return Reader(frozenset(owned), tuple(titles[i] for i in owned if i in titles))
 
 

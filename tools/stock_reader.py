@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from session.deadline import Clock, Deadline
@@ -45,38 +45,34 @@ class StockReader:
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """Raises `BackendFailure` when nothing is fresh and the backend does not answer."""
         wanted = tuple(dict.fromkeys(title_ids))
-        missing = [title_id for title_id in wanted if self._within(title_id, FRESH_SECONDS) is None]
+        rows = self._fresh(wanted)
+        missing = [title_id for title_id in wanted if title_id not in rows]
         unanswered: tuple[str, ...] = ()
         if missing:
             page = await self.port.availability(missing, deadline)
             unanswered = page.unanswered
             for title_id in set(missing).difference(unanswered):
-                self._keep(title_id, page.rows.get(title_id))
-        return self._reading(wanted, unanswered, asked=bool(missing))
+                rows[title_id] = page.rows.get(title_id)
+                self._keep(title_id, rows[title_id])
+        return _reading(wanted, rows, unanswered, asked=bool(missing))
 
     async def read_what_is_there(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """As `read`, but a backend that does not answer leaves its titles unanswered instead of failing the call."""
         try:
             return await self.read(title_ids, deadline)
         except BackendFailure:
-            fresh = [i for i in title_ids if self._within(i, FRESH_SECONDS) is not None]
-            return self._reading(tuple(title_ids), tuple(i for i in title_ids if i not in fresh), asked=True)
+            rows = self._fresh(title_ids)
+            return _reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
         """What was read of these titles within the last quarter of an hour; their `as_of` says when."""
         known = {title_id: self._within(title_id, LAST_KNOWN_SECONDS) for title_id in title_ids}
         return {title_id: entry.row for title_id, entry in known.items() if entry is not None and entry.row is not None}
 
-    def _reading(self, wanted: tuple[str, ...], unanswered: tuple[str, ...], *, asked: bool) -> StockReading:
-        rows: dict[str, Availability] = {}
-        unknown: list[str] = []
-        for title_id in wanted:
-            entry = self._within(title_id, FRESH_SECONDS)
-            if entry is not None and entry.row is not None:
-                rows[title_id] = entry.row
-            elif entry is not None:
-                unknown.append(title_id)
-        return StockReading(rows, tuple(unknown), unanswered, asked)
+    def _fresh(self, title_ids: Iterable[str]) -> dict[str, Availability | None]:
+        """What need not be asked; None for a title that is not sold here."""
+        entries = {title_id: self._within(title_id, FRESH_SECONDS) for title_id in title_ids}
+        return {title_id: entry.row for title_id, entry in entries.items() if entry is not None}
 
     def _within(self, title_id: str, seconds: float) -> _Entry | None:
         entry = self._entries.get(title_id)
@@ -87,3 +83,11 @@ class StockReader:
         self._entries.move_to_end(title_id)
         while len(self._entries) > self.capacity:
             self._entries.popitem(last=False)
+
+
+def _reading(
+    wanted: Iterable[str], found: Mapping[str, Availability | None], unanswered: tuple[str, ...], *, asked: bool
+) -> StockReading:
+    rows = {title_id: row for title_id in wanted if (row := found.get(title_id)) is not None}
+    unknown = tuple(title_id for title_id, row in found.items() if row is None)
+    return StockReading(rows, unknown, unanswered, asked)

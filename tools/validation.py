@@ -107,7 +107,8 @@ def _clean_number(value: int | float) -> int | float:
 def clean_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    return _CONTROL.sub("", unicodedata.normalize("NFKC", text))
+    # Taken out first: what an invisible character kept apart is then composed.
+    return unicodedata.normalize("NFKC", _CONTROL.sub("", text))
 
 
 def _shown(value: Any) -> str:

@@ -3,70 +3,131 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs, quote
 
 import anyio
+import mcp_types as types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext, authorization_context
 from mcp.server.lowlevel.server import Server
-from mcp.server.sse import SseServerTransport
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from prometheus_client import Gauge
+from pydantic import ValidationError
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from server.http.answers import busy
+from server.http.answers import busy, plain
+from server.http.sse import HEADERS, Incoming, Outgoing
 
 MESSAGES = "/messages/"
+STREAM = "manga.stream"
+"""Where a POST's scope says which stream it belongs to."""
+PING_SECONDS = 15.0
+"""How often a silent stream says something, so that proxies keep it and a client that has gone is noticed."""
+STUCK_SECONDS = 30.0
+"""A client that reads nothing for so long has lost its stream."""
+
+
+@dataclass(slots=True)
+class _Stream:
+    owner: AuthorizationContext | None
+    incoming: Incoming
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
 class SseStreams:
-    """At most `most` at once: each holds a socket and two tasks for as long as its client likes."""
+    """At most `most` at once: each holds a socket and a few tasks for as long as its client likes."""
 
     def __init__(self, mcp: Server[Any], most: int, max_body_bytes: int, gauge: Gauge) -> None:
         self._mcp = mcp
         self._most = most
+        self._max_body_bytes = max_body_bytes
         self._gauge = gauge
-        self._transport = SseServerTransport(MESSAGES, max_request_body_size=max_body_bytes)
-        self._scopes: set[anyio.CancelScope] = set()
+        self._open: dict[str, _Stream] = {}
         self._closed = False
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One stream, for as long as its client stays."""
-        if len(self._scopes) >= self._most or self._closed:
+        if len(self._open) >= self._most or self._closed:
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
             return
-        with self._counted() as own:
-            async with self._transport.connect_sse(scope, receive, send) as (read, write):
-                # Only the conversation is cancelled; the stream then ends as a response should.
-                with own:
-                    await self._mcp.run(read, write, self._mcp.create_initialization_options())
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return
+        name = secrets.token_hex(16)
+        stream = self._open[name] = _Stream(_owner(scope), Incoming())
+        self._gauge.inc()
+        try:
+            endpoint = f"{quote(scope.get('root_path', '').rstrip('/') + MESSAGES)}?session_id={name}"
+            await self._converse(stream, Outgoing(send), endpoint, receive)
+        finally:
+            self._gauge.dec()
+            del self._open[name]
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One message of a client with an open stream."""
-        await self._transport.handle_post_message(scope, receive, send)
+        """One message of a client with an open stream. The answer comes on the stream; here it is 202, or what is wrong."""
+        if scope["method"] != "POST":
+            await plain(405, "Only POST is served here.", {"Allow": "POST"})(scope, receive, send)
+            return
+        taken = await self._taken(scope, receive)
+        if isinstance(taken, Response):
+            await taken(scope, receive, send)
+            return
+        stream, message = taken
+        await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+        stream.incoming.put(message)
 
     async def close_all(self) -> None:
         """Ends every stream, and gives the last bytes a moment to leave."""
         self._closed = True
-        for own in list(self._scopes):
-            own.cancel()
+        for stream in list(self._open.values()):
+            stream.scope.cancel()
         await asyncio.sleep(0)
 
-    def _counted(self) -> _Counted:
-        return _Counted(self._scopes, self._gauge)
+    async def _converse(self, stream: _Stream, outgoing: Outgoing, endpoint: str, receive: Receive) -> None:
+        await outgoing.open(endpoint)
+        keepers = [
+            asyncio.create_task(_until_gone(receive, stream.incoming), name="sse-gone"),
+            asyncio.create_task(_keep_alive(outgoing, stream.scope), name="sse-ping"),
+        ]
+        try:
+            # Only the conversation is cancelled; the stream then ends as a response should.
+            with stream.scope:
+                await self._mcp.run(stream.incoming, outgoing, self._mcp.create_initialization_options())
+        finally:
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
+            await outgoing.finish()
 
-
-class _Counted:
-    def __init__(self, scopes: set[anyio.CancelScope], gauge: Gauge) -> None:
-        self._scopes = scopes
-        self._gauge = gauge
-        self._own = anyio.CancelScope()
-
-    def __enter__(self) -> anyio.CancelScope:
-        self._scopes.add(self._own)
-        self._gauge.inc()
-        return self._own
-
-    def __exit__(self, *_: object) -> None:
-        self._scopes.discard(self._own)
-        self._gauge.dec()
+    async def _taken(self, scope: Scope, receive: Receive) -> Response | tuple[_Stream, SessionMessage]:
+        """The message and its stream, or what is wrong."""
+        if not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
+            return plain(400, "The Content-Type has to be application/json.")
+        name = _named(scope["query_string"])
+        if not name:
+            return plain(400, "session_id is required.")
+        stream = self._open.get(name)
+        if stream is None or stream.owner != _owner(scope):
+            # Whoever is not the one that opened it learns nothing, not even that there is such a stream.
+            return plain(404, "There is no such session.")
+        body = await _body(receive, self._max_body_bytes)
+        if body is None:
+            return plain(413, f"A message has at most {self._max_body_bytes} bytes.")
+        try:
+            message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
+        except ValidationError:
+            return plain(400, "This is no JSON-RPC message.")
+        if stream.incoming.full:
+            return busy("This session has too many messages waiting.")
+        scope[STREAM] = name
+        return stream, SessionMessage(message, ServerMessageMetadata(request_context=Request(scope)))
 
 
 class SseEndpoint:
@@ -77,3 +138,44 @@ class SseEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._streams.open(scope, receive, send)
+
+
+async def _until_gone(receive: Receive, incoming: Incoming) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    incoming.end()
+
+
+async def _keep_alive(outgoing: Outgoing, conversation: anyio.CancelScope) -> None:
+    while True:
+        await asyncio.sleep(PING_SECONDS)
+        try:
+            async with asyncio.timeout(STUCK_SECONDS):
+                await outgoing.write(b": ping\r\n\r\n")
+        except TimeoutError:
+            conversation.cancel()
+            return
+
+
+async def _body(receive: Receive, most: int) -> bytes | None:
+    """None when it is too large, or when the client went away before its end."""
+    body = bytearray()
+    while True:
+        part = await receive()
+        if part["type"] != "http.request":
+            return None
+        body += part.get("body", b"")
+        if len(body) > most:
+            return None
+        if not part.get("more_body", False):
+            return bytes(body)
+
+
+def _named(query: bytes) -> str | None:
+    values = parse_qs(query.decode("latin-1")).get("session_id")
+    return values[0] if values else None
+
+
+def _owner(scope: Scope) -> AuthorizationContext | None:
+    user = scope.get("user")
+    return authorization_context(user) if isinstance(user, AuthenticatedUser) else None

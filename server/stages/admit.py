@@ -14,7 +14,8 @@ LEAST_SAMPLES = 20
 
 
 class Admit:
-    """One call a second passes for each tool whatever its p95, so that a tool that has recovered is found out."""
+    """One call a second passes for each tool whatever its p95. One that comes back well in time has found out that the
+    tool has recovered: what was slow before counts no more."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -24,11 +25,16 @@ class Admit:
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         assert call.deadline is not None
         sketch = self._sketches.setdefault(call.name, LatencySketch(self._clock))
-        if self._too_slow(sketch, call.deadline.remaining()) and not self._may_probe(call.name):
+        left = call.deadline.remaining()
+        probing = self._too_slow(sketch, left)
+        if probing and not self._may_probe(call.name):
             raise TimedOut("This would take longer than the time that is left.", retry_after_ms=1000)
         started = self._clock()
         try:
-            return await inner(call)
+            outcome = await inner(call)
+            if probing and self._clock() - started < left / 2:
+                sketch = self._sketches[call.name] = LatencySketch(self._clock)
+            return outcome
         finally:
             # A call that was cut off at its deadline took at least so long, which is what matters here.
             sketch.add(self._clock() - started)

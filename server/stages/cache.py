@@ -29,11 +29,13 @@ JITTER = 0.1
 
 @dataclass(slots=True)
 class Flight:
-    """Work under way. `waiting` counts those who want its outcome; `degraded` is what the work did without."""
+    """Work under way. `waiting` counts those who want its outcome; `degraded` is what the work did without; `kept` tells
+    whether one of them has seen to it that the outcome is cached."""
 
     task: asyncio.Task[Outcome]
     degraded: set[str]
     waiting: int = 0
+    kept: bool = False
 
 
 @dataclass(slots=True)
@@ -69,12 +71,12 @@ class Cache:
     async def _fly(self, call: Call, inner: Handler) -> Outcome:
         key = _flight_key(call)
         flight = self._flights.get(key)
-        first = flight is None or flight.task.done() or bool(flight.task.cancelling())
-        if flight is None or first:
+        if flight is None or flight.task.done() or flight.task.cancelling():
             flight = self._flights[key] = self._depart(call, inner, key)
         outcome = await self._wait(call, flight)
         call.degraded |= flight.degraded
-        if first and (step := self._keep(call, outcome, flight.degraded)):
+        if not flight.kept and (step := self._keep(call, outcome, flight.degraded)):
+            flight.kept = True
             call.leaves.append(step)
         return outcome
 
@@ -89,6 +91,8 @@ class Cache:
     def _land(self, key: str, flight: Flight) -> None:
         if self._flights.get(key) is flight:
             del self._flights[key]
+        if not flight.task.cancelled():
+            flight.task.exception()  # seen, also when the last who waited has just left
 
     async def _wait(self, call: Call, flight: Flight) -> Outcome:
         assert call.deadline is not None

@@ -10,7 +10,8 @@ from session.deadline import Deadline
 from tools.contract import Store
 
 LEAST_SECONDS = 0.03
-"""What the join may take when the rungs below have used up the call's own time: it comes out of the ladder's share."""
+"""What the join may take when the rungs below have used up the call's own time: it comes out of the ladder's share. In a
+turn that is used up it starts nothing, and finds what was read lately."""
 
 
 class Complete:
@@ -23,6 +24,6 @@ class Complete:
         if complete is None or outcome.value is None:
             return outcome
         assert call.deadline is not None
-        least = Deadline.after(LEAST_SECONDS, call.deadline.clock)
+        least = Deadline.after(0 if call.turn and call.turn.exhausted() else LEAST_SECONDS, call.deadline.clock)
         deadline = call.deadline if call.deadline.at > least.at else least
         return replace(outcome, value=await complete(context_of(call, self._store, deadline), outcome.value))

@@ -8,19 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 
 from server.call import LIVE, Call, Handler, Outcome
 from session.memory import Claim, ClaimRequest, ClaimState, SessionMemory
 from session.result_cache import encode
-from tools.failures import InvalidArguments, ServerBusy, TimedOut, Violation
+from tools.failures import Failure, InvalidArguments, ServerBusy, TimedOut, Violation
 
 RETRY_AFTER_MS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A keyed call under way. `outcome` will be None when it failed; `degraded` is what it has to do without."""
+
+    outcome: asyncio.Future[Outcome | None]
+    degraded: set[str]
 
 
 class Idempotency:
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
-        self._running: dict[tuple[str, str], asyncio.Future[Outcome | None]] = {}
+        self._running: dict[tuple[str, str], Running] = {}
+        self._letting_go: set[asyncio.Task[bool]] = set()
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         claim = call.begun.claim if call.begun else None
@@ -30,7 +40,8 @@ class Idempotency:
         place = (request.record, request.arguments)
         if claim is not None and claim.state is not ClaimState.NEW:
             return await self._known(call, claim, place)
-        if claim is None and place in self._running:  # Redis is away: this process still knows its own
+        if place in self._running:  # Redis is away, or has forgotten: this process still knows its own
+            call.leaves.append(self._memory.settle(request, None))
             return await self._join(call, place)
         return await self._run(call, inner, request, place)
 
@@ -45,28 +56,50 @@ class Idempotency:
 
     async def _join(self, call: Call, place: tuple[str, str]) -> Outcome:
         assert call.deadline is not None
+        running = self._running[place]
         try:
             async with asyncio.timeout(call.deadline.remaining()):
-                outcome = await asyncio.shield(self._running[place])
+                outcome = await asyncio.shield(running.outcome)
         except TimeoutError:
             raise TimedOut("The same call is still running.", retry_after_ms=RETRY_AFTER_MS) from None
         if outcome is None:
             raise ServerBusy("The same call has just failed; try again.", retry_after_ms=RETRY_AFTER_MS)
+        call.degraded |= running.degraded - OWN
         return outcome
 
     async def _run(self, call: Call, inner: Handler, request: ClaimRequest, place: tuple[str, str]) -> Outcome:
         future: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
-        self._running[place] = future
+        self._running[place] = Running(future, call.degraded)
         outcome: Outcome | None = None
         try:
             outcome = await inner(call)
+            call.leaves.append(self._memory.settle(request, _to_replay(call, outcome)))
             return outcome
+        except Failure:
+            call.leaves.append(self._memory.settle(request, None))
+            raise
+        except BaseException:  # a cancelled call leaves nothing at its end, and its caller will want the key again
+            self._let_go(request)
+            raise
         finally:
             del self._running[place]
             future.set_result(outcome)
-            live = outcome is not None and outcome.source == LIVE and outcome.value is not None
-            result = encode(outcome.value, time.time()) if live and outcome and outcome.value else None
-            call.leaves.append(self._memory.settle(request, result))
+
+    def _let_go(self, request: ClaimRequest) -> None:
+        task = asyncio.create_task(self._memory.end([self._memory.settle(request, None)]), name="let go of a key")
+        self._letting_go.add(task)
+        task.add_done_callback(self._letting_go.discard)
+
+
+def _to_replay(call: Call, outcome: Outcome) -> bytes | None:
+    """The record of a live, whole result."""
+    if outcome.source != LIVE or outcome.value is None or call.degraded - OWN:
+        return None
+    return encode(outcome.value, time.time())
+
+
+OWN = frozenset({"session"})
+"""What an answer did without that is an affair of its own call, and not of the result."""
 
 
 OTHER_ARGUMENTS = Violation(

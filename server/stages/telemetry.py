@@ -43,5 +43,7 @@ def _event(call: Call, outcome: Outcome | None) -> CallFinished:
 
 
 def remembered(call: Call) -> dict[str, object]:
-    """The arguments that history and logs may show, by the tool's allowlist."""
-    return {name: call.arguments[name] for name in call.tool.tool.remembered if name in call.arguments}
+    """The arguments that history and logs may show, by the tool's allowlist; none before they were checked, because what
+    was refused can be anything."""
+    shown = call.tool.tool.remembered if call.validated else ()
+    return {name: call.arguments[name] for name in shown if name in call.arguments}

@@ -34,7 +34,7 @@ class RedisAddress:
         except ValueError:
             raise ValueError("the port is not a number between 1 and 65535") from None
         database = parts.path.strip("/") or "0"
-        if not database.isdigit():
+        if not database.isdecimal():
             raise ValueError("the path has to be a database number, as in redis://host:6379/0")
         tls = _tls(parse_qs(parts.query)) if parts.scheme == "rediss" else None
         return cls(parts.hostname or "127.0.0.1", port, None, tls, user, secret, int(database))
@@ -44,7 +44,10 @@ class RedisAddress:
 
 
 def _database(query: dict[str, list[str]]) -> int:
-    return int(query.get("db", ["0"])[0])
+    number = query.get("db", ["0"])[0]
+    if not number.isdecimal():
+        raise ValueError("db has to be a database number, as in unix:///run/redis.sock?db=0")
+    return int(number)
 
 
 def _tls(query: dict[str, list[str]]) -> ssl.SSLContext:

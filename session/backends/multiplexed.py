@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import hiredis
 
@@ -26,8 +25,53 @@ CONNECT_SECONDS = 1.0
 SILENCE_SECONDS = 1.0
 """A connection that owes replies and has said nothing for so long is taken for dead (a stopped process, a lost link)."""
 REDIAL_SECONDS = 0.1
+LOOKS = 2
+"""Turns of the loop until whatever had arrived when the time was up has been read: one to find it, one to read it."""
 BACKLOG = 20_000
 """Replies owed beyond which no more is sent: memory stays bounded while Redis hangs."""
+
+
+class _Trip:
+    """Replies that are waited for together: `done` has them, in order, once the last has come.
+
+    The time allowed counts from the moment the commands left, and a loop that was itself held up looks at its socket once
+    more before Redis is blamed: with many calls at once this process's own work is most of what a clock would measure.
+    """
+
+    __slots__ = ("_allowed", "_expected", "_loop", "_replies", "_timer", "done")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, expected: int, allowed: float) -> None:
+        self._loop = loop
+        self._expected = expected
+        self._allowed = allowed
+        self._replies: list[Reply | Exception] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self.done: asyncio.Future[list[Reply | Exception]] = loop.create_future()
+
+    def left(self) -> None:
+        self._timer = self._loop.call_later(self._allowed, self._late, LOOKS)
+
+    def take(self, reply: Reply | Exception) -> None:
+        self._replies.append(reply)
+        if len(self._replies) == self._expected and not self.done.done():
+            self.done.set_result(self._replies)
+
+    def fail(self, why: str) -> None:
+        if not self.done.done():
+            self.done.set_exception(MemoryUnavailable(why))
+            self.done.exception()  # whoever stopped waiting is not an error to report
+
+    def forget_time(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _late(self, looks: int) -> None:
+        if self.done.done():
+            return
+        if looks:
+            self._loop.call_soon(self._late, looks - 1)
+        else:
+            self.fail("Redis did not answer in time")
 
 
 class _Wire(asyncio.Protocol):
@@ -38,7 +82,8 @@ class _Wire(asyncio.Protocol):
         self._when_lost = when_lost
         self._reader = hiredis.Reader(replyError=MemoryRefused)
         self._outgoing: list[bytes] = []
-        self._waiting: deque[asyncio.Future[Reply]] = deque()
+        self._leaving: list[_Trip] = []
+        self._waiting: deque[_Trip] = deque()
         self._transport: asyncio.Transport | None = None
         self._heard = loop.time()
         self.closed = False
@@ -49,43 +94,47 @@ class _Wire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
-        self._reader.feed(data)
+        reader, waiting = self._reader, self._waiting
+        reader.feed(data)
         try:
-            while (reply := self._reader.gets()) is not False:
-                waiter = self._waiting.popleft()
-                if not waiter.done():
-                    waiter.set_result(reply)
+            while (reply := reader.gets()) is not False:
+                waiting.popleft().take(reply)
         except (hiredis.ProtocolError, IndexError):
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         waiting, self._waiting = self._waiting, deque()
-        for waiter in waiting:
-            if not waiter.done():
-                waiter.set_exception(MemoryUnavailable("the connection to Redis was lost"))
-                waiter.exception()  # whoever stopped waiting is not an error to report
+        for trip in waiting:
+            trip.fail("the connection to Redis was lost")
         self._when_lost()
 
     def silent(self) -> bool:
         return bool(self._waiting) and self._loop.time() - self._heard > SILENCE_SECONDS
 
-    def send(self, command: Command) -> asyncio.Future[Reply]:
-        if self.closed or len(self._waiting) >= BACKLOG:
+    def send(self, commands: Sequence[Command], allowed: float) -> _Trip:
+        if self.closed or len(self._waiting) + len(commands) > BACKLOG:
             raise MemoryUnavailable("Redis is not taking commands")
+        if allowed <= 0:
+            raise MemoryUnavailable("there was no time left to ask Redis in")
         if not self._waiting:
             self._heard = self._loop.time()
-        if not self._outgoing:
+        if not self._leaving:
             self._loop.call_soon(self._flush)
-        self._outgoing.append(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows one argument only
-        waiter: asyncio.Future[Reply] = self._loop.create_future()
-        self._waiting.append(waiter)
-        return waiter
+        trip = _Trip(self._loop, len(commands), allowed)
+        for command in commands:
+            self._outgoing.append(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows one argument only
+            self._waiting.append(trip)
+        self._leaving.append(trip)
+        return trip
 
     def _flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, []
+        leaving, self._leaving = self._leaving, []
         if self._transport is not None and not self.closed:
-            self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+            self._transport.write(b"".join(outgoing))
+        for trip in leaving:
+            trip.left()
 
     def abort(self) -> None:
         self.closed = True
@@ -113,11 +162,12 @@ class MultiplexedRedis:
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         wire = self._live()
-        waiters = [wire.send(step.by_digest() if isinstance(step, Evaluation) else step) for step in steps]
-        replies = await self._collect(waiters, deadline)
-        unknown = [i for i, reply in enumerate(replies) if _is_unknown_script(reply)]
-        if unknown:
-            await self._evaluate_by_text(wire, steps, unknown, replies, deadline)
+        if deadline.expired():
+            raise MemoryUnavailable("there is no time left to ask Redis")
+        commands = [step.by_digest() if isinstance(step, Evaluation) else step for step in steps]
+        replies = await _replies(wire.send(commands, deadline.remaining()))
+        if any(map(_is_unknown_script, replies)):
+            return await self._evaluate_by_text(wire, steps, replies, deadline)
         return replies
 
     async def aclose(self) -> None:
@@ -129,25 +179,17 @@ class MultiplexedRedis:
             self._wire.abort()
 
     async def _evaluate_by_text(
-        self, wire: _Wire, steps: Sequence[Step], places: list[int], replies: list[Any], deadline: Deadline
-    ) -> None:
-        waiters = []
-        for place in places:
-            step = steps[place]
-            assert isinstance(step, Evaluation)
-            waiters.append(wire.send(step.by_text()))
-        for place, reply in zip(places, await self._collect(waiters, deadline), strict=True):
-            replies[place] = reply
-
-    async def _collect(self, waiters: list[asyncio.Future[Reply]], deadline: Deadline) -> list[Reply | Exception]:
-        # Replies come in order, so the last one's arrival is everyone's.
-        last = waiters[-1]
-        try:
-            async with asyncio.timeout(deadline.remaining()):
-                await last
-        except TimeoutError:
-            raise MemoryUnavailable("Redis did not answer in time") from None
-        return [waiter.result() for waiter in waiters]
+        self, wire: _Wire, steps: Sequence[Step], replies: list[Reply | Exception], deadline: Deadline
+    ) -> list[Reply | Exception]:
+        again = [
+            (place, step.by_text())
+            for place, (step, reply) in enumerate(zip(steps, replies, strict=True))
+            if isinstance(step, Evaluation) and _is_unknown_script(reply)
+        ]
+        answers = await _replies(wire.send([command for _, command in again], deadline.remaining()))
+        for (place, _), answer in zip(again, answers, strict=True):
+            replies[place] = answer
+        return replies
 
     def _live(self) -> _Wire:
         wire = self._wire
@@ -177,7 +219,7 @@ class MultiplexedRedis:
         wire = await self._open()
         try:
             for command in self._greeting():
-                reply = await wire.send(command)
+                (reply,) = await _replies(wire.send([command], CONNECT_SECONDS))
                 if isinstance(reply, Exception):
                     raise MemoryRefused("Redis refused the greeting (user, password or database)")
         except BaseException:
@@ -204,6 +246,13 @@ class MultiplexedRedis:
         if address.database:
             commands.append(Command(("SELECT", address.database)))
         return commands
+
+
+async def _replies(trip: _Trip) -> list[Reply | Exception]:
+    try:
+        return await trip.done
+    finally:
+        trip.forget_time()
 
 
 def _is_unknown_script(reply: Reply | Exception) -> bool:

@@ -12,9 +12,12 @@ from typing import Protocol
 import pytest
 
 from session.deadline import Deadline
+from tests.support.valkey import redis, valkey
 from tools.backends.embedded.stock_and_orders import EmbeddedStore
 from tools.models import Offer, Order, OrderLine, Shipment, TrackingEvent, VolumeStock
 from tools.ports import OrdersPort, StockPort
+
+__all__ = ["redis", "valkey"]
 
 BACKENDS = ["embedded"]
 

@@ -40,7 +40,7 @@ def evaluation_set() -> JudgedSet | None:
 def demo_set() -> JudgedSet:
     catalog = ROOT / "infra" / "demo" / "catalog.jsonl"
     queries = Path(__file__).with_name("demo_queries.jsonl")
-    return JudgedSet("demo catalogue", catalog, lambda: load_judged(queries, ids_by_romaji(catalog)), 0.75)
+    return JudgedSet("demo catalogue", catalog, lambda: load_judged(queries, ids_by_romaji(catalog)), 0.90)
 
 
 def ids_by_romaji(catalog: Path) -> dict[str, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, ExitStack
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -166,6 +166,12 @@ def _plain_tool(spec: Mapping[str, Any], title: str | None) -> Json:
     return {**plain, **schemas, "annotations": spec["annotations"]}
 
 
+@asynccontextmanager
+async def _streamable_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
+    async with create_mcp_http_client(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:
+        yield streams
+
+
 @dataclass(slots=True)
 class Connections:
     """Opens clients and closes them all at the end. Those without headers of their own are opened once."""
@@ -198,9 +204,7 @@ class Connections:
         if transport.kind == "sse":
             return lambda: sse_client(url + transport.path, headers=headers)
         if transport.kind == "http":
-            return lambda: streamable_http_client(
-                url + transport.path, http_client=create_mcp_http_client(headers=headers)
-            )
+            return lambda: _streamable_http(url + transport.path, headers)
         return lambda: self._stdio(transport.name)
 
     def _stdio(self, name: str) -> AbstractAsyncContextManager[Any]:

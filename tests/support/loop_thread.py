@@ -34,9 +34,16 @@ class LoopThread:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, seconds), self.loop))
 
     def close(self) -> None:
+        self.run(self._settled())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(SECONDS)
         self.loop.close()
+
+    async def _settled(self) -> None:
+        """Closed sockets leave the loop in its next rounds."""
+        for _ in range(5):
+            await asyncio.sleep(0)
+        await self.loop.shutdown_asyncgens()
 
 
 class Held(Generic[T]):

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -146,15 +146,21 @@ class Process:
 
 
 @asynccontextmanager
-async def run(*command: str, stdin: int | None = asyncio.subprocess.DEVNULL, stdout: int | None = None, **settings: object) -> AsyncIterator[Process]:
-    """`python -m server COMMAND`, or any other program when the first word is a path. Killed at the end if it still runs."""
-    words = command if command and "/" in command[0] else (sys.executable, "-m", "server", *command)
+async def run(
+    *command: str,
+    program: Sequence[str] = (sys.executable, "-m", "server"),
+    stdin: int | None = asyncio.subprocess.DEVNULL,
+    stdout: int | None = asyncio.subprocess.DEVNULL,
+    **settings: object,
+) -> AsyncIterator[Process]:
+    """`python -m server COMMAND`, or another program, in a process group of its own. Killed at the end if it still runs."""
     process = await asyncio.create_subprocess_exec(
-        *words,
+        *program,
+        *command,
         cwd=ROOT,
         env=environment(**settings),
         stdin=stdin,
-        stdout=stdout if stdout is not None else asyncio.subprocess.DEVNULL,
+        stdout=stdout,
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
         limit=2**22,

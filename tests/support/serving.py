@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -101,6 +102,18 @@ def served(folder: Path, cache: Path, **settings: str) -> Iterator[Serving]:
         raise
     status = serving.stop()
     assert status == 0, f"the server ended with {status}\n{serving.log[-4000:]}"
+
+
+def wait_for_meaning(serving: Serving) -> None:
+    """A new catalogue's vectors are computed after the start; until they are there, searches go by words alone and say so."""
+    give_up = time.monotonic() + START_SECONDS
+    while time.monotonic() < give_up:
+        with urlopen(f"{serving.url}/readyz", timeout=5) as response:
+            catalog = json.load(response)["dependencies"]["catalog"]
+        if "meaning" in catalog.get("detail", ""):
+            return
+        time.sleep(POLL_SECONDS)
+    raise AssertionError(f"no vectors within {START_SECONDS} s\n{serving.log}")
 
 
 def _wait_until_it_answers(serving: Serving) -> str:

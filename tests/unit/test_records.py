@@ -87,7 +87,9 @@ def test_a_wrong_field_is_refused_by_name_with_its_line(change: dict[str, Any], 
     assert named in caught.value.message
 
 
-@pytest.mark.parametrize("line", [b"{", b"[]", b"3", b'{"title_id": "b"}', b"\xff", b'{"title_id":"b","title":{"en":"x"},"rating":NaN}'])
+@pytest.mark.parametrize(
+    "line", [b"{", b"[]", b"3", b'{"title_id": "b"}', b"\xff", b'{"title_id":"b","title":{"en":"x"},"rating":NaN}']
+)
 def test_a_line_that_is_no_record_is_refused(line: bytes) -> None:
     with pytest.raises(CatalogFileError) as caught:
         parse(encoded(GOOD) + b"\n\n" + line)
@@ -121,12 +123,18 @@ def test_a_broken_gzip_or_a_missing_file_is_a_clear_error(tmp_path: Path, conten
         load(tmp_path / "none")
 
 
+def refused_line(content: bytes) -> int | None:
+    """The line a catalogue is refused for, None when it is read."""
+    try:
+        parse(content)
+    except CatalogFileError as error:
+        return error.line
+    return None
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused_by_line(content: bytes) -> None:
-    try:
-        assert parse(content)
-    except CatalogFileError as error:
-        assert error.line >= 0
+    assert (refused_line(content) or 0) <= content.count(b"\n") + 1
 
 
 JSON = st.recursive(
@@ -138,7 +146,4 @@ JSON = st.recursive(
 
 @given(st.sampled_from(sorted(GOOD)), JSON)
 def test_any_value_in_a_field_is_read_or_refused(field: str, value: Any) -> None:
-    try:
-        parse(encoded({**GOOD, field: value}))
-    except CatalogFileError as error:
-        assert error.line == 1
+    assert refused_line(encoded({**GOOD, field: value})) in (None, 1)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from tools.backends.embedded.index import build_index
+from tools.backends.embedded.legs import Legs
+from tools.backends.embedded.shelf import build_shelf
+from tools.models import Author, Title
+from tools.search.candidates import evidence_for, index_fields
 from tools.search.document import passages, prior
 from tools.search.evidence import Evidence
 from tools.search.fusion import fuse, order, with_kin
 from tools.search.names import likeness, name_keys
 from tools.search.query import QueryReader
 from tools.search.romaji import sound_key
-from tools.models import Title
 
 READER = QueryReader.load()
 
@@ -43,7 +48,10 @@ def test_fame_does_not_carry_a_title_past_a_better_name() -> None:
 
 
 def test_chance_likeness_and_weak_stories_are_no_answer() -> None:
-    assert ranked("zxqv flurble", evidence(names=floats(0.5), words=floats(0.05), meaning=floats(0.1), headline=floats(0.1))) == []
+    assert (
+        ranked("zxqv flurble", evidence(names=floats(0.5), words=floats(0.05), meaning=floats(0.1), headline=floats(0.1)))
+        == []
+    )
 
 
 def test_words_nobody_has_and_nothing_that_means_them_is_no_answer() -> None:
@@ -94,3 +102,34 @@ def test_a_synopsis_is_cut_at_sentences() -> None:
     assert len(pieces) > 2
     assert all(len(p) <= 345 for p in pieces)
     assert pieces[-1] == "短い話。"
+
+
+TITLES = [
+    Title(
+        "a", en="Blue Harbour", romaji="Aoi Minato", authors=(Author("Sato, Rin", "佐藤凛"),), tags=("Drama",), genre="josei"
+    ),
+    Title("b", en="Monster Ferry", authors=(Author("Mori, Kai"),), tags=("Horror", "Samurai"), rating_count=5000),
+    Title("c", en="Blue Harbour: Winter", authors=(Author("Sato, Rin", "佐藤凛"),), tags=("Drama",)),
+]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["blue harbor", "モンスターフェリー", "Rin Sato", "佐藤凛", "samurai horror", "josei drama", "xyz", "manga by Sato"],
+)
+def test_single_titles_get_the_evidence_that_the_whole_shelf_gets(query: str) -> None:
+    shelf = build_shelf(TITLES, [()] * len(TITLES))
+    reading = READER.read(query)
+    whole = Legs(shelf, build_index(TITLES)).evidence(reading, np.ones(3, np.bool_), None, None, None)
+    single = evidence_for(reading, TITLES, np.zeros(3, np.float32))
+    assert np.allclose(single.people, whole.people)
+    assert np.allclose(single.tags, whole.tags)
+    assert np.allclose(single.prior, whole.prior)
+    assert (np.argmax(single.names), single.names.max() >= 0.66) == (np.argmax(whole.names), whole.names.max() >= 0.66)
+
+
+def test_the_fields_of_an_index_hold_every_spelling() -> None:
+    fields = index_fields(TITLES[0])
+    assert {sound_key("Blue Harbour"), "aoiminato"} <= set(fields["names"])
+    assert {"佐藤凛", "rin", "sato", "rinsato"} <= set(fields["authors"])
+    assert "drama" in fields["prose"]

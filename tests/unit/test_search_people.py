@@ -15,8 +15,8 @@ CLAMP = Author("CLAMP", "CLAMP", None)
 @pytest.mark.parametrize(
     "asked",
     [
-        "Kentaro Miura", "Miura Kentarou", "miura, kentarō", "MIURA", "三浦建太郎", "三浦 建太郎", "三浦", "みうらけんたろう",
-        "ミウラ・ケンタロウ", "ケンタロウ",
+        "Kentaro Miura", "Miura Kentarou", "miura, kentarō", "MIURA", "三浦建太郎", "三浦 建太郎", "三浦",
+        "みうらけんたろう", "ミウラ・ケンタロウ", "ケンタロウ",
     ],
 )  # fmt: skip
 def test_a_name_is_matched_in_any_order_and_script(asked: str) -> None:

@@ -48,19 +48,27 @@ def test_the_wording_asks_for_something_similar(query: str) -> None:
     assert sound_key(READER.read(query).similar_to or "")[:2] in ("pl", "pu")
 
 
-@pytest.mark.parametrize("query", ["", "   ", "manga", "おすすめの漫画", "show me some popular series", "!?", "good manga please"])
+@pytest.mark.parametrize(
+    "query", ["", "   ", "manga", "おすすめの漫画", "show me some popular series", "!?", "good manga please"]
+)
 def test_a_query_of_filler_asks_for_nothing(query: str) -> None:
     assert READER.read(query).empty
 
 
-@pytest.mark.parametrize(("query", "key"), [("Pluto vol. 3", "pluto"), ("プルート 第3巻", "puruto"), ("Pluto manga", "pluto")])
+@pytest.mark.parametrize(
+    ("query", "key"), [("Pluto vol. 3", "pluto"), ("プルート 第3巻", "puruto"), ("Pluto manga", "pluto")]
+)
 def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None:
     assert READER.read(query).names[0] == key
 
 
 @pytest.mark.parametrize(
     ("query", "name"),
-    [("AoT", "Shingeki no Kyojin"), ("ハガレン", "Hagane no Renkinjutsushi"), ("tensura manga", "Tensei shitara Slime Datta Ken")],
+    [
+        ("AoT", "Shingeki no Kyojin"),
+        ("ハガレン", "Hagane no Renkinjutsushi"),
+        ("tensura manga", "Tensei shitara Slime Datta Ken"),
+    ],
 )
 def test_a_nickname_stands_for_its_title(query: str, name: str) -> None:
     assert sound_key(name) in READER.read(query).aliases
@@ -73,7 +81,13 @@ def test_a_short_nickname_counts_only_alone() -> None:
 
 @pytest.mark.parametrize(
     ("query", "tag"),
-    [("time travel", "Time Travel"), ("料理漫画", "Cooking"), ("samurai", "Samurai"), ("異世界もの", "Isekai"), ("vampires", "Vampire")],
+    [
+        ("time travel", "Time Travel"),
+        ("料理漫画", "Cooking"),
+        ("samurai", "Samurai"),
+        ("異世界もの", "Isekai"),
+        ("vampires", "Vampire"),
+    ],
 )
 def test_a_theme_is_the_whole_query(query: str, tag: str) -> None:
     reading = READER.read(query)

@@ -88,7 +88,12 @@ def test_grams_mark_the_ends_of_a_latin_key_and_split_kanji() -> None:
 
 @pytest.mark.parametrize(
     ("katakana", "latin"),
-    [("モンスター", "Monster"), ("スラムダンク", "Slam Dunk"), ("バガボンド", "Vagabond"), ("キングダムハーツ", "Kingdom Hearts")],
+    [
+        ("モンスター", "Monster"),
+        ("スラムダンク", "Slam Dunk"),
+        ("バガボンド", "Vagabond"),
+        ("キングダムハーツ", "Kingdom Hearts"),
+    ],
 )
 def test_katakana_meets_the_foreign_spelling_by_its_consonants(katakana: str, latin: str) -> None:
     assert is_loan(katakana)

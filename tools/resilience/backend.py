@@ -27,7 +27,7 @@ class BackendPolicy:
 
     @property
     def telling_seconds(self) -> float:
-        """An attempt that was given less than this and ran out of time says nothing: its caller was in too much of a hurry."""
+        """An attempt that was given less than this and ran out of time says nothing: its caller was in a hurry."""
         return self.slow_seconds / 3
 
 
@@ -35,7 +35,8 @@ class Backend:
     """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it is better.
 
     Only `BackendFailure` counts against it: what is wrong with the caller's question is not the backend's fault, and a
-    cancelled attempt, or one that its caller gave hardly any time, says nothing. Every operation run here is an idempotent read, so all of them may be repeated.
+    cancelled attempt, or one that its caller gave hardly any time, says nothing. Every operation run here is an idempotent
+    read, so all of them may be repeated; one that was throttled is not.
     """
 
     def __init__(

@@ -36,6 +36,8 @@ class Weights:
     many: int = 50
     floor: float = 0.3
     relative_floor: float = 0.6
+    exact: float = 0.97
+    floor_beside_exact: float = 0.7
     known: float = 0.55
     sure_meaning: float = 0.4
 
@@ -49,7 +51,7 @@ def fuse(reading: Reading, evidence: Evidence, weights: Weights | None = None) -
     best = np.maximum(np.maximum(called, by), about)
     if called.max(initial=0.0) < w.name_threshold and by.max(initial=0.0) < 0.5 and _is_foreign(reading, evidence, w):
         return np.zeros_like(best)
-    return _floored(best, best + np.float32(w.name_prior) * evidence.prior, w)
+    return _floored(best, called, best + np.float32(w.name_prior) * evidence.prior, w)
 
 
 def _called(reading: Reading, e: Evidence, w: Weights) -> Floats:
@@ -90,8 +92,11 @@ def _is_foreign(reading: Reading, e: Evidence, w: Weights) -> bool:
     return e.known < w.known and sense < w.sure_meaning
 
 
-def _floored(best: Floats, scores: Floats, w: Weights) -> Floats:
+def _floored(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
+    """Scores below the floor as 0. Where a title is called exactly so, names merely alike are no answers any more."""
     limit = max(w.floor, w.relative_floor * float(best.max(initial=0.0)))
+    if called.max(initial=0.0) >= w.exact:
+        limit = max(limit, w.floor_beside_exact)
     return np.where(best >= limit, scores, np.float32(0.0)).astype(np.float32)
 
 

@@ -15,6 +15,9 @@ _SUBTITLE = re.compile(r"\s*(?::| - |~|\(| part \d)\s*", re.IGNORECASE)
 _MIN_MAIN = 3
 MAIN_FACTOR = 0.95
 """A name before its subtitle counts a little less than a whole name."""
+ALIAS_FACTOR = 0.98
+"""A name that the query is a nickname of counts a little less than the name itself."""
+_LOAN_BASE, _LOAN_NEAR, _LOAN_LEAST = 0.75, 0.2, 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +66,9 @@ def one_likeness(key: str, name: str) -> float:
     if len(key) >= _MIN_MAIN - 1 and name.startswith(key):
         near = max(near, 0.78 + 0.15 * len(key) / len(name))
     return near
+
+
+def loan_likeness(key: str, name: str) -> float:
+    """How near the sound key of a katakana text is to a Latin name with the same consonants (tools.search.loans)."""
+    near = float(OSA.normalized_similarity(key, name))
+    return _LOAN_BASE + _LOAN_NEAR * near if near >= _LOAN_LEAST else 0.0

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tools.models import Author
 from tools.search.romaji import sound, sound_key
 from tools.search.text import has_kanji, normalise
 
 
-def author_keys(author: Author) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The Latin parts of the name by sound, and its whole spellings without spaces (kanji, kana read aloud, Latin)."""
+@dataclass(frozen=True, slots=True)
+class AuthorKeys:
+    """`parts`: the parts of the Latin name by sound. `spellings`: whole names as sound keys (kanji, kana, Latin)."""
+
+    parts: frozenset[str]
+    spellings: tuple[str, ...]
+
+
+def author_keys(author: Author) -> AuthorKeys:
     parts = sound(author.name).split()
     spellings = [sound_key(n) for n in (author.name_ja, author.name_kana) if n]
     straight, turned = "".join(parts), "".join(reversed(parts))
-    return frozenset(parts), tuple(dict.fromkeys([*spellings, sound_key(straight), sound_key(turned)]))
+    return AuthorKeys(frozenset(parts), tuple(dict.fromkeys([*spellings, sound_key(straight), sound_key(turned)])))
+
+
+class AskedName:
+    """A name as it is asked for, read once and held against many authors."""
+
+    def __init__(self, asked: str) -> None:
+        self.key = sound_key(asked)
+        self.words = sound(asked).split()
+        self._parts = _with_script(asked)
+
+    def fits(self, keys: AuthorKeys) -> bool:
+        """Whether all parts of the asked name are parts of this one."""
+        if not self.words:
+            return False
+        return self.key in keys.spellings or all(_is_part(part, kanji, keys) for part, kanji in self._parts)
 
 
 def is_author(asked: str, author: Author) -> bool:
@@ -21,11 +45,7 @@ def is_author(asked: str, author: Author) -> bool:
     'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' are all "Miura, Kentarou".
     Kanji has no spaces to part by: a kanji part must begin or end the written name, and alone be two characters or more.
     """
-    keys = author_keys(author)
-    asked_parts = sound(asked).split()
-    if not asked_parts:
-        return False
-    return sound_key(asked) in keys[1] or all(_is_part(part, original, keys) for part, original in _with_script(asked))
+    return AskedName(asked).fits(author_keys(author))
 
 
 def _with_script(asked: str) -> list[tuple[str, bool]]:
@@ -34,8 +54,7 @@ def _with_script(asked: str) -> list[tuple[str, bool]]:
     return [(part, has_kanji(word)) for word in separated.split() for part in sound(word).split()]
 
 
-def _is_part(part: str, kanji: bool, keys: tuple[frozenset[str], tuple[str, ...]]) -> bool:
-    parts, spellings = keys
-    if part in parts:
+def _is_part(part: str, kanji: bool, keys: AuthorKeys) -> bool:
+    if part in keys.parts:
         return True
-    return kanji and len(part) >= 2 and any(s.startswith(part) or s.endswith(part) for s in spellings)
+    return kanji and len(part) >= 2 and any(s.startswith(part) or s.endswith(part) for s in keys.spellings)

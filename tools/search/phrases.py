@@ -11,13 +11,16 @@ _EN_WORK = "(?:mangas?|comics?|works?|series|titles?|books?|stuff|something|anyt
 FILLER_EN = re.compile(
     r"\b(?:please|(?:manga|comics?) by|^by|(?:can|could) you"
     r"|^(?:show|find|give|get|recommend|suggest)(?: me)?"
-    r"|i(?:'m| am)? (?:want|need|like|looking for|would like)(?: to read)?|looking for|do you have|any|some"
+    r"|i(?:'m| am)? (?:want|need|like|looking for|would like)(?: to read)?|looking for|do you have"
+    r"|any|some|of all time|in stock"
+    r"|(?:an? )?(?:mangas? )?for (?:an? )?(?:beginners?|newcomers?)|(?:mangas? )?to (?:read|start with)"
     r"|(?:good|great|best|popular|famous|top)(?= \w*\s?(?:manga|comic|series|book|title))"
     r"|mangas?|manhwa|comics?|series|titles?|(?:a )?(?:story|stories|one) (?:about|where|with|of)|books?)\b"
 )
 FILLER_JA = re.compile(
     rf"(?:の|な)?{_JA_WORK}(?:{_JA_ASKING}|を|は|が)?$"
-    r"|(?:おすすめ|オススメ|お勧め|人気|面白い|おもしろい|名作)(?:の|な)?|(?:の話|の物語|もの|物|系|ジャンル)$"
+    r"|(?:おすすめ|オススメ|お勧め|人気|面白い|おもしろい|名作)(?:の|な)?"
+    r"|初心者(?:向け|におすすめ)?の?|(?:の話|の物語|もの|物|系|ジャンル)$"
     rf"|{_JA_ASKING}[。?？]?$"
 )
 VOLUME = re.compile(r"\b(?:vol(?:ume)?s?\.? ?#?\d+|#\d+|box ?set)\b|第?\d+巻|全巻(?:セット)?|単行本")

@@ -72,21 +72,21 @@ def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
 
 
 def _substrings(text: str, known: Mapping[str, object]) -> Iterator[str]:
-    """Known Japanese words inside `text`, the longest at each place; a single kana or a Latin one never counts."""
-    folded = normalise(text)
+    """Known Japanese words inside `text`, the longest at each place; a Latin one never counts."""
+    written = normalise(text)
+    folded = to_hiragana(written)
     i = 0
     while i < len(folded):
-        size = next((n for n in range(min(_LONGEST, len(folded) - i), 0, -1) if _is_word(folded, i, i + n, known)), 0)
+        sizes = range(min(_LONGEST, len(folded) - i), 0, -1)
+        size = next((n for n in sizes if folded[i : i + n] in known and _is_word(written, i, i + n)), 0)
         if size:
-            yield to_hiragana(folded[i : i + size])
+            yield folded[i : i + size]
         i += max(1, size)
 
 
-def _is_word(text: str, start: int, end: int, known: Mapping[str, object]) -> bool:
-    """Whether a known word stands here and is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in
-    エンドゲーム.
-    """
-    if to_hiragana(text[start:end]) not in known or not has_cjk(text[start:end]):
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Whether the word here is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
+    if not has_cjk(text[start:end]):
         return False
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
     if _KATAKANA_WORD.fullmatch(text, start, end):

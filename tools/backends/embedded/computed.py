@@ -33,7 +33,7 @@ class ComputedStore:
         if path is None:
             return None
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
             return None

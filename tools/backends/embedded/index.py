@@ -73,8 +73,8 @@ def _people(titles: Sequence[Title]) -> PeopleRows:
     owners: list[int] = []
     parts: list[bool] = []
     for number, author in enumerate(authors_of(titles)):
-        latin, spellings = author_keys(author)
-        for part, group in ((False, spellings), (True, tuple(latin))):
+        named = author_keys(author)
+        for part, group in ((False, named.spellings), (True, tuple(sorted(named.parts)))):
             keys.extend(group)
             owners.extend([number] * len(group))
             parts.extend([part] * len(group))

@@ -13,13 +13,14 @@ from tools.backends.embedded.people_leg import PeopleLeg
 from tools.backends.embedded.shelf import Shelf
 from tools.backends.embedded.vectors import Vectors
 from tools.search.evidence import Evidence
+from tools.search.names import ALIAS_FACTOR
 from tools.search.query import Reading
 from tools.search.romaji import sound_key
 from tools.search.text import has_cjk
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-_ALIAS_FACTOR, _KIN_FACTOR, _WITH_AUTHOR_FACTOR = 0.98, 0.92, 0.97
+_KIN_FACTOR, _WITH_AUTHOR_FACTOR = 0.92, 0.97
 _ANCHOR = 0.88
 _FAME = np.float32(0.05)
 _TRANSLATED = np.float32(0.9)
@@ -59,7 +60,7 @@ class Legs:
 
     def called(self, name: str, aliases: Sequence[str]) -> int | None:
         """The number of the best known title that is called `name` or one of `aliases` (sound keys), if one is."""
-        keys = [(sound_key(name), 1.0), *((key, _ALIAS_FACTOR) for key in aliases)]
+        keys = [(sound_key(name), 1.0), *((key, ALIAS_FACTOR) for key in aliases)]
         found = self._names.find(keys, np.ones(len(self._shelf), np.bool_))
         best = int(np.argmax(found + _FAME * self._shelf.prior))
         return best if found[best] >= _ANCHOR else None
@@ -80,7 +81,7 @@ class Legs:
                 found[related] = max(found[related], np.float32(0.8 * factor))
 
     def _called(self, reading: Reading, allowed: Mask) -> Floats:
-        keys = [(key, 1.0) for key in reading.names] + [(key, _ALIAS_FACTOR) for key in reading.aliases]
+        keys = [(key, 1.0) for key in reading.names] + [(key, ALIAS_FACTOR) for key in reading.aliases]
         found = self._names.find(keys, allowed)
         self._names.add_loans(found, reading.core)
         found = np.maximum(found, self._called_with_author(reading.core, allowed))

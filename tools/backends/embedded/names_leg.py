@@ -8,11 +8,10 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import OSA
 
 from tools.backends.embedded.index import NameRows
 from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
-from tools.search.names import MAIN_FACTOR, one_likeness
+from tools.search.names import MAIN_FACTOR, loan_likeness, one_likeness
 from tools.search.romaji import sound_key
 from tools.search.tokens import grams
 
@@ -20,7 +19,6 @@ Floats = NDArray[np.float32]
 _RECALL = 120
 _PREFIX_ROWS = 200
 _EPSILON = 1e-6
-_LOAN_BASE, _LOAN_NEAR, _LOAN_LEAST = 0.75, 0.2, 0.35
 
 
 class NamesLeg:
@@ -48,9 +46,8 @@ class NamesLeg:
             return
         key = sound_key(text)
         for row in self._loans.get(consonants(text), ()):
-            near = OSA.normalized_similarity(key, self._rows.keys[row])
             title = int(self._rows.titles[row])
-            found[title] = max(found[title], _LOAN_BASE + _LOAN_NEAR * near if near >= _LOAN_LEAST else 0.0)
+            found[title] = max(found[title], loan_likeness(key, self._rows.keys[row]))
 
     def kin(self, found: Floats, keys: Iterable[str], factor: float) -> None:
         """Raises in `found` the titles whose names begin with one of `keys`: sequels and spin-offs of the one that is

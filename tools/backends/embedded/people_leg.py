@@ -7,18 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import OSA
 
 from tools.backends.embedded.index import PeopleRows
 from tools.backends.embedded.shelf import Shelf
-from tools.search.people import is_author
+from tools.search.naming import TYPO_LENGTHS, AskedAuthor
+from tools.search.people import AskedName, AuthorKeys
 from tools.search.query import Reading
-from tools.search.romaji import sound, sound_key
-from tools.search.text import has_cjk, has_kanji
+from tools.search.romaji import sound_key
+from tools.search.text import has_kanji
 from tools.search.tokens import grams
 
 Floats = NDArray[np.float32]
-_TYPO = 0.84
 _RECALL = 40
 _LONGEST_CJK_NAME = 12
 
@@ -32,14 +31,13 @@ class PeopleLeg:
         self._spelled: dict[str, set[int]] = defaultdict(set)
         self._parts: dict[str, set[int]] = defaultdict(set)
         self._family: dict[str, set[int]] = defaultdict(set)
-        self._size: list[int] = [0] * len(shelf.authors)
         for row, key in enumerate(rows.keys):
             self._learn(key, int(rows.authors[row]), bool(rows.part[row]))
+        self._keys = _keys_of(rows, len(shelf.authors))
 
     def _learn(self, key: str, author: int, part: bool) -> None:
         if part:
             self._parts[key].add(author)
-            self._size[author] += 1
             return
         self._spelled[key].add(author)
         if has_kanji(key):
@@ -48,26 +46,28 @@ class PeopleLeg:
                 self._family[key[-size:]].add(author)
 
     def exactly(self, asked: str) -> NDArray[np.bool_]:
-        """Shape (titles,): whether an author of the title has the asked name, by tools.search.people.is_author."""
+        """Shape (titles,): whether an author of the title has the asked name, as tools.search.people.is_author says."""
         mask = np.zeros(len(self._shelf), np.bool_)
-        for author in self._near(asked):
-            if is_author(asked, self._shelf.authors[author]):
+        name = AskedName(asked)
+        for author in self._near(name):
+            if name.fits(self._keys[author]):
                 mask[self._shelf.works[author]] = True
         return mask
 
-    def _near(self, asked: str) -> set[int]:
-        """Authors that share a part with the asked name: all that is_author could accept."""
-        found = set(self._spelled.get(sound_key(asked), ()))
-        for part in sound(asked).split():
+    def _near(self, asked: AskedName) -> set[int]:
+        """Authors that share a part with the asked name: all that could fit."""
+        found = set(self._spelled.get(asked.key, ()))
+        for part in asked.words:
             found |= self._parts.get(part, set()) | self._family.get(part, set())
         return found
 
     def find(self, reading: Reading) -> Floats:
-        """Shape (titles,): how surely the query names an author of each title."""
+        """Shape (titles,): how surely the query names an author of each title (tools.search.naming)."""
         found = np.zeros(len(self._shelf), np.float32)
-        for author, sureness in self._named(reading.author or reading.core):
+        asked = AskedAuthor(reading)
+        for author in self._candidates(asked.name):
             works = self._shelf.works[author]
-            found[works] = np.maximum(found[works], np.float32(sureness))
+            found[works] = np.maximum(found[works], np.float32(asked.sureness(self._keys[author])))
         return found
 
     def raise_works(self, found: Floats, number: int) -> None:
@@ -81,40 +81,40 @@ class PeopleLeg:
                 if self._shelf.authors[candidate].name == author.name:
                     yield candidate
 
-    def _named(self, text: str) -> Iterator[tuple[int, float]]:
-        key = sound_key(text)
-        exact = self._spelled.get(key)
+    def _candidates(self, asked: AskedName) -> set[int]:
+        """The authors that may be named: the one whose name this is, else all that share a part, a spelling or many
+        grams.
+        """
+        exact = self._spelled.get(asked.key)
         if exact:
-            yield from ((author, 1.0) for author in exact)
-            return
-        yield from self._inside(text, key)
-        yield from self._typos(key)
+            return exact
+        inside = {a for part in _substrings(asked.key) for a in self._spelled.get(part, ())}
+        return self._near(asked) | inside | self._typed_like(asked.key)
 
-    def _inside(self, text: str, key: str) -> Iterator[tuple[int, float]]:
-        """Names inside a longer text: all Latin parts of one, a kanji spelling, or, alone, a family name."""
-        asked = sound(text).split()
-        for author in {a for part in asked for a in self._parts.get(part, ())}:
-            parts = sum(author in self._parts.get(part, ()) for part in set(asked))
-            if parts >= 2 and parts >= self._size[author]:
-                yield author, 0.97
-            elif parts == len(asked) == 1 and len(asked[0]) >= 4:
-                yield author, 0.75
-        if has_cjk(text):
-            yield from ((a, 0.95) for part in _substrings(key) if has_kanji(part) for a in self._spelled.get(part, ()))
-            yield from ((a, 0.75) for a in self._family.get(key, ()) if len(key) >= 2)
-
-    def _typos(self, key: str) -> Iterator[tuple[int, float]]:
-        if not 5 <= len(key) <= 40:
-            return
+    def _typed_like(self, key: str) -> set[int]:
+        """The authors whose spellings share the most idf-weighted grams with `key`."""
+        if len(key) not in TYPO_LENGTHS:
+            return set()
         asked = dict.fromkeys(grams(key), 1.0)
-        dice = 2.0 * self._rows.grams.score(asked) / (self._masses + np.float32(self._rows.grams.weight_of(asked)))
+        dice = self._rows.grams.score(asked) / (self._masses + np.float32(self._rows.grams.weight_of(asked)))
         best = np.argpartition(-dice, _RECALL)[:_RECALL] if len(dice) > _RECALL else np.arange(len(dice))
-        for row in best:
-            near = OSA.normalized_similarity(key, self._rows.keys[row])
-            if not self._rows.part[row] and near >= _TYPO:
-                yield int(self._rows.authors[row]), 0.95 * float(near)
+        return {int(self._rows.authors[row]) for row in best if dice[row] > 0}
+
+
+def _keys_of(rows: PeopleRows, authors: int) -> list[AuthorKeys]:
+    parts: list[set[str]] = [set() for _ in range(authors)]
+    spellings: list[list[str]] = [[] for _ in range(authors)]
+    for key, author, part in zip(rows.keys, rows.authors.tolist(), rows.part.tolist(), strict=True):
+        if part:
+            parts[author].add(key)
+        else:
+            spellings[author].append(key)
+    return [AuthorKeys(frozenset(p), tuple(s)) for p, s in zip(parts, spellings, strict=True)]
 
 
 def _substrings(key: str) -> Sequence[str]:
+    """The parts of a key with kanji that may be a written name."""
+    if not has_kanji(key):
+        return ()
     sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)
     return [key[i : i + n] for n in sizes for i in range(len(key) - n + 1)]

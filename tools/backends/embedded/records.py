@@ -18,6 +18,18 @@ from tools.models import Author, Offer, Title
 
 Record = tuple[Title, tuple[Offer, ...]]
 _MAX_BYTES = 2 * 1024**3
+_PLAIN = (
+    "genre",
+    "rating",
+    "rating_count",
+    "popularity_rank",
+    "volumes",
+    "chapters",
+    "status",
+    "start_year",
+    "end_year",
+    "magazine",
+)
 _GZIP = b"\x1f\x8b"
 
 
@@ -91,18 +103,6 @@ def _refuse_constant(name: str) -> None:
 
 def _title(value: Mapping[str, Any]) -> Title:
     names, synopsis = value["title"], value.get("synopsis") or {}
-    plain = (
-        "genre",
-        "rating",
-        "rating_count",
-        "popularity_rank",
-        "volumes",
-        "chapters",
-        "status",
-        "start_year",
-        "end_year",
-        "magazine",
-    )
     return Title(
         title_id=value["title_id"],
         **{script: names.get(script) for script in ("en", "romaji", "ja", "kana")},
@@ -114,5 +114,5 @@ def _title(value: Mapping[str, Any]) -> Title:
         synopsis_en=synopsis.get("en"),
         synopsis_ja=synopsis.get("ja"),
         related=tuple(value.get("related") or ()),
-        **{field: value.get(field) for field in plain},
+        **{field: value.get(field) for field in _PLAIN},
     )

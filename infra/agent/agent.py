@@ -1,0 +1,133 @@
+"""`python -m infra.agent.agent`: a Strands agent in conversation with the store's tools, over SSE.
+
+With a scripted model it needs no credentials; `--bedrock MODEL` puts the same questions to a real one. Each question is
+a turn of its own: `turns.py` shows how its session, turn and user travel with every call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import uuid
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from mcp.client.sse import sse_client
+from strands import Agent
+from strands.models import Model
+from strands.tools.mcp import MCPClient
+
+from infra.agent.scripted import Json, Say, ScriptedModel, Use
+from infra.agent.transcript import Transcript, line
+from infra.agent.turns import StateTheTurn, Turn
+
+CONNECT_SECONDS = 3
+USER = "demo-user-1"
+BEDROCK_DEFAULT = "amazon.nova-lite-v1:0"
+
+# Each question with the rounds of tools that its answer is likely to need.
+QUESTIONS = (
+    ("I'm in the mood for dark fantasy with swords and demons. What do you have on the shelf?", 2),
+    ("Good. And where is my order MNG-DEMO1002?", 1),
+    ("Recommend me a dozen like those, but nothing I already own.", 2),
+)
+
+
+def shelf(results: list[Json]) -> str:
+    found, stock = results
+    names = {card["title_id"]: card["title"] for card in found["results"]}
+    here = [f"{names[each['title_id']]} (¥{each['price_jpy']} a volume)" for each in stock["items"] if each["in_stock"]]
+    return f"You can have {', '.join(here)}." if here else "Nothing of that kind is in stock right now."
+
+
+def order(results: list[Json]) -> str:
+    found = results[-1]
+    parcels = [f"{each['carrier']} says {each['status'].replace('_', ' ')}" for each in found["shipments"]]
+    return f"Order {found['order_id']} is {found['status']}{': ' if parcels else ''}{'; '.join(parcels)}."
+
+
+def advice(results: list[Json]) -> str:
+    titles = [card["title"] for card in results[-1]["recommendations"]]
+    return f"I can name ten at a time; start with {', '.join(titles[:3])}."
+
+
+SCRIPT: tuple[Use | Say, ...] = (
+    Use("search_manga_catalog", {"query": "dark fantasy with swords and demons", "max_results": 3}),
+    Use("check_inventory"),  # without ids: those of the search
+    shelf,
+    Use("lookup_order", {"order_id": "MNG-DEMO1002"}),
+    order,
+    Use("get_recommendations", {"criteria": "dark fantasy with swords and demons", "count": 12}),  # 10 is the most
+    Use("get_recommendations", {"criteria": "dark fantasy with swords and demons", "count": 10}),
+    advice,
+)
+SCRIPTED_OUTCOMES = ["success", "success", "success", "VALIDATION_ERROR", "success"]
+
+
+def converse(url: str, model: Model) -> list[str]:
+    """Holds the conversation and prints it; what the calls came to, in order."""
+    session, transcript = f"chat-{uuid.uuid4().hex[:8]}", Transcript()
+    with MCPClient(lambda: sse_client(url)) as client:
+        agent = Agent(
+            model=model,
+            tools=client.list_tools_sync(),
+            system_prompt=client.server_instructions or "You help the customers of a manga store.",
+            # In this order: first the turn is stated, then it is shown.
+            hooks=[StateTheTurn(), transcript],
+            callback_handler=None,
+        )
+        for number, (question, steps) in enumerate(QUESTIONS, 1):
+            line("customer", question)
+            turn = Turn(session, f"{session}.{number}", USER, steps)
+            answer = agent(question, invocation_state={"turn": turn})
+            line("agent", str(answer).strip())
+            print()
+    return transcript.outcomes
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _parser().parse_args(arguments)
+    if not _listens(asked.url):
+        print(f"no server listens at {asked.url}; start one with: make run", file=sys.stderr)
+        return 1
+    outcomes = converse(asked.url, _model(asked.bedrock))
+    return 0 if asked.bedrock or outcomes == SCRIPTED_OUTCOMES else 1
+
+
+def _listens(url: str) -> bool:
+    """Asked first, because the SDK tells of a refused connection in a hundred lines."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _model(bedrock: str | None) -> Model:
+    if bedrock is None:
+        return ScriptedModel(SCRIPT)
+    from strands.models import BedrockModel
+
+    options: dict[str, Any] = {"model_id": bedrock}
+    return BedrockModel(**options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m infra.agent.agent", description="An example agent over SSE.")
+    parser.add_argument("--url", default="http://127.0.0.1:8080/sse", help="the server's SSE address (%(default)s)")
+    parser.add_argument(
+        "--bedrock",
+        nargs="?",
+        const=BEDROCK_DEFAULT,
+        metavar="MODEL",
+        help=f"ask a model of Amazon Bedrock instead of reading the script (default model: {BEDROCK_DEFAULT})",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

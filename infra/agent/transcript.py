@@ -1,0 +1,81 @@
+"""Prints a conversation while it happens: what the model asks for, what travels with it, what comes back."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import Any
+
+from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
+
+from infra.agent.turns import PREFIX, ToolOfTurn
+
+Json = dict[str, Any]
+WIDTH = 100
+MOST_LINES = 3
+TELLING = (
+    "title_id", "title", "author", "price_jpy", "availability", "missing_volumes", "reason",
+    "order_id", "total_jpy", "estimated_delivery", "shipments",
+)  # fmt: skip
+
+
+def line(who: str, text: str) -> None:
+    """`who` in a column of its own, the text wrapped beside it."""
+    first = f"{who:>8}  "
+    print(textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False))
+
+
+class Transcript(HookProvider):
+    """`outcomes` has one word a call, in order: "success", or the name of the error."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[str] = []
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        registry.add_callback(BeforeToolCallEvent, self.asked)
+        registry.add_callback(AfterToolCallEvent, self.answered)
+
+    def asked(self, event: BeforeToolCallEvent) -> None:
+        line("model", f"{event.tool_use['name']} {json.dumps(event.tool_use['input'], ensure_ascii=False)}")
+        if isinstance(event.selected_tool, ToolOfTurn):
+            line("_meta", " ".join(f"{key.removeprefix(PREFIX)}={value}" for key, value in event.selected_tool.meta.items()))
+
+    def answered(self, event: AfterToolCallEvent) -> None:
+        result: Json = dict(event.result)
+        structured: Json = result.get("structuredContent") or {}
+        line("server", " · ".join([result["status"], *_quality(result.get("metadata") or {})]))
+        if "error" in structured:
+            self.outcomes.append(structured["error"]["name"])
+            line("", f"the model reads: {result['content'][0]['text']}")
+        else:
+            self.outcomes.append(result["status"])
+            for text in _telling(structured)[:MOST_LINES]:
+                line("", text)
+
+
+def _quality(metadata: Json) -> list[str]:
+    """What `_meta` of the result tells of the call."""
+    call = metadata.get(PREFIX + "call", {})
+    budget = call.get("budget")
+    left = f"{budget['remainingMs']} ms of the turn left" if budget else None
+    took = f"{call['latencyMs']:.1f} ms" if call else None
+    without = f"without {', '.join(call['degraded'])}" if call.get("degraded") else None
+    return [each for each in (call.get("source"), without, took, left) if each]
+
+
+def _telling(structured: Json) -> list[str]:
+    """A few fields of each row; whoever wants it all reads `structuredContent`."""
+    rows = structured.get("results") or structured.get("items") or structured.get("recommendations") or [structured]
+    return ["  ".join(_shown(key, row[key]) for key in TELLING if row.get(key) not in (None, [])) for row in rows]
+
+
+def _shown(key: str, value: Any) -> str:
+    match key:
+        case "price_jpy" | "total_jpy":
+            return f"¥{value}"
+        case "missing_volumes":
+            return f"missing {', '.join(str(each) for each in value)}"
+        case "shipments":
+            return "; ".join(f"{each['carrier']} {each['tracking_number']}: {each['status']}" for each in value)
+        case _:
+            return str(value)

@@ -1,0 +1,67 @@
+"""Who is asking, and in which turn: put into `_meta` of every call, though one connection serves all customers.
+
+Strands sends the same `_meta` with every call of a client. What differs from turn to turn has to be added call by call,
+and the place for it is a hook that swaps the tool for one that knows its turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from strands.hooks import BeforeModelCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
+from strands.tools.mcp import MCPAgentTool
+from strands.types._events import ToolResultEvent
+from strands.types.tools import ToolGenerator, ToolUse
+
+PREFIX = "com.mangaassist/"
+
+
+@dataclass(slots=True)
+class Turn:
+    """One question of one customer. `steps` is how many rounds of tools the agent reckons with; calls that the model
+    asks for together are one round. The server divides the time that is left by the rounds still to come."""
+
+    session: str
+    turn: str
+    user: str
+    steps: int = 1
+    rounds: int = 0
+
+    def meta(self) -> dict[str, Any]:
+        left = max(1, self.steps - self.rounds + 1)
+        return {
+            PREFIX + "sessionId": self.session,
+            PREFIX + "turnId": self.turn,
+            PREFIX + "userId": self.user,
+            PREFIX + "expectedCalls": left,
+        }
+
+
+class ToolOfTurn(MCPAgentTool):
+    """The same tool, with this turn's `_meta`."""
+
+    def __init__(self, tool: MCPAgentTool, meta: dict[str, Any]) -> None:
+        super().__init__(tool.mcp_tool, tool.mcp_client, tool.tool_name, tool.timeout)
+        self.meta = meta
+
+    async def stream(self, tool_use: ToolUse, invocation_state: dict[str, Any], **kwargs: Any) -> ToolGenerator:
+        result = await self.mcp_client.call_tool_async(
+            tool_use["toolUseId"], self.mcp_tool.name, tool_use["input"], self.timeout, self.meta
+        )
+        yield ToolResultEvent(result)
+
+
+class StateTheTurn(HookProvider):
+    """Expects the `Turn` in the invocation: `agent(question, invocation_state={"turn": turn})`."""
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        registry.add_callback(BeforeModelCallEvent, self.count)
+        registry.add_callback(BeforeToolCallEvent, self.swap)
+
+    def count(self, event: BeforeModelCallEvent) -> None:
+        event.invocation_state["turn"].rounds += 1
+
+    def swap(self, event: BeforeToolCallEvent) -> None:
+        if isinstance(event.selected_tool, MCPAgentTool):
+            event.selected_tool = ToolOfTurn(event.selected_tool, event.invocation_state["turn"].meta())

@@ -1,0 +1,97 @@
+"""What is remembered of a person beyond a conversation: what they looked for, viewed and ordered, for half a year.
+
+It is personal data. Only a signed-in person has a profile; it is kept under a hash of who they are, forgets by itself, and
+can be forgotten at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Protocol
+
+from session.deadline import Deadline
+
+KEPT_DAYS = 180
+RECALLED = 200
+"""Events that a recall answers at most, the latest ones."""
+
+LONGEST_SUBJECT = 500
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+
+
+class EventKind(StrEnum):
+    """`subject` of an event is the words of a search, or the id of a title viewed or ordered."""
+
+    SEARCHED = "searched"
+    VIEWED = "viewed"
+    ORDERED = "ordered"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`at` is UTC in milliseconds (`2026-11-02T09:30:00.000Z`), so that text sorts as time does."""
+
+    kind: EventKind
+    subject: str
+    at: str
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.subject) <= LONGEST_SUBJECT:
+            raise ValueError(f"a subject has 1 to {LONGEST_SUBJECT} characters")
+        try:
+            self.subject.encode()
+        except UnicodeEncodeError:
+            raise ValueError("half a character in the subject") from None
+        if not _TIME.fullmatch(self.at):
+            raise ValueError("a time looks like 2026-11-02T09:30:00.000Z")
+        datetime.fromisoformat(self.at)
+
+    @classmethod
+    def happened(cls, kind: EventKind, subject: str, moment: datetime) -> Event:
+        """An event at a moment; a longer subject is cut."""
+        return cls(kind, subject[:LONGEST_SUBJECT], written(moment))
+
+
+def written(moment: datetime) -> str:
+    """A time as events carry it."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is known of a person, latest first; nothing for somebody new."""
+
+    events: tuple[Event, ...] = ()
+
+    def subjects(self, kind: EventKind) -> tuple[str, ...]:
+        """Of one kind, each once, latest first."""
+        return tuple(dict.fromkeys(event.subject for event in self.events if event.kind is kind))
+
+
+def latest(events: Iterable[Event]) -> tuple[Event, ...]:
+    """Those a recall answers: each once, latest first, at most `RECALLED`."""
+    return tuple(sorted(set(events), key=_place, reverse=True)[:RECALLED])
+
+
+def _place(event: Event) -> tuple[str, str, str]:
+    return event.at, event.kind, event.subject
+
+
+class ProfileStore(Protocol):
+    """Every method answers before the deadline or raises the failure of its backend, under the name "profile"."""
+
+    async def remember(self, user: str, event: Event, deadline: Deadline) -> None:
+        """Adds an event; the same one told twice counts once."""
+        ...
+
+    async def recall(self, user: str, deadline: Deadline) -> Profile:
+        """The latest events that are not older than `KEPT_DAYS`."""
+        ...
+
+    async def forget(self, user: str, deadline: Deadline) -> None:
+        """Removes everything that was remembered of the person. May be repeated; one that failed has removed a part."""
+        ...

@@ -1,0 +1,94 @@
+"""The whole application in this process, over real sockets, with backends of the test's own choosing behind the ports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from server import wiring
+from server.app import HttpApp, http_app
+from server.identity import TrustEverybody
+from server.process import _listen, _uvicorn
+from server.settings import Settings
+from server.telemetry.metrics import Metrics
+from server.wiring import Application, Ports
+from session.backends.embedded import embedded_redis
+from session.deadline import Deadline
+from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
+from tools.ports import CatalogPort
+
+
+@dataclass
+class HeldCatalog:
+    """A catalogue whose searches wait until they are let go, and that counts what becomes of them."""
+
+    inner: CatalogPort
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    under_way: int = 0
+    begun: int = 0
+    finished: int = 0
+    stopped: list[float] = field(default_factory=list)
+    """Of each search that was cancelled: the seconds it still had."""
+
+    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
+        self.under_way += 1
+        self.begun += 1
+        try:
+            await self.gate.wait()
+            self.finished += 1
+            return await self.inner.search(query, deadline)
+        except asyncio.CancelledError:
+            self.stopped.append(deadline.remaining())
+            raise
+        finally:
+            self.under_way -= 1
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        return await self.inner.get(title_ids, deadline)
+
+    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        return await self.inner.popular(filters, limit, deadline)
+
+    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        return await self.inner.alike(facets, limit, deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self.inner.health(deadline)
+
+
+@dataclass
+class InProcess:
+    app: Application
+    http: HttpApp
+    ports: Ports
+    port: int
+
+
+@asynccontextmanager
+async def in_process(
+    with_ports: Callable[[Ports], Ports] = lambda ports: ports, settings: Settings | None = None
+) -> AsyncIterator[InProcess]:
+    """Wired as `server.wiring.open_app` does it, but for the ports, which `with_ports` may put others in front of."""
+    settings = replace(settings or Settings(), port=0, embedder="none", rate_limit=False)
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(_listen(settings))
+        redis = await stack.enter_async_context(embedded_redis())
+        ports = with_ports(await wiring._open_ports(settings, stack, None))
+        app = wiring._wire(settings, redis, ports, Metrics(), TrustEverybody())
+        stack.push_async_callback(app.pipeline.cache.aclose)
+        await app.pipeline.store.popular.refresh()
+        port = listener.getsockname()[1]
+        http = http_app(settings, app, port)
+        await stack.enter_async_context(http.endpoint.sessions.run())
+        server = _uvicorn(settings, http.asgi)
+        serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
+        app.lifecycle.ready = True
+        try:
+            yield InProcess(app, http, ports, port)
+        finally:
+            await http.endpoint.close_all()
+            await http.streams.close_all()
+            server.should_exit = True
+            await serving

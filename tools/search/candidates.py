@@ -1,0 +1,77 @@
+"""The evidence of titles that an engine has already recalled: for engines that answer with hits and not with all scores.
+
+Such an engine (OpenSearch) runs three queries of its own over the fields of `index_fields`: grams or fuzzy terms of `names`,
+terms of `prose` and `authors`, and the nearest vectors. Their hits, joined, are the candidates; this gives each the same
+numbers that the embedded engine computes for its whole shelf, and `tools.search.fusion` does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tools.models import Title
+from tools.search.document import prior, prose_terms
+from tools.search.evidence import Evidence, Floats
+from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
+from tools.search.names import ALIAS_FACTOR, likeness, loan_likeness, name_keys
+from tools.search.naming import AskedAuthor
+from tools.search.people import author_keys
+from tools.search.query import Reading
+from tools.search.romaji import sound_key
+
+
+def index_fields(title: Title) -> dict[str, list[str]]:
+    """What an engine indexes of a title beside its record, ready-made terms all: exact keys of `names`, `authors` (whole
+    spellings and parts), and `prose` terms, each once.
+    """
+    named = name_keys(title)
+    people = [author_keys(author) for author in title.authors]
+    return {
+        "names": [*named.whole, *named.main],
+        "authors": sorted({key for keys in people for key in (*keys.spellings, *keys.parts)}),
+        "prose": list(prose_terms(title)),
+    }
+
+
+def evidence_for(
+    reading: Reading, titles: Sequence[Title], words: Floats, meaning: Floats | None = None, headline: Floats | None = None
+) -> Evidence:
+    """Arrays in the order of `titles`. `words`, `meaning` and `headline` come from the engine, scaled as Evidence says."""
+    asked = AskedAuthor(reading)
+    return Evidence(
+        names=np.array([_called(reading, title) for title in titles], np.float32),
+        people=np.array([_by(asked, title) for title in titles], np.float32),
+        words=words,
+        tags=np.array([_tagged(reading, title) for title in titles], np.float32),
+        meaning=meaning,
+        headline=headline,
+        prior=np.array([prior(title) for title in titles], np.float32),
+    )
+
+
+def _by(asked: AskedAuthor, title: Title) -> float:
+    return max((asked.sureness(author_keys(a)) for a in title.authors), default=0.0)
+
+
+def _called(reading: Reading, title: Title) -> float:
+    named = name_keys(title)
+    asked = [(key, 1.0) for key in reading.names] + [(key, ALIAS_FACTOR) for key in reading.aliases]
+    best = max((factor * likeness(key, named) for key, factor in asked), default=0.0)
+    return max(best, _spelled_in_katakana(reading.core, (*named.whole, *named.main)))
+
+
+def _spelled_in_katakana(core: str, keys: Sequence[str]) -> float:
+    skeleton = consonants(core) if is_loan(core) else ""
+    if len(skeleton) < MIN_CONSONANTS:
+        return 0.0
+    alike = (key for key in keys if key.isascii() and consonants(key) == skeleton)
+    return max((loan_likeness(sound_key(core), key) for key in alike), default=0.0)
+
+
+def _tagged(reading: Reading, title: Title) -> float:
+    met = [not set(tags).isdisjoint(title.tags) for tags in reading.themes]
+    if reading.genre is not None:
+        met.append(title.genre == reading.genre)
+    return sum(met) / len(met) if met else 0.0
