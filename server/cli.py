@@ -46,7 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("tool")
     call.add_argument("arguments", nargs="?", default="{}", help="a JSON object")
     call.add_argument("--user", help="the customer on whose behalf to call")
-    commands.add_parser("doctor", help="check every dependency and say what to do")
+    doctor = commands.add_parser("doctor", help="check every dependency and say what to do")
+    doctor.add_argument("--json", action="store_true", help="the same for programs")
     return parser
 
 
@@ -64,7 +65,7 @@ async def _command(asked: argparse.Namespace, settings: Settings) -> int:
         case "doctor":
             from server.doctor import examine
 
-            return await examine(settings)
+            return await examine(settings, as_json=asked.json)
         case _:
             from server.process import end_with_parent, serve
 

@@ -43,6 +43,13 @@ def switch(text: str) -> bool:
     return text.lower() in on
 
 
+def embedder(text: str) -> str:
+    model = text.removeprefix("bedrock:")
+    if text not in ("local", "none") and (model == text or not model):
+        raise SettingError("has to be local, none or bedrock:MODEL")
+    return text
+
+
 def hosts(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.split(",") if each.strip())
 

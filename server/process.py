@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 import logging
-import os
 import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import uvicorn
 
 from server.app import http_app
+from server.backends import Progress
 from server.lifecycle import drain
 from server.parsing import SettingError
 from server.settings import Settings
-from server.wiring import Progress, open_app
+from server.signals import first_of, on_signals
+from server.wiring import open_app
 
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 1
-TOGETHER_SECONDS = 1.0
-"""A signal to the whole process group comes twice, because make passes it on: so close together they are one."""
 BACKLOG = 2048
 PR_SET_PDEATHSIG = 1
 
@@ -40,16 +40,17 @@ class OwnSignals(uvicorn.Server):
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
     """Serves until SIGTERM or SIGINT, then answers what is open for one turn's budget and returns."""
     stop = asyncio.Event()
-    _on_signals(stop)
+    on_signals(stop)
     with _listen(settings) as listener:
         port = listener.getsockname()[1]
         async with open_app(settings, progress=progress) as app:
+            _keep_what_is_loaded()
             http = http_app(settings, app, port)
             async with http.endpoint.sessions.run():
                 server = _uvicorn(settings, http.asgi)
                 serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
                 logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
-                await _first(serving, stop)
+                await first_of(serving, stop)  # the server ending by itself is a failure
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
                 app.protocol.listen.close()
                 await http.endpoint.close_all()
@@ -58,13 +59,11 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
                 await serving
 
 
-async def _first(serving: asyncio.Task[None], stop: asyncio.Event) -> None:
-    """Waits for the signal, or for the server to end by itself, which is a failure."""
-    stopped = asyncio.create_task(stop.wait())
-    await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    stopped.cancel()
-    with suppress(asyncio.CancelledError):
-        await stopped
+def _keep_what_is_loaded() -> None:
+    """Takes the catalogue and the libraries out of the garbage collector's rounds: one through all of them stops every
+    call for longer than a trip to Redis may take (some 100 ms with the demo catalogue), and finds nothing."""
+    gc.collect()
+    gc.freeze()
 
 
 def _uvicorn(settings: Settings, asgi: object) -> OwnSignals:
@@ -95,23 +94,6 @@ def _listen(settings: Settings) -> socket.socket:
         where = f"{settings.host}:{settings.port}"
         raise SettingError(f"MANGA_HOST, MANGA_PORT: cannot listen on {where}: {error.strerror}") from None
     return listener
-
-
-def _on_signals(stop: asyncio.Event) -> None:
-    """The first signal stops gently, a later one at once."""
-    loop = asyncio.get_running_loop()
-    first = 0.0
-
-    def handle() -> None:
-        nonlocal first
-        if not stop.is_set():
-            first = loop.time()
-            stop.set()
-        elif loop.time() - first > TOGETHER_SECONDS:
-            os._exit(1)
-
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, handle)
 
 
 def end_with_parent() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import mcp_types as types
@@ -27,6 +28,8 @@ from server.tool_access import ToolAccess
 from tools.contract import Tool
 from tools.failures import Failure
 from tools.registry import Registered, Registry
+
+logger = logging.getLogger(__name__)
 
 NAME = "manga-tools"
 TITLE = "MangaAssist tools"
@@ -79,8 +82,8 @@ class Protocol:
             on_subscriptions_listen=self.listen,
         )
         # Registered this way because they answer plain dicts: a model would be built only to be dumped again.
-        server.add_request_handler("tools/list", types.PaginatedRequestParams, self.list_tools)
-        server.add_request_handler("tools/call", types.CallToolRequestParams, self.call_tool)
+        server.add_request_handler("tools/list", types.PaginatedRequestParams, _quietly(self.list_tools))
+        server.add_request_handler("tools/call", types.CallToolRequestParams, _quietly(self.call_tool))
         # The SDK's own spans would be a second one for each call; ours is the event of the telemetry stage.
         server.middleware.clear()
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.initialized)
@@ -91,8 +94,11 @@ class Protocol:
         self.audience.join(ctx.session)
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        """In the registry's order. `cacheScope` is private when what is listed depends on the user."""
-        principal = await self._proven(read_stated(ctx.meta or {}, _headers(ctx.request)), _bearer(ctx.request))
+        """In the registry's order, one page. `cacheScope` is private when what is listed depends on the user."""
+        if params.cursor:
+            raise MCPError(types.INVALID_PARAMS, "There is no such cursor: the tools are one page.")
+        headers = _headers(ctx.request)
+        principal = await self._proven(read_stated(ctx.meta or {}, headers), bearer_of(headers))
         tools = [self._listed[tool.name] for tool in self.access.listed(principal)]
         private = self.access.depends_on_user() or principal.scopes is not None
         return {
@@ -125,6 +131,24 @@ class Protocol:
         return MCPError(types.INVALID_PARAMS, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
 
 
+def _quietly(
+    handler: Callable[[Context, Any], Awaitable[dict[str, Any]]],
+) -> Callable[[Context, Any], Awaitable[dict[str, Any]]]:
+    """The net below the pipeline's guard, for what happens before and after it: the SDK would send older clients the text
+    of an exception, which may hold anything."""
+
+    async def handle(ctx: Context, params: Any) -> dict[str, Any]:
+        try:
+            return await handler(ctx, params)
+        except MCPError:
+            raise
+        except Exception:
+            logger.exception("%s failed outside the pipeline", ctx.method)
+            raise MCPError(types.INTERNAL_ERROR, "Internal server error") from None
+
+    return handle
+
+
 def listed_tool(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
@@ -139,25 +163,25 @@ def listed_tool(tool: Tool) -> dict[str, Any]:
 def call_of(ctx: Context, tool: Registered, arguments: dict[str, Any], process_session: str) -> Call:
     """`process_session` is the transport's session where there is no HTTP request: a stdio server has one client."""
     request = ctx.request
+    headers = _headers(request)
     return Call(
         call_id=uuid.uuid4().hex,
         tool=tool,
         arguments=arguments,
-        stated=read_stated(ctx.meta or {}, _headers(request)),
+        stated=read_stated(ctx.meta or {}, headers),
         arrived=_arrived(request),
         address=request.client.host if request is not None and request.client else None,
         transport=_transport(request),
-        transport_session=_transport_session(request) if request is not None else process_session,
-        bearer=_bearer(request),
+        transport_session=_transport_session(request, headers) if request is not None else process_session,
+        bearer=bearer_of(headers),
     )
 
 
 def _headers(request: Request | None) -> Mapping[str, str]:
-    return request.headers if request is not None else {}
-
-
-def _bearer(request: Request | None) -> str | None:
-    return bearer_of(request.headers) if request is not None else None
+    """Decoded once: Starlette's own look through them all for each name. Of a name that comes twice the first counts."""
+    if request is None:
+        return {}
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.headers.raw)}
 
 
 def _arrived(request: Request | None) -> float:
@@ -172,6 +196,6 @@ def _transport(request: Request | None) -> str:
     return "sse" if STREAM in request.scope else "streamable_http"
 
 
-def _transport_session(request: Request) -> str | None:
+def _transport_session(request: Request, headers: Mapping[str, str]) -> str | None:
     """The SSE stream's session, or the Streamable HTTP one's; 2026 requests have none."""
-    return request.scope.get(STREAM) or request.headers.get("mcp-session-id")
+    return request.scope.get(STREAM) or headers.get("mcp-session-id")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import Any
+
+from pydantic_core import to_json
 
 from server.call import FALLBACK, STALE, Call, Outcome
 from session.turn import TurnKind
@@ -27,7 +28,7 @@ def call_tool_result(call: Call, outcome: Outcome) -> Json:
     """The result as a plain dict: the SDK checks it against the protocol's version, which drops what an older one lacks."""
     failed = outcome.failure is not None
     structured = envelope(call, outcome.failure) if outcome.failure else outcome.value
-    text = outcome.text if outcome.text is not None else _compact(structured)
+    text = outcome.text if outcome.text is not None else compact(structured)
     content = [{"type": "text", "text": text}]
     if note := note_for_model(call, outcome):
         content.append({"type": "text", "text": note})
@@ -96,5 +97,6 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def compact(value: Any) -> str:
+    """JSON without spaces, text as it is. By the writer that pydantic brings: json takes four times as long."""
+    return to_json(value).decode()

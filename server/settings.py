@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from server.parsing import SettingError, choice, hosts, integer, optional, path, switch, url_of
+from server.parsing import SettingError, choice, embedder, hosts, integer, optional, path, switch, url_of
+from session.backends.address import SCHEMES as REDIS_SCHEMES
 from session.backends.address import RedisAddress
+from tools.backends.dynamodb.address import DynamoAddress
+from tools.backends.opensearch.address import OpenSearchAddress
 
 PREFIX = "MANGA_"
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,16 +34,25 @@ class Settings:
     allowed_hosts: tuple[str, ...] = setting(
         hosts, (), "Further Host (and Origin) names to accept, comma separated; name:* for any port."
     )
-    catalog_url: str = setting(url_of("embedded"), "embedded:", "Where titles are found: embedded:")
-    catalog_file: Path = setting(path, DEMO / "catalog.jsonl", "Catalogue of the embedded backend, JSON lines or .gz.")
-    store_url: str = setting(url_of("embedded"), "embedded:", "Where stock and orders are: embedded:")
-    redis_url: str = setting(
-        url_of("embedded", "redis", "rediss", "unix"),
+    catalog_url: str = setting(
+        url_of("embedded", "http", "https", "aoss+https"),
         "embedded:",
-        "Session memory: embedded: (a Valkey of its own), redis://, rediss:// or unix:///path.",
+        "Where titles are found: embedded:, http:// or https:// (OpenSearch), or aoss+https:// (Serverless).",
         secret=True,
     )
-    embedder: str = setting(choice("local", "none"), "local", "Search by meaning: local, or none for words alone.")
+    catalog_file: Path = setting(path, DEMO / "catalog.jsonl", "Catalogue of the embedded backend, JSON lines or .gz.")
+    store_url: str = setting(
+        url_of("embedded", "dynamodb"),
+        "embedded:",
+        "Where stock and orders are: embedded: or dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX].",
+    )
+    redis_url: str = setting(
+        url_of("embedded", *REDIS_SCHEMES),
+        "embedded:",
+        "Session memory: embedded: (a Valkey of its own), redis://, rediss://, redis+cluster://, rediss+cluster://, unix://.",
+        secret=True,
+    )
+    embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")
     flags_url: str | None = setting(
         optional(url_of("file")), None, "Which tools are on: file:///path/flags.json, read again when it changes."
     )
@@ -87,6 +99,10 @@ class Settings:
             raise SettingError(f"MANGA_FLAGS_URL: there is no file {flags}")
         if self.redis_url != "embedded:":
             _parsed("MANGA_REDIS_URL", self.redis_url, RedisAddress.parse)
+        if self.catalog_url != "embedded:":
+            _parsed("MANGA_CATALOG_URL", self.catalog_url, OpenSearchAddress.parse)
+        if self.store_url != "embedded:":
+            _parsed("MANGA_STORE_URL", self.store_url, DynamoAddress.parse)
         if self.auth == "token" and not self.tokens():
             raise SettingError("MANGA_AUTH=token needs MANGA_AUTH_TOKENS or MANGA_AUTH_TOKENS_FILE")
         if self.auth == "none" and not self.loopback and not self.allow_insecure:

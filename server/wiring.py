@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import os
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from server.backends import Ports, Progress, open_ports, open_redis
 from server.flags import Flags, FlagsError, FlagsFile
 from server.health import Dependencies, Probe
 from server.identity import Identifier, TrustEverybody, TrustTokens
@@ -20,13 +18,12 @@ from server.lifecycle import Lifecycle
 from server.parsing import SettingError
 from server.pipeline import Parts, Pipeline, build
 from server.protocol import Protocol
-from server.settings import DEMO, Settings
+from server.settings import Settings
 from server.telemetry.log_line import LogLine
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
 from server.tool_access import ToolAccess
 from server.version import VERSION
-from session.backends.address import RedisAddress
 from session.breaker import Breaker, BreakerPolicy
 from session.deadline import Deadline
 from session.keyvalue import KeyValue
@@ -36,7 +33,6 @@ from session.turn import TurnArithmetic, TurnShadows
 from tools.contract import CachePolicy, Store, Tool
 from tools.models import Health
 from tools.popular_titles import PopularTitles
-from tools.ports import CatalogPort, OrdersPort, StockPort
 from tools.registry import TOOLS, Registry
 from tools.resilience.backend import Backend, BackendPolicy
 from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedStock
@@ -45,8 +41,6 @@ from tools.stock_reader import StockReader
 logger = logging.getLogger(__name__)
 
 TEXT_FRESH_SECONDS = 300
-CONNECT_SECONDS = 1.0
-Progress = Callable[[int, int, str], None]
 
 # What each backend is given: when it counts as slow, what one attempt may take, how many run at once.
 POLICIES = {
@@ -54,15 +48,6 @@ POLICIES = {
     "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """The backends as they come, before they are guarded."""
-
-    catalog: CatalogPort
-    stock: StockPort
-    orders: OrdersPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +75,8 @@ async def open_app(
     """
     async with AsyncExitStack() as stack:
         metrics = Metrics()
-        redis = await _open_redis(settings, stack)
-        ports = await _open_ports(settings, stack, progress)
+        redis = await open_redis(settings, stack)
+        ports = await open_ports(settings, stack, progress)
         app = _wire(settings, redis, ports, metrics, _identifier(settings, local=local))
         stack.push_async_callback(app.pipeline.cache.aclose)
         await _run_in_background(stack, "popular titles", app.pipeline.store.popular.keep_warm())
@@ -206,46 +191,3 @@ async def _run_in_background(stack: AsyncExitStack, name: str, work: Coroutine[A
         await asyncio.gather(task, return_exceptions=True)
 
     stack.push_async_callback(end)
-
-
-async def _open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
-    if settings.redis_url == "embedded:":
-        from session.backends.embedded import embedded_redis
-
-        return await stack.enter_async_context(embedded_redis())
-    from session.backends.multiplexed import MultiplexedRedis
-
-    redis = MultiplexedRedis(RedisAddress.parse(settings.redis_url))
-    stack.push_async_callback(redis.aclose)
-    await redis.connect(Deadline.after(CONNECT_SECONDS))
-    return redis
-
-
-async def _open_ports(settings: Settings, stack: AsyncExitStack, progress: Progress | None) -> Ports:
-    from tools.backends.embedded.catalog import EmbeddedCatalog
-    from tools.backends.embedded.records import CatalogFileError
-    from tools.backends.embedded.stock_and_orders import EmbeddedStore
-
-    started = time.monotonic()
-    embedder = None
-    if settings.embedder == "local":
-        from tools.backends.embedded.embedder import LocalEmbedder
-
-        embedder = await stack.enter_async_context(LocalEmbedder())
-    cache_dir = settings.data_dir or default_data_dir()
-    opening = EmbeddedCatalog.open(settings.catalog_file, embedder, cache_dir=cache_dir, progress=progress)
-    try:
-        catalog = await stack.enter_async_context(opening)
-    except CatalogFileError as error:
-        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
-    demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
-    files = (DEMO / "volumes.jsonl" if demo else None, DEMO / "orders.jsonl")
-    store = await stack.enter_async_context(EmbeddedStore.open(catalog.offers.items(), *files))
-    logger.info("%d titles ready in %.1f s", len(catalog), time.monotonic() - started)
-    return Ports(catalog, store, store)
-
-
-def default_data_dir() -> Path:
-    """The user's cache folder, by the XDG Base Directory Specification."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "manga-tools"

@@ -100,9 +100,9 @@ class Breaker:
             return
         if self._state is BreakerState.HALF_OPEN:
             self._report_probe(bad=bad)
-        elif self._state is BreakerState.CLOSED:
+        else:
             self._remember(bad=bad)
-            if self._has_tripped():
+            if bad and self._has_tripped():
                 self._open()
 
     def _report_probe(self, *, bad: bool) -> None:

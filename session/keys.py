@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 PREFIX = "manga:mcp"
 ANONYMOUS = "anonymous"
 
 
+@lru_cache(maxsize=4096)
 def user_hash(user: str | None) -> str:
     """22 hex digits (88 bits) that stand for a user wherever one becomes part of a key or a log line."""
     if user is None:

@@ -146,7 +146,7 @@ class TurnArithmetic:
     def alone(self, request: TurnRequest, now: float) -> Turn:
         """The turn by what this process has seen, without Redis."""
         shadow = self._shadows.live(request.key, request.name)
-        first_seen = shadow.first_seen if shadow else min(request.arrived, now)
+        first_seen = min(request.arrived, shadow.first_seen if shadow else now)
         total_ms = shadow.total_ms if shadow else self.budget_ms
         if request.stated_ms is not None:
             elapsed_ms = max(0, round((request.arrived - first_seen) * 1000))

@@ -61,10 +61,15 @@ def price(offers: Sequence[Offer]) -> int | None:
 
 def in_stock(row: Availability) -> bool:
     """Whether at least one volume of the paper edition can be bought (or a digital one where there is no paper)."""
-    paper = [offer for offer in row.offers if offer.format == PAPER]
-    counted = [volume.stock for volume in row.volumes if volume.format == PAPER]
+    counted = False
+    for volume in row.volumes:  # ended at the first that is there, since a long series has a hundred
+        if volume.format == PAPER:
+            if volume.stock:
+                return True
+            counted = True
     if counted:
-        return any(counted)
+        return False
+    paper = [offer for offer in row.offers if offer.format == PAPER]
     return any(offer.stock is None or offer.stock > 0 for offer in paper or row.offers)
 
 

@@ -87,8 +87,8 @@ def found(asked: Json, result: Json) -> LastSearch:
 TOOL = Tool(
     name="search_manga_catalog",
     title="Search the manga catalogue",
-    description="Searches the store's manga by title (English, romaji, kana or kanji), nickname, author or theme. Returns the "
-    "best matches with price and stock. Use it first whenever the customer names or describes a manga; afterwards "
+    description="Searches the store's manga by title (English, romaji, kana or kanji), nickname, author or theme. Returns "
+    "the best matches with price and stock. Use it first whenever the customer names or describes a manga; afterwards "
     "check_inventory without title_ids refers to these results.",
     input_schema=INPUT,
     output_schema=OUTPUT,

@@ -35,13 +35,13 @@ class Shortcut:
     """Takes requests for some exact paths past Starlette's routing and error handling, which every POST of a call would
     otherwise pay for; whatever these applications do not foresee, uvicorn answers with 500."""
 
-    def __init__(self, app: ASGIApp, paths: Mapping[str, ASGIApp]) -> None:
+    def __init__(self, app: ASGIApp, paths: Mapping[tuple[str, str], ASGIApp]) -> None:
         self._app = app
         self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._paths.get(scope["path"], self._app) if scope["type"] == "http" else self._app
-        await app(scope, receive, send)
+        path = (scope["method"], scope["path"]) if scope["type"] == "http" else None
+        await self._paths.get(path, self._app)(scope, receive, send)  # type: ignore[arg-type]  # None is no key
 
 
 class Draining:

@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from server.http.answers import busy
+from server.http.refusals import begins_session, in_plain_words, initialising
 from server.http.streams import SseStreams
 
 IDLE_SECONDS = 30 * 60.0
@@ -21,6 +22,7 @@ class McpEndpoint:
 
     def __init__(self, mcp: Server[Any], streams: SseStreams, max_body_bytes: int) -> None:
         self._streams = streams
+        self._max_body_bytes = max_body_bytes
         self.sessions = StreamableHTTPSessionManager(
             mcp, session_idle_timeout=IDLE_SECONDS, max_request_body_size=max_body_bytes
         )
@@ -31,8 +33,10 @@ class McpEndpoint:
             await self._streams.open(scope, receive, send)
         elif self._is_full() and "mcp-session-id" not in headers:
             await busy("There are as many sessions as this server keeps.")(scope, receive, send)
-        else:
-            await self.sessions.handle_request(scope, receive, send)
+        elif not begins_session(scope):
+            await self.sessions.handle_request(scope, receive, in_plain_words(send))
+        elif body := await initialising(scope, receive, send, self._max_body_bytes):
+            await self.sessions.handle_request(scope, body, in_plain_words(send))
 
     async def close_all(self) -> None:
         """Ends every session's streams as responses should end."""

@@ -21,6 +21,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.http.answers import busy, plain
+from server.http.bodies import read_body
 from server.http.sse import HEADERS, Incoming, Outgoing
 
 MESSAGES = "/messages/"
@@ -30,12 +31,14 @@ PING_SECONDS = 15.0
 """How often a silent stream says something, so that proxies keep it and a client that has gone is noticed."""
 STUCK_SECONDS = 30.0
 """A client that reads nothing for so long has lost its stream."""
+FINISH_SECONDS = 0.5
 
 
 @dataclass(slots=True)
 class _Stream:
     owner: AuthorizationContext | None
     incoming: Incoming
+    outgoing: Outgoing
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
 
@@ -60,11 +63,11 @@ class SseStreams:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
         name = secrets.token_hex(16)
-        stream = self._open[name] = _Stream(_owner(scope), Incoming())
+        stream = self._open[name] = _Stream(_owner(scope), Incoming(), Outgoing(send))
         self._gauge.inc()
         try:
             endpoint = f"{quote(scope.get('root_path', '').rstrip('/') + MESSAGES)}?session_id={name}"
-            await self._converse(stream, Outgoing(send), endpoint, receive)
+            await self._converse(stream, stream.outgoing, endpoint, receive)
         finally:
             self._gauge.dec()
             del self._open[name]
@@ -104,7 +107,8 @@ class SseStreams:
             for keeper in keepers:
                 keeper.cancel()
             await asyncio.gather(*keepers, return_exceptions=True)
-            await outgoing.finish()
+            with anyio.move_on_after(FINISH_SECONDS):  # whoever reads nothing does not read the end either
+                await outgoing.finish()
 
     async def _taken(self, scope: Scope, receive: Receive) -> Response | tuple[_Stream, SessionMessage]:
         """The message and its stream, or what is wrong."""
@@ -117,7 +121,7 @@ class SseStreams:
         if stream is None or stream.owner != _owner(scope):
             # Whoever is not the one that opened it learns nothing, not even that there is such a stream.
             return plain(404, "There is no such session.")
-        body = await _body(receive, self._max_body_bytes)
+        body = await read_body(receive, self._max_body_bytes)
         if body is None:
             return plain(413, f"A message has at most {self._max_body_bytes} bytes.")
         try:
@@ -126,6 +130,8 @@ class SseStreams:
             return plain(400, "This is no JSON-RPC message.")
         if stream.incoming.full:
             return busy("This session has too many messages waiting.")
+        if stream.outgoing.full and isinstance(message, types.JSONRPCRequest):
+            return busy("This session has too many answers waiting to be read.")
         scope[STREAM] = name
         return stream, SessionMessage(message, ServerMessageMetadata(request_context=Request(scope)))
 
@@ -155,20 +161,6 @@ async def _keep_alive(outgoing: Outgoing, conversation: anyio.CancelScope) -> No
         except TimeoutError:
             conversation.cancel()
             return
-
-
-async def _body(receive: Receive, most: int) -> bytes | None:
-    """None when it is too large, or when the client went away before its end."""
-    body = bytearray()
-    while True:
-        part = await receive()
-        if part["type"] != "http.request":
-            return None
-        body += part.get("body", b"")
-        if len(body) > most:
-            return None
-        if not part.get("more_body", False):
-            return bytes(body)
 
 
 def _named(query: bytes) -> str | None:

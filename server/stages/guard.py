@@ -1,4 +1,4 @@
-"""Failures become outcomes. The only broad `except` of the pipeline: what nobody foresaw is logged and told to nobody."""
+"""Failures become outcomes. The only broad `except` of the way: what nobody foresaw is logged, and told to nobody."""
 
 from __future__ import annotations
 

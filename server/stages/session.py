@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 
 from server.call import CACHE, STALE, Call, Handler, Outcome
+from server.results import compact
 from server.stages.telemetry import remembered
 from server.stated import checked_budget_ms, checked_key, checked_turn
 from session import keys
@@ -48,7 +48,7 @@ class OpenSession:
             await self._leave(call, Outcome(failure=failure))
             raise
         if outcome.value is not None:
-            outcome = replace(outcome, text=json.dumps(outcome.value, ensure_ascii=False, separators=(",", ":")))
+            outcome = replace(outcome, text=compact(outcome.value))
         await self._leave(call, outcome)
         return outcome
 
@@ -113,7 +113,7 @@ def _search(call: Call, outcome: Outcome) -> LastSearch | None:
     if found is None or outcome.value is None:
         return None
     search = found(call.arguments, outcome.value)
-    return replace(search, query=search.query[:LONGEST_QUERY])
+    return search if len(search.query) <= LONGEST_QUERY else replace(search, query=search.query[:LONGEST_QUERY])
 
 
 def _result_set(call: Call, outcome: Outcome, search: LastSearch) -> Command:

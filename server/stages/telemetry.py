@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from server.call import Call, Handler, Outcome
 from server.telemetry.events import CallFinished, Sink
 from session.keys import user_hash
 
+logger = logging.getLogger(__name__)
+
 
 class Telemetry:
+    """Stands outside the guard, so a sink that fails is caught here: its error must not take the answer's place, and the
+    SDK would send its text to the client."""
+
     def __init__(self, sinks: Sequence[Sink]) -> None:
         self._sinks = tuple(sinks)
 
@@ -21,7 +27,13 @@ class Telemetry:
         finally:
             event = _event(call, outcome)
             for sink in self._sinks:
-                sink(event)
+                self._tell(sink, event)
+
+    def _tell(self, sink: Sink, event: CallFinished) -> None:
+        try:
+            sink(event)
+        except Exception:
+            logger.exception("a telemetry sink failed at call %s", event.call_id)
 
 
 def _event(call: Call, outcome: Outcome | None) -> CallFinished:

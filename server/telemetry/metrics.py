@@ -25,6 +25,7 @@ class Metrics:
         self._seconds = Histogram(
             "manga_call_seconds", "From arrival to outcome.", ["tool"], buckets=BUCKETS, registry=self.registry
         )
+        self._found: dict[tuple[str, str, str | None], tuple[Counter, Histogram]] = {}
         self._degraded = Counter(
             "manga_calls_degraded", "Answers that had to do without something.", ["what"], registry=self.registry
         )
@@ -33,10 +34,20 @@ class Metrics:
         self.streams = Gauge("manga_sse_streams", "Open SSE streams.", registry=self.registry)
 
     def __call__(self, event: CallFinished) -> None:
-        self._calls.labels(event.tool, event.outcome, event.source or "none").inc()
-        self._seconds.labels(event.tool).observe(event.milliseconds / 1000)
+        calls, seconds = self._series(event)
+        calls.inc()
+        seconds.observe(event.milliseconds / 1000)
         for what in event.degraded:
             self._degraded.labels(what).inc()
+
+    def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
+        """The two series that every call adds to, looked up once for each combination of labels."""
+        key = (event.tool, event.outcome, event.source)
+        found = self._found.get(key)
+        if found is None:
+            calls = self._calls.labels(event.tool, event.outcome, event.source or "none")
+            found = self._found[key] = (calls, self._seconds.labels(event.tool))
+        return found
 
     def breaker_changed(self, backend: str, state: BreakerState) -> None:
         self._breakers.labels(backend).set(STATES[state])

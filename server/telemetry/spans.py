@@ -15,10 +15,13 @@ class Spans:
     """Names follow the semantic conventions for MCP: `tools/call NAME`."""
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
+        self._provider = provider
         self._tracer = trace.get_tracer("manga-tools", tracer_provider=provider)
         self._propagator = TraceContextTextMapPropagator()
 
     def __call__(self, event: CallFinished) -> None:
+        if self._provider is None and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            return  # nobody has configured any tracing
         end = time.time_ns()
         carrier = {"traceparent": event.traceparent} if event.traceparent else {}
         span = self._tracer.start_span(

@@ -6,10 +6,25 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote, urlsplit
 
+SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster", "unix")
+_OPTIONS = ("db", "ssl_ca_certs", "iam", "region")
+
+
+@dataclass(frozen=True, slots=True)
+class Iam:
+    """Authentication to ElastiCache by the AWS credentials of the environment, instead of a password."""
+
+    cache: str
+    region: str
+
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """A parsed `redis://`, `rediss://` or `unix://` URL. Its repr shows no password."""
+    """A parsed `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://` or `unix://` URL.
+
+    `?ssl_ca_certs=FILE` names a private authority, `?iam=CACHE&region=REGION` signs in to ElastiCache with the user of the
+    URL. Its repr shows no password.
+    """
 
     host: str = "127.0.0.1"
     port: int = 6379
@@ -18,39 +33,61 @@ class RedisAddress:
     username: str | None = field(default=None, repr=False)
     password: str | None = field(default=None, repr=False)
     database: int = 0
+    cluster: bool = False
+    authority: str | None = None
+    iam: Iam | None = None
 
     @classmethod
     def parse(cls, url: str) -> RedisAddress:
-        """Raises ValueError, naming the part that is wrong and never the password."""
+        """Raises ValueError, naming the part that is wrong and never the password; OSError for an authority's file."""
         parts = urlsplit(url)
-        if parts.scheme not in ("redis", "rediss", "unix"):
-            raise ValueError(f"scheme {parts.scheme!r} is not one of redis, rediss, unix")
+        if parts.scheme not in SCHEMES:
+            raise ValueError(f"scheme {parts.scheme!r} is not one of {', '.join(SCHEMES)}")
+        options = _options(parts.query)
         user = unquote(parts.username) if parts.username else None
         secret = unquote(parts.password) if parts.password else None
         if parts.scheme == "unix":
-            return cls(path=parts.path, username=user, password=secret, database=_database(parse_qs(parts.query)))
+            return cls(path=parts.path, username=user, password=secret, database=_number(options.get("db", "0")))
         try:
             port = parts.port or 6379
         except ValueError:
             raise ValueError("the port is not a number between 1 and 65535") from None
-        database = parts.path.strip("/") or "0"
-        if not database.isdecimal():
-            raise ValueError("the path has to be a database number, as in redis://host:6379/0")
-        tls = _tls(parse_qs(parts.query)) if parts.scheme == "rediss" else None
-        return cls(parts.hostname or "127.0.0.1", port, None, tls, user, secret, int(database))
+        secure, cluster = parts.scheme.startswith("rediss"), parts.scheme.endswith("+cluster")
+        authority = options.get("ssl_ca_certs")
+        return cls(
+            host=parts.hostname or "127.0.0.1",
+            port=port,
+            tls=ssl.create_default_context(cafile=authority) if secure else None,
+            username=user,
+            password=secret,
+            database=_number(parts.path.strip("/") or "0", cluster=cluster),
+            cluster=cluster,
+            authority=authority,
+            iam=_iam(options, user, secure=secure),
+        )
 
     def __str__(self) -> str:
         return self.path or f"{self.host}:{self.port}"
 
 
-def _database(query: dict[str, list[str]]) -> int:
-    number = query.get("db", ["0"])[0]
-    if not number.isdecimal():
-        raise ValueError("db has to be a database number, as in unix:///run/redis.sock?db=0")
-    return int(number)
+def _options(query: str) -> dict[str, str]:
+    options = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
+    if unknown := sorted(options.keys() - set(_OPTIONS)):
+        raise ValueError(f"unknown parameter {unknown[0]!r}; there are {', '.join(_OPTIONS)}")
+    return options
 
 
-def _tls(query: dict[str, list[str]]) -> ssl.SSLContext:
-    """Verifies by default; `?ssl_ca_certs=FILE` names a private authority."""
-    authorities = query.get("ssl_ca_certs")
-    return ssl.create_default_context(cafile=authorities[0] if authorities else None)
+def _number(text: str, *, cluster: bool = False) -> int:
+    if not text.isdecimal():
+        raise ValueError("the path has to be a database number, as in redis://host:6379/0 (or ?db=0 for unix://)")
+    if cluster and int(text):
+        raise ValueError("a cluster has only database 0")
+    return int(text)
+
+
+def _iam(options: dict[str, str], user: str | None, *, secure: bool) -> Iam | None:
+    if "iam" not in options:
+        return None
+    if not (secure and user and options.get("region")):
+        raise ValueError("?iam= needs TLS (rediss), a user in the URL and ?region=")
+    return Iam(options["iam"], options["region"])

@@ -148,8 +148,10 @@ class MultiplexedRedis:
     A trip while there is no connection fails at once instead of waiting for one: the caller has a turn to answer.
     """
 
-    def __init__(self, address: RedisAddress) -> None:
+    def __init__(self, address: RedisAddress, credentials: Callable[[], tuple[str, str]] | None = None) -> None:
+        """`credentials` gives user and password anew for each connection; it may block."""
         self._address = address
+        self._credentials = credentials
         self._wire: _Wire | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._closing = False
@@ -162,8 +164,6 @@ class MultiplexedRedis:
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         wire = self._live()
-        if deadline.expired():
-            raise MemoryUnavailable("there is no time left to ask Redis")
         commands = [step.by_digest() if isinstance(step, Evaluation) else step for step in steps]
         replies = await _replies(wire.send(commands, deadline.remaining()))
         if any(map(_is_unknown_script, replies)):
@@ -218,7 +218,7 @@ class MultiplexedRedis:
     async def _greet(self) -> _Wire:
         wire = await self._open()
         try:
-            for command in self._greeting():
+            for command in await self._greeting():
                 (reply,) = await _replies(wire.send([command], CONNECT_SECONDS))
                 if isinstance(reply, Exception):
                     raise MemoryRefused("Redis refused the greeting (user, password or database)")
@@ -237,10 +237,13 @@ class MultiplexedRedis:
             )
         return wire
 
-    def _greeting(self) -> list[Command]:
+    async def _greeting(self) -> list[Command]:
         address = self._address
         commands = [Command(("PING",))]
-        if address.password is not None:
+        if self._credentials is not None:
+            # Finding AWS credentials may ask another server: not on the event loop.
+            commands.insert(0, Command(("AUTH", *await asyncio.to_thread(self._credentials))))
+        elif address.password is not None:
             user = (address.username,) if address.username else ()
             commands.insert(0, Command(("AUTH", *user, address.password)))
         if address.database:

@@ -48,7 +48,10 @@ if not named and total - elapsed - reserve <= floor and (known or age > call_age
   elapsed = call_age
   if stated >= 0 then total = math.min(total, elapsed + stated) end
 end
-if not known and redis.call('HLEN', KEYS[2]) >= 16 then
+local held_turns, full = redis.call('HLEN', KEYS[2]), 16
+while full < held_turns do full = full * 2 end
+if not known and held_turns == full then
+  -- looked through at 16, 32, 64 … turns, so that a session full of live ones does not pay for them at each new one
   local all = redis.call('HGETALL', KEYS[2])
   for i = 1, #all, 2 do
     local s, t = string.match(all[i + 1], '^(%d+) (%d+)')

@@ -12,14 +12,43 @@ from typing import Protocol
 import pytest
 
 from session.deadline import Deadline
+from tests.stack.fixtures import opensearch_url, redis_cluster_url, redis_tls_url, redis_url
+from tests.support.catalogs import (
+    catalog,
+    catalog_cache,
+    catalog_source,
+    local_embedder,
+    opensearch_catalog,
+    records,
+    titles,
+)
+from tests.support.dynamodb import dynamodb_address, dynamodb_shop, dynamodb_url
 from tests.support.valkey import redis, valkey
+from tools.backends.dynamodb.store import DynamoStore
 from tools.backends.embedded.stock_and_orders import EmbeddedStore
 from tools.models import Offer, Order, OrderLine, Shipment, TrackingEvent, VolumeStock
 from tools.ports import OrdersPort, StockPort
 
-__all__ = ["redis", "valkey"]
+__all__ = [
+    "catalog",
+    "catalog_cache",
+    "catalog_source",
+    "dynamodb_address",
+    "dynamodb_shop",
+    "dynamodb_url",
+    "local_embedder",
+    "opensearch_catalog",
+    "opensearch_url",
+    "records",
+    "redis",
+    "redis_cluster_url",
+    "redis_tls_url",
+    "redis_url",
+    "titles",
+    "valkey",
+]
 
-BACKENDS = ["embedded"]
+BACKENDS = ["embedded", "dynamodb"]
 
 
 class StoreBackend(StockPort, OrdersPort, Protocol):
@@ -63,8 +92,7 @@ def soon() -> Deadline:
 
 @pytest.fixture(params=BACKENDS)
 async def store(request: pytest.FixtureRequest, shop: Shop, tmp_path: Path) -> AsyncIterator[StoreBackend]:
-    openers = {"embedded": _embedded}
-    async with openers[request.param](shop, tmp_path) as opened:
+    async with _opened(request, shop, tmp_path) as opened:
         yield opened
 
 
@@ -76,6 +104,12 @@ def stock_port(store: StoreBackend) -> StockPort:
 @pytest.fixture
 def orders_port(store: StoreBackend) -> OrdersPort:
     return store
+
+
+def _opened(request: pytest.FixtureRequest, shop: Shop, folder: Path) -> AbstractAsyncContextManager[StoreBackend]:
+    if request.param == "embedded":
+        return _embedded(shop, folder)
+    return DynamoStore.open(request.getfixturevalue("dynamodb_shop"))
 
 
 def _embedded(shop: Shop, folder: Path) -> AbstractAsyncContextManager[EmbeddedStore]:

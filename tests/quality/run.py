@@ -1,5 +1,6 @@
 """`make quality`: how good the search is, as a Markdown table on stdout.
 
+`--backend opensearch` measures the same on a real node, which it starts (MANGA_STACK_OPENSEARCH names one that runs).
 Exit code 1 when a set that is there misses its bar; a set that is not there is named and skipped.
 """
 
@@ -8,11 +9,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.quality.measure import Measured, macro, measure, table
+from tests.quality.opensearch import node_url, run_on_opensearch
 from tests.quality.sets import JudgedSet, demo_set, evaluation_set, missing_message
 from tools.backends.embedded.catalog import EmbeddedCatalog
 from tools.backends.embedded.embedder import LocalEmbedder
@@ -37,8 +42,17 @@ def report(judged: JudgedSet, results: list[Measured], worst: int) -> bool:
     return reached
 
 
+def runner(options: argparse.Namespace, stack: ExitStack) -> Callable[[JudgedSet], Coroutine[Any, Any, list[Measured]]]:
+    """What measures a set on the chosen backend; a node that it starts lives as long as `stack`."""
+    if options.backend == "embedded":
+        return lambda judged: run_set(judged, options.cache_dir, options.lexical)
+    url = stack.enter_context(node_url())
+    return lambda judged: run_on_opensearch(judged, url, options.lexical)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--backend", choices=("embedded", "opensearch"), default="embedded")
     parser.add_argument("--cache-dir", type=Path, default=None, help="keep what is computed here")
     parser.add_argument("--lexical", action="store_true", help="leave the vector leg out (bars do not apply)")
     parser.add_argument("--worst", type=int, default=0, help="print so many of the worst queries")
@@ -46,11 +60,10 @@ def main() -> int:
     large = evaluation_set()
     if large is None:
         print(f"Skipped: {missing_message()}.\n")
-    reached = [
-        report(judged, asyncio.run(run_set(judged, options.cache_dir, options.lexical)), options.worst)
-        for judged in (demo_set(), large)
-        if judged is not None
-    ]
+    sets = [judged for judged in (demo_set(), large) if judged is not None]
+    with ExitStack() as stack:
+        run = runner(options, stack)
+        reached = [report(judged, asyncio.run(run(judged)), options.worst) for judged in sets]
     return 0 if all(reached) or options.lexical else 1
 
 

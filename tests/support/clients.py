@@ -209,9 +209,7 @@ class Connections:
 
     def _stdio(self, name: str) -> AbstractAsyncContextManager[Any]:
         environment = clean_environment(self.cache, self.stdio_settings)
-        parameters = StdioServerParameters(
-            command=sys.executable, args=["-m", "server", "stdio"], cwd=ROOT, env=environment
-        )
+        parameters = StdioServerParameters(command=sys.executable, args=["-m", "server", "stdio"], cwd=ROOT, env=environment)
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self._stack.enter_context((self.folder / f"{name}.log").open("a"))
         return stdio_client(parameters, errlog=log)

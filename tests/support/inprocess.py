@@ -6,15 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from unittest.mock import patch
 
-from server import wiring
+from server import backends, wiring
 from server.app import HttpApp, http_app
-from server.identity import TrustEverybody
+from server.backends import Ports, Progress
 from server.process import _listen, _uvicorn
 from server.settings import Settings
-from server.telemetry.metrics import Metrics
-from server.wiring import Application, Ports
-from session.backends.embedded import embedded_redis
+from server.wiring import Application
 from session.deadline import Deadline
 from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
 from tools.ports import CatalogPort
@@ -70,23 +69,25 @@ class InProcess:
 async def in_process(
     with_ports: Callable[[Ports], Ports] = lambda ports: ports, settings: Settings | None = None
 ) -> AsyncIterator[InProcess]:
-    """Wired as `server.wiring.open_app` does it, but for the ports, which `with_ports` may put others in front of."""
+    """As `server.wiring.open_app` wires it, with whatever `with_ports` puts in front of the ports that it opens."""
     settings = replace(settings or Settings(), port=0, embedder="none", rate_limit=False)
+    opened: list[Ports] = []
+
+    async def open_ports(asked: Settings, stack: AsyncExitStack, progress: Progress | None) -> Ports:
+        opened.append(with_ports(await backends.open_ports(asked, stack, progress)))
+        return opened[0]
+
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(_listen(settings))
-        redis = await stack.enter_async_context(embedded_redis())
-        ports = with_ports(await wiring._open_ports(settings, stack, None))
-        app = wiring._wire(settings, redis, ports, Metrics(), TrustEverybody())
-        stack.push_async_callback(app.pipeline.cache.aclose)
-        await app.pipeline.store.popular.refresh()
+        stack.enter_context(patch.object(wiring, "open_ports", open_ports))
+        app = await stack.enter_async_context(wiring.open_app(settings))
         port = listener.getsockname()[1]
         http = http_app(settings, app, port)
         await stack.enter_async_context(http.endpoint.sessions.run())
         server = _uvicorn(settings, http.asgi)
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
-        app.lifecycle.ready = True
         try:
-            yield InProcess(app, http, ports, port)
+            yield InProcess(app, http, opened[0], port)
         finally:
             await http.endpoint.close_all()
             await http.streams.close_all()

@@ -239,10 +239,10 @@ class SseClient:
 
     async def start(self, tool: str, arguments: object, meta: Json | None = None) -> int:
         """Posts a call and does not wait for its answer."""
-        self._number += 1
-        answer = await self.post(call(tool, arguments, meta, self._number))
+        self._number = number = self._number + 1
+        answer = await self.post(call(tool, arguments, meta, number))
         assert answer.status == 202, answer
-        return self._number
+        return number
 
     async def end(self, seconds: float) -> bool:
         """Waits for the end of the stream, and tells whether it was a proper one."""

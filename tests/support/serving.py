@@ -16,6 +16,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from tests.support.stack import stack_settings
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 45.0
 STOP_SECONDS = 15.0
@@ -24,9 +26,11 @@ LISTENING = re.compile(r"listening on (http://\S+)")
 
 
 def clean_environment(cache: Path, settings: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without any MANGA_ setting of whoever runs the tests, and then `settings`."""
+    """This process's environment without any MANGA_ setting of whoever runs the tests, and then `settings`.
+
+    With MANGA_TEST_STACK=1 those of the real OpenSearch, DynamoDB and Redis come between the two."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("MANGA_")}
-    return {**own, "XDG_CACHE_HOME": str(cache), **(settings or {})}
+    return {**own, "XDG_CACHE_HOME": str(cache), **stack_settings(), **(settings or {})}
 
 
 @dataclass(slots=True)
@@ -105,7 +109,7 @@ def served(folder: Path, cache: Path, **settings: str) -> Iterator[Serving]:
 
 
 def wait_for_meaning(serving: Serving) -> None:
-    """A new catalogue's vectors are computed after the start; until they are there, searches go by words alone and say so."""
+    """A new catalogue's vectors are computed after the start; until then searches go by words alone and say so."""
     give_up = time.monotonic() + START_SECONDS
     while time.monotonic() < give_up:
         with urlopen(f"{serving.url}/readyz", timeout=5) as response:

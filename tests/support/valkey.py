@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import signal
 import socket
@@ -120,6 +121,8 @@ class PrivateValkey:
 def private_valkey(*options: str) -> Iterator[PrivateValkey]:
     folder = Path(tempfile.mkdtemp(prefix="valkey-test-"))
     port = free_port()
+    if "--cluster-enabled" in options:  # by default a port 10,000 higher, which may be none
+        options = (*options, "--cluster-port", str(free_port()))
     own = PrivateValkey(port, folder, options, _spawn(port, folder, options))
     try:
         yield own
@@ -172,12 +175,14 @@ class Recorded:
 class Clocked:
     """The same scripts in the same Valkey, with the time of a clock that the test moves in place of TIME's.
 
-    `away` makes it unreachable, `skew_ms` is how much its clock is off.
+    `away` makes it unreachable, `skew_ms` is how much its clock is off. Keys still expire by real time; `lasting` gives them
+    an hour more, for tests in which only the given clock may forget.
     """
 
-    def __init__(self, inner: KeyValue, clock: Callable[[], float]) -> None:
+    def __init__(self, inner: KeyValue, clock: Callable[[], float], *, lasting: bool = False) -> None:
         self.inner = inner
         self.clock = clock
+        self.lasting = lasting
         self.skew_ms = 0
         self.away = False
 
@@ -195,6 +200,8 @@ class Clocked:
         micros = round((self.clock() + 1_000_000) * 1_000_000) + self.skew_ms * 1000
         given = f"{{'{micros // 1_000_000}', '{micros % 1_000_000}'}}"
         text = step.script.text.replace("redis.call('TIME')", given)
+        if self.lasting:
+            text = re.sub(r"(redis\.call\('PEXPIRE', KEYS\[\d\], )", r"\g<1>3600000 + ", text)
         return Command(Evaluation(replace(step.script, text=text), step.keys, step.arguments).by_text())
 
 

@@ -75,7 +75,7 @@ class WrongDynamo:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        self.requests.append(json.loads(body))
+        self.requests.append(json.loads(body or b"{}"))
         self.operations.append(headers.get("x-amz-target", "").rpartition(".")[2])
         self.arrived.set()
         answer = await self._unless_client_leaves(self.behaviour(self.requests[-1]), reader)

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import re
+import time
 import shlex
 import subprocess
 import types
@@ -93,7 +94,7 @@ async def called(app: Application, tool: str, arguments: dict[str, Any]) -> dict
     registered = app.registry.get(tool)
     assert registered is not None, f"there is no tool {tool}"
     who = Stated(session="readme", user="demo-user-1")
-    call = Call("readme", registered, arguments, who, server.wiring.time.monotonic())
+    call = Call("readme", registered, arguments, who, time.monotonic())
     return call_tool_result(call, await app.pipeline.run(call))
 
 

@@ -27,16 +27,17 @@ class BackendPolicy:
 
     @property
     def telling_seconds(self) -> float:
-        """An attempt that was given less than this and ran out of time says nothing: its caller was in a hurry."""
+        """An attempt that was cut off sooner than this says nothing: its caller was in a hurry. One that was cut off later,
+        for whatever reason, says that the backend is slow."""
         return self.slow_seconds / 3
 
 
 class Backend:
     """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it is better.
 
-    Only `BackendFailure` counts against it: what is wrong with the caller's question is not the backend's fault, and a
-    cancelled attempt, or one that its caller gave hardly any time, says nothing. Every operation run here is an idempotent
-    read, so all of them may be repeated; one that was throttled is not.
+    Only failures and lateness count against it: what is wrong with the caller's question is not the backend's fault, and an
+    attempt that was cut off after hardly any time says nothing. Every operation run here is an idempotent read, so all of
+    them may be repeated; one that was throttled is not.
     """
 
     def __init__(
@@ -82,11 +83,13 @@ class Backend:
                 dependency=self.name,
                 retry_after_ms=self.breaker.retry_after_ms(),
             )
-        started, era, given = self._clock(), self.breaker.era, deadline.remaining()
+        started, era = self._clock(), self.breaker.era
         try:
             result = await self._bounded(attempt, deadline.within(self._policy.attempt_seconds))
-        except TimedOut:
-            if given < self._policy.telling_seconds:
+        except (TimedOut, asyncio.CancelledError):
+            # The call's own deadline, and callers that leave, cancel an attempt before its time is up: a backend that hangs
+            # would never be blamed if only its own timeout counted.
+            if self._clock() - started < self._policy.telling_seconds:
                 self.breaker.ignored(era)
             else:
                 self.breaker.failed(era)

@@ -8,6 +8,7 @@ numbers that the embedded engine computes for its whole shelf, and `tools.search
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,9 +16,9 @@ from tools.models import Title
 from tools.search.document import prior, prose_terms
 from tools.search.evidence import Evidence, Floats
 from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
-from tools.search.names import ALIAS_FACTOR, likeness, loan_likeness, name_keys
+from tools.search.names import ALIAS_FACTOR, NameKeys, likeness, loan_likeness, name_keys
 from tools.search.naming import AskedAuthor
-from tools.search.people import author_keys
+from tools.search.people import AuthorKeys, author_keys
 from tools.search.query import Reading
 from tools.search.romaji import sound_key
 
@@ -35,34 +36,56 @@ def index_fields(title: Title) -> dict[str, list[str]]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a title's evidence is drawn from: an engine may keep it, since making the keys is the costly part."""
+
+    names: NameKeys
+    authors: tuple[AuthorKeys, ...]
+    tags: frozenset[str]
+    genre: str | None
+    prior: float
+
+
+def known(title: Title) -> Known:
+    authors = tuple(author_keys(author) for author in title.authors)
+    return Known(name_keys(title), authors, frozenset(title.tags), title.genre, prior(title))
+
+
 def evidence_for(
-    reading: Reading, titles: Sequence[Title], words: Floats, meaning: Floats | None = None, headline: Floats | None = None
+    reading: Reading,
+    titles: Sequence[Title | Known],
+    words: Floats,
+    meaning: Floats | None = None,
+    headline: Floats | None = None,
 ) -> Evidence:
     """Arrays in the order of `titles`. `words`, `meaning` and `headline` come from the engine, scaled as Evidence says."""
     asked = AskedAuthor(reading)
+    seen = [title if isinstance(title, Known) else known(title) for title in titles]
     return Evidence(
-        names=np.array([_called(reading, title) for title in titles], np.float32),
-        people=np.array([_by(asked, title) for title in titles], np.float32),
+        names=np.array([_called(reading, each) for each in seen], np.float32),
+        people=np.array([_by(asked, each) for each in seen], np.float32),
         words=words,
-        tags=np.array([_tagged(reading, title) for title in titles], np.float32),
+        tags=np.array([_tagged(reading, each) for each in seen], np.float32),
         meaning=meaning,
         headline=headline,
-        prior=np.array([prior(title) for title in titles], np.float32),
+        prior=np.array([each.prior for each in seen], np.float32),
     )
 
 
-def _by(asked: AskedAuthor, title: Title) -> float:
-    return max((asked.sureness(author_keys(a)) for a in title.authors), default=0.0)
+def _by(asked: AskedAuthor, title: Known) -> float:
+    return max((asked.sureness(keys) for keys in title.authors), default=0.0)
 
 
-def _called(reading: Reading, title: Title) -> float:
-    named = name_keys(title)
+def _called(reading: Reading, title: Known) -> float:
+    named = title.names
     asked = [(key, 1.0) for key in reading.names] + [(key, ALIAS_FACTOR) for key in reading.aliases]
     best = max((factor * likeness(key, named) for key, factor in asked), default=0.0)
-    return max(best, _spelled_in_katakana(reading.core, (*named.whole, *named.main)))
+    return max(best, spelled_in_katakana(reading.core, (*named.whole, *named.main)))
 
 
-def _spelled_in_katakana(core: str, keys: Sequence[str]) -> float:
+def spelled_in_katakana(core: str, keys: Sequence[str]) -> float:
+    """How near a text in katakana is to the nearest Latin name that it may spell; 0 where it is none."""
     skeleton = consonants(core) if is_loan(core) else ""
     if len(skeleton) < MIN_CONSONANTS:
         return 0.0
@@ -70,7 +93,7 @@ def _spelled_in_katakana(core: str, keys: Sequence[str]) -> float:
     return max((loan_likeness(sound_key(core), key) for key in alike), default=0.0)
 
 
-def _tagged(reading: Reading, title: Title) -> float:
+def _tagged(reading: Reading, title: Known) -> float:
     met = [not set(tags).isdisjoint(title.tags) for tags in reading.themes]
     if reading.genre is not None:
         met.append(title.genre == reading.genre)

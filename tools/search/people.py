@@ -25,18 +25,21 @@ def author_keys(author: Author) -> AuthorKeys:
 
 
 class AskedName:
-    """A name as it is asked for, read once and held against many authors."""
+    """A name as it is asked for, read once and held against many authors.
+
+    `parts`: each part by sound, and whether it is written in kanji.
+    """
 
     def __init__(self, asked: str) -> None:
         self.key = sound_key(asked)
         self.words = sound(asked).split()
-        self._parts = _with_script(asked)
+        self.parts = _with_script(asked)
 
     def fits(self, keys: AuthorKeys) -> bool:
         """Whether all parts of the asked name are parts of this one."""
         if not self.words:
             return False
-        return self.key in keys.spellings or all(_is_part(part, kanji, keys) for part, kanji in self._parts)
+        return self.key in keys.spellings or all(_is_part(part, kanji, keys) for part, kanji in self.parts)
 
 
 def is_author(asked: str, author: Author) -> bool:

@@ -39,7 +39,13 @@ class EmbeddedCatalog:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, path: Path, embedder: Embedder | None, *, cache_dir: Path | None = None, progress: Progress | None = None
+        cls,
+        path: Path,
+        embedder: Embedder | None,
+        *,
+        cache_dir: Path | None = None,
+        progress: Progress | None = None,
+        head_start: float = 0.0,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Ready when the lexical index is; vectors follow in the background, at once when they are kept in `cache_dir`.
 
@@ -54,7 +60,7 @@ class EmbeddedCatalog:
             leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
             if leg is not None:
-                await catalog._start(leg, progress)
+                await catalog._start(leg, progress, head_start)
             yield catalog
         finally:
             if catalog is not None:
@@ -66,14 +72,14 @@ class EmbeddedCatalog:
             self._preparing.cancel()
             await asyncio.wait({self._preparing})
 
-    async def _start(self, leg: VectorLeg, progress: Progress | None) -> None:
+    async def _start(self, leg: VectorLeg, progress: Progress | None, head_start: float) -> None:
         loop = asyncio.get_running_loop()
         plan = await loop.run_in_executor(self._workers, plan_vectors, self._shelf.titles)
         kept = await loop.run_in_executor(self._workers, leg.kept, plan)
 
         async def prepare() -> None:
             with suppress(Failure):
-                await leg.prepare(plan, kept, progress)
+                await leg.prepare(plan, kept, progress, head_start)
 
         self._preparing = asyncio.create_task(prepare(), name="catalog vectors")
 

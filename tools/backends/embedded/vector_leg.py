@@ -40,9 +40,16 @@ class VectorLeg:
     def ready(self) -> bool:
         return self._warm and self.vectors is not None
 
-    async def prepare(self, plan: VectorPlan, kept: Vectors | None, progress: Progress | None) -> None:
-        """Warms the query encoder and gets the matrix. Runs as a background task; failures leave the leg not ready."""
+    async def prepare(
+        self, plan: VectorPlan, kept: Vectors | None, progress: Progress | None, head_start: float = 0.0
+    ) -> None:
+        """Warms the query encoder and gets the matrix. Runs as a background task; failures leave the leg not ready.
+
+        Begins after `head_start` seconds: loading the encoder holds the interpreter for about one, in which whoever has
+        just opened the catalogue may want to greet a client.
+        """
         self.vectors = kept
+        await asyncio.sleep(head_start)
         await self._embed_patiently(["warm up"])
         self._warm = True
         if kept is None:

@@ -1,0 +1,1 @@
+"""`python -m infra.seed`: fills OpenSearch and DynamoDB, at the addresses of the settings, from files."""

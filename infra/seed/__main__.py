@@ -1,0 +1,70 @@
+"""The command line. Exit status 0: done, or nothing to do; 1: it could not go on; 2: a wrong file, setting or argument."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from infra.seed.contents import ContentsError, Sources, read
+from infra.seed.work import Done, SeedError, seed, wanted
+from server.parsing import SettingError
+from server.progress import progress_bar
+from server.settings import DEMO, Settings
+from tools.backends.embedded.store_files import StoreFileError
+
+AGAIN = "what was written stays; run it again and it goes on from there"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _parser().parse_args(arguments)
+    logging.basicConfig(stream=sys.stderr, level="WARNING", format="%(levelname)s %(name)s %(message)s")
+    try:
+        settings = Settings.from_environment(os.environ)
+        contents = read(Sources.of(asked.catalog, asked.volumes, asked.orders))
+        if not wanted(settings):
+            print("nothing to seed: with MANGA_CATALOG_URL and MANGA_STORE_URL embedded: files are read at every start")
+            return 0
+        done = asyncio.run(seed(settings, contents, dry_run=asked.dry_run, progress=progress_bar(sys.stderr)))
+    except (SettingError, ContentsError, StoreFileError) as error:
+        return _complain(str(error), 2)
+    except SeedError as error:
+        return _complain(str(error), 1)
+    except KeyboardInterrupt:
+        return _complain(f"interrupted; {AGAIN}", 1)
+    _report(done, dry_run=asked.dry_run)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.seed",
+        description="Loads a catalogue into the OpenSearch of MANGA_CATALOG_URL, and what is sold and was ordered into the "
+        "DynamoDB of MANGA_STORE_URL. Tables and index are created where they are missing. It may be run again at any "
+        "time: what is there already is not written again, and a load that was killed goes on.",
+    )
+    files = parser.add_argument_group("files, JSON lines, plain or gzipped")
+    files.add_argument("--catalog", type=Path, metavar="FILE", default=DEMO / "catalog.jsonl", help="titles (default: demo)")
+    files.add_argument("--volumes", type=Path, metavar="FILE", help="what each volume costs and how many there are")
+    files.add_argument("--orders", type=Path, metavar="FILE", help="orders (the demo catalogue brings both along)")
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, and change nothing")
+    return parser
+
+
+def _report(done: Done, *, dry_run: bool) -> None:
+    print("\n".join(done.lines))
+    ending = "nothing to do" if done.nothing_to_do else "nothing was changed" if dry_run else "done"
+    print(f"{ending}, {done.seconds:.1f} s")
+
+
+def _complain(line: str, status: int) -> int:
+    print(f"seed: {line}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,69 @@
+"""What is to be loaded: read and checked as a whole, before anything is changed anywhere."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.settings import DEMO
+from tools.backends.dynamodb.attributes import Item, fits_as_key
+from tools.backends.dynamodb.items import order_item, stock_item
+from tools.backends.embedded.records import CatalogFileError, Record, load
+from tools.backends.embedded.store_files import read_orders, read_volumes
+from tools.models import VolumeStock
+
+
+class ContentsError(ValueError):
+    """A file that cannot be used; the message names it, the line where there is one, and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The files. The demo catalogue brings its own volumes and orders."""
+
+    catalog: Path
+    volumes: Path | None
+    orders: Path | None
+
+    @classmethod
+    def of(cls, catalog: Path, volumes: Path | None, orders: Path | None) -> Sources:
+        if catalog.resolve() == (DEMO / "catalog.jsonl").resolve():
+            return cls(catalog, volumes or DEMO / "volumes.jsonl", orders or DEMO / "orders.jsonl")
+        return cls(catalog, volumes, orders)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Titles for the index, items for the tables. Every title has a stock item, so that one that is sold no more says so."""
+
+    records: tuple[Record, ...]
+    stock: tuple[Item, ...]
+    orders: tuple[Item, ...]
+
+
+def read(sources: Sources) -> Contents:
+    """Raises ContentsError, and StoreFileError for a line of volumes or orders."""
+    try:
+        records = load(sources.catalog)
+    except CatalogFileError as error:
+        raise ContentsError(f"{sources.catalog}: {error}") from None
+    volumes = _by_title(read_volumes(sources.volumes)) if sources.volumes else {}
+    if unknown := sorted(volumes.keys() - {title.title_id for title, _ in records}):
+        raise ContentsError(f"{sources.volumes}: title {unknown[0]!r} is not in the catalogue")
+    try:
+        stock = tuple(stock_item(title.title_id, sold, volumes.get(title.title_id, ())) for title, sold in records)
+    except ValueError as error:
+        raise ContentsError(f"{sources.volumes}: {error}") from None
+    orders = read_orders(sources.orders) if sources.orders else []
+    if long := next((order.order_id for _, order in orders if not fits_as_key(order.order_id, "sort")), None):
+        raise ContentsError(f"{sources.orders}: order_id {long[:40]!r}… is too long to be a key")
+    return Contents(records, stock, tuple(order_item(owner, order) for owner, order in orders))
+
+
+def _by_title(rows: Iterable[tuple[str, VolumeStock]]) -> dict[str, list[VolumeStock]]:
+    grouped: dict[str, list[VolumeStock]] = defaultdict(list)
+    for title_id, volume in rows:
+        grouped[title_id].append(volume)
+    return grouped

@@ -1,0 +1,157 @@
+"""Stock and orders into DynamoDB: tables that are missing, then the items that are missing or differ.
+
+What is there is read first. So a load that was killed goes on where it stopped and a second one writes nothing, without a
+note of how far it came; and it can be told beforehand what would be written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+from tools.backends.dynamodb.address import DynamoAddress
+from tools.backends.dynamodb.admin import create_tables, describe_tables
+from tools.backends.dynamodb.attributes import Item
+from tools.backends.dynamodb.connection import Connection
+from tools.backends.dynamodb.errors import failure_of
+from tools.backends.dynamodb.tables import ORDERS, STOCK, TABLES, Table
+from tools.backends.dynamodb.writing import write_all
+from tools.backends.embedded.decode import ShapeError
+from tools.failures import DependencyFailure, Throttled
+from tools.resilience.retry import Backoff, RetryPolicy
+
+READ_AT_ONCE = 100
+"""Keys that BatchGetItem takes."""
+READERS = 4
+ATTEMPTS = 12
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A table and what becomes of it. `new` and `changed` are written, in this order."""
+
+    table: Table
+    called: str
+    created: bool
+    new: tuple[Item, ...]
+    changed: tuple[Item, ...]
+    unchanged: int
+
+    @property
+    def to_write(self) -> tuple[Item, ...]:
+        return (*self.new, *self.changed)
+
+
+async def plan(
+    connection: Connection, stock: Sequence[Item], orders: Sequence[Item], progress: Progress | None
+) -> list[Change]:
+    """Changes nothing. Raises BackendFailure, and ValueError for a table that has other keys than it should."""
+    address = connection.address
+    states = await asyncio.to_thread(describe_tables, address)
+    for state in states:
+        if state.problem and not state.missing:
+            raise ValueError(f"{state.name}: {state.problem}; remove it, or set another table_prefix in MANGA_STORE_URL")
+    missing = {state.name for state in states if state.missing}
+    contents = {STOCK.name: stock, ORDERS.name: orders}
+    return [
+        await _change(
+            connection, table, tuple(contents.get(table.name, ())), table.called(address.prefix) in missing, progress
+        )
+        for table in TABLES
+    ]
+
+
+async def carry_out(connection: Connection, changes: Sequence[Change], progress: Progress | None) -> None:
+    """Raises BackendFailure, and ValueError for a table that somebody else made in the meantime, with other keys."""
+    await asyncio.to_thread(_create, connection.address, [each.table for each in changes if each.created])
+    for change in changes:
+        items, what = change.to_write, f"items into {change.called}"
+        if items:
+            tell = _counted(progress, len(items), what) if progress else None
+            await write_all(connection, change.table, items, progress=tell)
+
+
+def _create(address: DynamoAddress, tables: Sequence[Table]) -> None:
+    """Asked for only where one is missing: a role that may write need not be allowed to create."""
+    if tables:
+        create_tables(address, tables)
+
+
+def _counted(progress: Progress, total: int, what: str) -> Callable[[int], None]:
+    return lambda done: progress(done, total, what)
+
+
+async def _change(
+    connection: Connection, table: Table, items: tuple[Item, ...], created: bool, progress: Progress | None
+) -> Change:
+    called = table.called(connection.address.prefix)
+    if created or not items:
+        return Change(table, called, created, items, (), 0)
+    there = await _there(connection, table, items, progress)
+    new, changed = [], []
+    for item in items:
+        found = there.get(table.key_of(item))
+        if found is None:
+            new.append(item)
+        elif any(found.get(name) != value for name, value in item.items()):  # what others added is not looked at
+            changed.append(item)
+    return Change(table, called, created, tuple(new), tuple(changed), len(items) - len(new) - len(changed))
+
+
+async def _there(
+    connection: Connection, table: Table, items: Sequence[Item], progress: Progress | None
+) -> dict[tuple[str, ...], Item]:
+    """Those of the items that the table has, by their keys, as they are in it."""
+    found: dict[tuple[str, ...], Item] = {}
+    places = asyncio.Semaphore(READERS)
+    called, done = table.called(connection.address.prefix), 0
+
+    async def look(part: Sequence[Item]) -> None:
+        nonlocal done
+        async with places:
+            for item in await _read(connection, table, called, part):
+                found[table.key_of(item)] = item
+        done += len(part)
+        if progress:
+            progress(done, len(items), f"items looked up in {called}")
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for part in _parts(items):
+                group.create_task(look(part))
+    except ExceptionGroup as failed:
+        first = failed.exceptions[0]
+        raise first from first.__cause__
+    return found
+
+
+async def _read(connection: Connection, table: Table, called: str, items: Sequence[Item]) -> list[Item]:
+    names = [name for name in (table.partition_key, table.sort_key) if name]
+    keys: list[Any] = [{name: item[name] for name in names} for item in items]
+    backoff = Backoff(RetryPolicy(base=0.05, longest=5.0))
+    read: list[Item] = []
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            await asyncio.sleep(backoff.pause(attempt))
+        try:
+            answer = await connection.call("batch_get_item", RequestItems={called: {"Keys": keys}})
+            read += answer["Responses"].get(called, [])
+            keys = answer.get("UnprocessedKeys", {}).get(called, {}).get("Keys", [])
+        except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
+            failure = failure_of(error, table.name)
+            if not isinstance(failure, Throttled):
+                raise failure from error
+        if not keys:
+            return read
+    raise DependencyFailure(f"The {table.name} stays too busy to be read.", dependency=table.name)
+
+
+def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    return (items[start : start + READ_AT_ONCE] for start in range(0, len(items), READ_AT_ONCE))

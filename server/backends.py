@@ -1,0 +1,165 @@
+"""Which implementation stands behind which port, chosen by URL. A driver is imported only when it is chosen."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from server.parsing import SettingError
+from server.settings import DEMO, Settings
+from session.backends.address import RedisAddress
+from session.deadline import Deadline
+from session.keyvalue import KeyValue
+from tools.ports import CatalogPort, Embedder, OrdersPort, StockPort
+
+if TYPE_CHECKING:
+    from session.backends.iam import ElastiCacheIam
+    from tools.backends.embedded.catalog import EmbeddedCatalog
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 1.0
+GREETING_SECONDS = 0.5
+"""What a first client gets before the encoder is loaded."""
+EMBEDDED = "embedded:"
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The backends as they come, before they are guarded."""
+
+    catalog: CatalogPort
+    stock: StockPort
+    orders: OrdersPort
+
+
+async def open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
+    """Connected if Redis answers within a second; it is dialled on in the background if it does not."""
+    if settings.redis_url == EMBEDDED:
+        from session.backends.embedded import embedded_redis
+
+        return await stack.enter_async_context(embedded_redis())
+    address = RedisAddress.parse(settings.redis_url)
+    if address.cluster:
+        from session.backends.cluster import ClusteredRedis
+
+        cluster = ClusteredRedis(address, redis_credentials(address))
+        stack.push_async_callback(cluster.aclose)
+        await cluster.connect(Deadline.after(CONNECT_SECONDS))
+        return cluster
+    from session.backends.multiplexed import MultiplexedRedis
+
+    signed_in = redis_credentials(address)
+    redis = MultiplexedRedis(address, signed_in.get_credentials if signed_in else None)
+    stack.push_async_callback(redis.aclose)
+    await redis.connect(Deadline.after(CONNECT_SECONDS))
+    return redis
+
+
+def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
+    """Those of IAM, where the address asks for them."""
+    if address.iam is None or address.username is None:
+        return None
+    from session.backends.iam import ElastiCacheIam
+
+    serverless = ".serverless." in address.host  # as AWS names the endpoints of Serverless caches, and no others
+    return ElastiCacheIam(address.username, address.iam.cache, address.iam.region, serverless=serverless)
+
+
+async def open_ports(settings: Settings, stack: AsyncExitStack, progress: Progress | None) -> Ports:
+    """The catalogue and the store. Those in this process are loaded; those elsewhere need not answer yet."""
+    catalog = await _open_catalog(settings, stack, progress)
+    if settings.store_url == EMBEDDED:
+        stock, orders = await _open_embedded_store(settings, stack, catalog)
+    else:
+        stock, orders = await _open_dynamodb(settings, stack)
+    return Ports(catalog, stock, orders)
+
+
+async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
+    """None where search is by words alone. Raises `SettingError` where AWS's own settings cannot be used."""
+    if settings.embedder == "none":
+        return None
+    if settings.embedder == "local":
+        from tools.backends.embedded.embedder import LocalEmbedder
+
+        return await stack.enter_async_context(LocalEmbedder())
+    from botocore.exceptions import InvalidRegionError, NoRegionError, ProfileNotFound
+
+    from tools.backends.bedrock.embedder import BedrockEmbedder
+
+    try:
+        return await stack.enter_async_context(BedrockEmbedder.open(settings.embedder.removeprefix("bedrock:")))
+    except (NoRegionError, InvalidRegionError, ProfileNotFound):
+        raise SettingError("MANGA_EMBEDDER: Bedrock needs AWS_DEFAULT_REGION, or an AWS_PROFILE that has one") from None
+
+
+async def _open_catalog(settings: Settings, stack: AsyncExitStack, progress: Progress | None) -> CatalogPort:
+    embedder = await open_embedder(settings, stack)
+    if settings.catalog_url == EMBEDDED:
+        return await _open_embedded_catalog(settings, stack, embedder, progress)
+    from tools.backends.opensearch.address import OpenSearchAddress
+    from tools.backends.opensearch.catalog import OpenSearchCatalog
+
+    return await stack.enter_async_context(OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder))
+
+
+async def _open_embedded_catalog(
+    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None
+) -> EmbeddedCatalog:
+    from tools.backends.embedded.catalog import EmbeddedCatalog
+    from tools.backends.embedded.records import CatalogFileError
+
+    started = time.monotonic()
+    cache_dir = settings.data_dir or default_data_dir()
+    opening = EmbeddedCatalog.open(
+        settings.catalog_file, embedder, cache_dir=cache_dir, progress=progress, head_start=GREETING_SECONDS
+    )
+    try:
+        catalog = await stack.enter_async_context(opening)
+    except CatalogFileError as error:
+        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
+    logger.info("%d titles ready in %.1f s", len(catalog), time.monotonic() - started)
+    return catalog
+
+
+async def _open_embedded_store(
+    settings: Settings, stack: AsyncExitStack, catalog: CatalogPort
+) -> tuple[StockPort, OrdersPort]:
+    """Filled from the catalogue file, whoever searches it: with OpenSearch the file still says what is sold."""
+    from tools.backends.embedded.records import load
+    from tools.backends.embedded.stock_and_orders import EmbeddedStore
+
+    known = getattr(catalog, "offers", None)
+    offers = known.items() if known is not None else [(title.title_id, sold) for title, sold in load(settings.catalog_file)]
+    store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
+    return store, store
+
+
+def store_files(settings: Settings) -> tuple[Path | None, Path]:
+    """The volumes and the orders that the embedded store is filled with: volumes are the demo catalogue's alone."""
+    demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
+    return (DEMO / "volumes.jsonl" if demo else None, DEMO / "orders.jsonl")
+
+
+async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> tuple[StockPort, OrdersPort]:
+    from tools.backends.dynamodb.address import DynamoAddress
+    from tools.backends.dynamodb.store import DynamoStore
+
+    store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
+    # The first call makes the connections; a customer should not wait for that. It never raises.
+    await store.health(Deadline.after(CONNECT_SECONDS))
+    return store.stock, store.orders
+
+
+def default_data_dir() -> Path:
+    """The user's cache folder, by the XDG Base Directory Specification."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "manga-tools"

@@ -1,0 +1,80 @@
+"""IAM authentication to ElastiCache: a password that is a signed request, good for a quarter of an hour.
+
+Source: AWS documentation, ElastiCache User Guide, "Authenticating with IAM". A connection that greeted with a token lives up
+to twelve hours; each new one greets with a new token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+import botocore.session
+from botocore.auth import SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import ReadOnlyCredentials
+from botocore.exceptions import BotoCoreError
+from redis.credentials import CredentialProvider
+
+logger = logging.getLogger(__name__)
+
+TOKEN_SECONDS = 900
+RENEW_SECONDS = 780
+"""A token is used again while it has two minutes left: signing costs more than remembering."""
+
+
+class ElastiCacheIam(CredentialProvider):
+    """User and token for one cache. Credentials come from where every AWS client finds them (the task's role)."""
+
+    def __init__(self, user: str, cache: str, region: str, *, serverless: bool = True) -> None:
+        self._user = user
+        self._cache = cache
+        self._region = region
+        self._serverless = serverless
+        self._session = botocore.session.get_session()
+        self._token = _Token()
+        self._complained = False
+
+    def get_credentials(self) -> tuple[str, str]:
+        """User and token. Blocking where credentials have to be fetched. Raises PermissionError when there are none."""
+        signer, now = self._signer(), time.monotonic()
+        # A role's credentials end as well, and what they signed with them: new ones sign anew.
+        if signer != self._token.signer or now - self._token.made_at > RENEW_SECONDS:
+            self._token = _Token(self._signed(), now, signer)
+        return self._user, self._token.text
+
+    async def get_credentials_async(self) -> tuple[str, str]:
+        """The same for redis-py, which asks for each connection on the event loop."""
+        return await asyncio.to_thread(self.get_credentials)
+
+    def _signed(self) -> str:
+        query = {"Action": "connect", "User": self._user}
+        if self._serverless:
+            query["ResourceType"] = "ServerlessCache"
+        request = AWSRequest(method="GET", url=f"http://{self._cache}/?{urlencode(query)}")
+        SigV4QueryAuth(self._signer(), "elasticache", self._region, expires=TOKEN_SECONDS).add_auth(request)
+        return str(request.url).removeprefix("http://")
+
+    def _signer(self) -> ReadOnlyCredentials:
+        try:
+            credentials = self._session.get_credentials()
+            found = credentials.get_frozen_credentials() if credentials is not None else None
+        except (BotoCoreError, OSError):  # whose text may name files and addresses
+            found = None
+        if found is None:
+            if not self._complained:
+                logger.warning("there are no AWS credentials to sign in to ElastiCache with; session memory waits for them")
+            self._complained = True
+            raise PermissionError("no AWS credentials were found for IAM authentication to ElastiCache")
+        self._complained = False
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str = field(default="", repr=False)
+    made_at: float = float("-inf")
+    signer: ReadOnlyCredentials | None = field(default=None, repr=False)

@@ -1,0 +1,98 @@
+"""What is wrong with a dependency, in words for the person who has to mend it. For doctor and seed; no call comes here."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+OK, DEGRADED, DOWN = "ok", "degraded", "down"
+CONNECT_SECONDS = 0.7
+_NO_WAY = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT)
+_HANGING_UP = (ConnectionResetError, BrokenPipeError, EOFError)
+_CARRIERS = ("os_error", "certificate_error", "info", "error")
+"""Attributes under which drivers keep the error that theirs stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is the matter and what to do about it."""
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """How a dependency fares. `detail` holds no secret; `version` is its own word, where it has one."""
+
+    state: str
+    detail: str
+    remedy: str | None = None
+    version: str | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, version: str | None = None, state: str = DOWN) -> Diagnosis:
+        return cls(state, problem.what, problem.remedy, version)
+
+
+def network_problem(error: BaseException, setting: str) -> Problem | None:
+    """What kept a connection from coming about or alive, whatever driver's error it is wrapped in; None if it is not that.
+    `setting` is where the address comes from."""
+    chain = list(_chain(error))
+    for each in chain:
+        if isinstance(each, socket.gaierror):
+            return Problem("no such host: its name is not known", f"check the host in {setting}, and DNS")
+        if isinstance(each, ssl.SSLCertVerificationError):
+            why = getattr(each, "verify_message", "") or "it cannot be verified"
+            return Problem(f"its certificate is not trusted: {why}", f"name its authority's file in {setting}")
+        if isinstance(each, ssl.SSLError):
+            return Problem("no TLS comes about: it may speak none", f"check the scheme and the port in {setting}")
+        if _is(each, errno.ECONNREFUSED):
+            return Problem("connection refused: nothing listens there", f"start it, or correct {setting}")
+        if any(_is(each, number) for number in _NO_WAY):
+            return Problem("no way leads there", f"check the address in {setting}, routes and security groups")
+        if isinstance(each, FileNotFoundError):
+            return Problem("there is no such socket or file", f"start it, or correct {setting}")
+        if isinstance(each, PermissionError):
+            return Problem("the socket or file may not be opened", "check its owner and mode")
+    if any(isinstance(each, _HANGING_UP) or "Disconnected" in type(each).__name__ for each in chain):
+        return Problem(
+            "it closes the connection without an answer", f"check scheme and port in {setting}: with or without TLS?"
+        )
+    return None
+
+
+async def silence(host: str, port: int, setting: str) -> Problem:
+    """Why nothing came in time: asks for a connection, and nothing more."""
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+        return Problem("it takes the connection and does not answer", "look at its load and log, or restart it")
+    return Problem("it does not answer", f"check the address in {setting}, routes and security groups")
+
+
+def _is(error: BaseException, number: int) -> bool:
+    """The text counts as well: of several failed attempts (::1 and 127.0.0.1) asyncio keeps only that."""
+    return isinstance(error, OSError) and (error.errno == number or f"[Errno {number}]" in str(error))
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and everything it stems from, the nearest first."""
+    seen: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        each = waiting.pop(0)
+        if not isinstance(each, BaseException) or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        told = getattr(each, "kwargs", None)
+        waiting += [getattr(each, name, None) for name in _CARRIERS]
+        waiting += [told.get("error")] if isinstance(told, dict) else []
+        waiting += [each.__cause__, each.__context__]

@@ -1,0 +1,511 @@
+"""What the DynamoDB store makes of a DynamoDB that is slow, busy, broken or lying. A server on a real socket plays it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from session.deadline import Deadline
+from session.profile import Event, EventKind
+from tests.support.wrong_dynamodb import Answer, Behaviour, HangUp, Request, WrongDynamo, never, wrong_dynamodb
+from tools.backends.dynamodb.address import DynamoAddress
+from tools.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
+from tools.backends.dynamodb.store import DynamoStore
+from tools.backends.dynamodb.tables import STOCK
+from tools.backends.dynamodb.writing import write_all
+from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+from tools.models import Offer, Order, OrderLine, VolumeStock
+
+TABLE = "manga-stock"
+EVENT = Event(EventKind.VIEWED, "manga-000001", "2026-11-02T09:30:00.000Z")
+ORDER = Order(
+    "MNG-1", "paid", "2026-10-01T00:00:00Z", (OrderLine("m-1", "T", 1, None, "physical", 1, 500),), 500, 0, 500, "Tokyo"
+)
+SECRET = "arn:aws:dynamodb:ap-northeast-1:123456789012:table/hidden"
+
+Call = Callable[[DynamoStore, Deadline], Any]
+CALLS: dict[str, Call] = {
+    "stock": lambda store, deadline: store.availability(["m-1", "m-2"], deadline),
+    "order": lambda store, deadline: store.order("reader", "MNG-1", deadline),
+    "purchased": lambda store, deadline: store.purchased("reader", deadline),
+    "remember": lambda store, deadline: store.profiles.remember("reader", EVENT, deadline),
+    "recall": lambda store, deadline: store.profiles.recall("reader", deadline),
+    "forget": lambda store, deadline: store.profiles.forget("reader", deadline),
+}
+DEPENDENCIES = {"stock": "stock", "order": "orders", "purchased": "orders"}
+READS = ["stock", "order", "purchased", "recall", "forget"]
+
+each_call = pytest.mark.parametrize("call", CALLS)
+
+
+@asynccontextmanager
+async def playing(behaviour: Behaviour, *, in_bulk: bool = False) -> AsyncIterator[tuple[DynamoStore, WrongDynamo]]:
+    async with wrong_dynamodb(behaviour) as server, _opened(server, in_bulk) as store:
+        yield store, server
+
+
+def _opened(server: WrongDynamo, in_bulk: bool) -> AbstractAsyncContextManager[DynamoStore]:
+    return DynamoStore.open(DynamoAddress.parse(server.url), in_bulk=in_bulk)
+
+
+def item(title_id: str, stock: int = 1) -> dict[str, Any]:
+    return stock_item(title_id, [Offer("physical", 500, stock)], [])
+
+
+def batch(*items: object, left: tuple[str, ...] = (), table: str = TABLE) -> Answer:
+    unprocessed = {table: {"Keys": [{"title_id": {"S": title_id}} for title_id in left]}} if left else {}
+    return Answer.json({"Responses": {table: list(items)}, "UnprocessedKeys": unprocessed})
+
+
+def asked_ids(request: Request) -> list[str]:
+    return [key["title_id"]["S"] for key in request["RequestItems"][TABLE]["Keys"]]
+
+
+async def failing(store: DynamoStore, call: str, deadline: Deadline) -> BackendFailure:
+    """The failure of a call, which names its dependency and gives nothing away."""
+    with pytest.raises(BackendFailure) as caught:
+        await CALLS[call](store, deadline)
+    failure = caught.value
+    assert failure.dependency == DEPENDENCIES.get(call, "profile")
+    for word in ("arn:", "127.0.0.1", "http", "Exception", "manga-stock", "hidden"):
+        assert word not in f"{failure.message} {failure.details}"
+    return failure
+
+
+@each_call
+@pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"])
+async def test_a_refusal_for_load_is_throttling_and_tried_once(call: str, code: str) -> None:
+    """Asking again is the affair of the product's own retries, which have a budget; the driver's have none."""
+    async with playing(lambda _: Answer.error(code, message=f"slow down {SECRET}")) as (store, server):
+        failure = await failing(store, call, Deadline.after(5))
+        assert isinstance(failure, Throttled)
+        assert failure.retry_after_ms
+        assert len(server.requests) == 1
+
+
+@each_call
+@pytest.mark.parametrize(
+    ("code", "status", "says"),
+    [
+        ("ResourceNotFoundException", 400, "is not there"),
+        ("AccessDeniedException", 400, "not allowed"),
+        ("ExpiredTokenException", 400, "not allowed"),
+        ("UnrecognizedClientException", 400, "not allowed"),
+        ("ValidationException", 400, "failed to answer"),
+        ("InternalServerError", 500, "failed to answer"),
+        ("ServiceUnavailable", 503, "failed to answer"),
+    ],
+)
+async def test_a_refusal_of_any_other_kind_says_what_is_wrong_in_our_words(
+    call: str, code: str, status: int, says: str
+) -> None:
+    async with playing(lambda _: Answer.error(code, status, f"text with {SECRET}")) as (store, server):
+        failure = await failing(store, call, Deadline.after(5))
+        assert type(failure) is DependencyFailure
+        assert says in failure.message
+        assert len(server.requests) == 1
+
+
+@each_call
+@pytest.mark.parametrize("answer", [None, Answer(b"{" + b" " * 100_000 + b"}", drip=0.01)], ids=["never", "in drips"])
+async def test_an_answer_that_does_not_come_costs_the_deadline_and_no_more(call: str, answer: Answer | None) -> None:
+    """The driver alone would wait for 20 s here, and for ever where a byte comes now and then."""
+    async with playing(lambda _: answer or never(), in_bulk=True) as (store, _), asyncio.timeout(10):
+        assert isinstance(await failing(store, call, Deadline.after(0.15)), TimedOut)
+
+
+@each_call
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(b"<html>proxy</html>"),
+        Answer(b""),
+        Answer(b'{"Responses": '),
+        Answer(b"\xff\xfe\x00"),
+        Answer(b"[]"),
+        Answer(b"null"),
+        Answer(b"[" * 100_000),
+        Answer(b"<html>bad gateway</html>", 502),
+        Answer(b"", 500),
+        Answer(b"[]", 400),
+        Answer(b'{"Item": {}}', cut=4),
+        Answer(b"moved", 301),
+        Answer.json({"Item": 7, "Responses": 7, "Items": 7}),
+        Answer.json({"Item": {"owner": 7}, "Responses": {TABLE: 7}, "Items": [7]}),
+        Answer.json({"Item": {"owner": {"S": 7}}, "Responses": {TABLE: [7]}, "Items": [{"owner": {"S": 7}}]}),
+        Answer.json({"Item": {}, "Responses": {TABLE: [{}]}, "Items": [{}]}),
+        Answer.json({"Responses": {}, "UnprocessedKeys": {TABLE: {"Keys": [{}]}}, "Item": [], "Items": {}}),
+        Answer.json({"Responses": None, "Item": None, "Items": None}),
+    ],
+    ids=lambda answer: f"{answer.status} {answer.body[:40]!r}",
+)
+async def test_nonsense_is_a_failure_of_the_dependency(call: str, answer: Answer) -> None:
+    """Whatever comes is either read or a DependencyFailure; what a write is answered with has nothing to be read."""
+    async with playing(lambda _: answer) as (store, _):
+        if (
+            call == "remember"
+            and answer.status == 200
+            and answer.cut is None
+            and answer.body.startswith(b'{"')
+            and _json(answer)
+        ):
+            await CALLS[call](store, Deadline.after(5))
+            return
+        assert type(await failing(store, call, Deadline.after(5))) is DependencyFailure
+
+
+def _json(answer: Answer) -> bool:
+    try:
+        return isinstance(json.loads(answer.body), dict)
+    except ValueError:
+        return False
+
+
+@each_call
+async def test_a_connection_that_closes_is_a_failure_of_the_dependency(call: str) -> None:
+    def hang_up(_: Request) -> Answer:
+        raise HangUp
+
+    async with playing(hang_up) as (store, _):
+        assert type(await failing(store, call, Deadline.after(5))) is DependencyFailure
+
+
+@each_call
+async def test_nobody_listening_is_a_failure_of_the_dependency(call: str) -> None:
+    async with wrong_dynamodb(lambda _: Answer()) as server:
+        address = DynamoAddress.parse(server.url)
+    async with DynamoStore.open(address) as store:
+        assert type(await failing(store, call, Deadline.after(5))) is DependencyFailure
+        health = await store.health(Deadline.after(5))
+        assert not health.ok
+        assert "cannot be reached" in health.detail
+
+
+@each_call
+async def test_a_cancelled_call_hangs_up_and_leaves_no_task(call: str) -> None:
+    async with playing(lambda _: never()) as (store, server):
+        before = asyncio.all_tasks()
+        asked = asyncio.create_task(CALLS[call](store, Deadline.after(30)))
+        await asyncio.wait_for(server.arrived.wait(), 10)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        await asyncio.wait_for(server.left.wait(), 10)
+        assert server.gone == 1
+        server_side = {task for task in asyncio.all_tasks() if "WrongDynamo" in repr(task.get_coro())}
+        assert asyncio.all_tasks() - server_side <= before
+
+
+async def test_fifty_calls_that_time_out_leave_no_task_and_the_store_goes_on() -> None:
+    hanging = True
+
+    def behaviour(request: Request) -> Any:
+        return never() if hanging else batch(*map(item, asked_ids(request)))
+
+    async with playing(behaviour) as (store, server):
+        calls = [store.availability([f"m-{n}"], Deadline.after(0.2)) for n in range(50)]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(result) for result in results} == {TimedOut}
+        hanging = False
+        page = await store.availability(["m-1"], Deadline.after(5))
+        assert set(page.rows) == {"m-1"}
+        assert not [task for task in asyncio.all_tasks() if "availability" in repr(task.get_coro())]
+
+
+async def test_an_order_is_read_consistently_and_stock_is_not() -> None:
+    """One placed a second ago must be found; copies are kept for seconds anyway."""
+
+    def behaviour(request: Request) -> Answer:
+        return batch() if "RequestItems" in request else Answer.json({})
+
+    async with playing(behaviour) as (store, server):
+        assert await store.order("reader", "MNG-1", Deadline.after(5)) is None
+        assert (await store.availability(["m-1"], Deadline.after(5))).unanswered == ()
+    order, stock = server.requests
+    assert order["ConsistentRead"] is True
+    assert stock["RequestItems"][TABLE]["ConsistentRead"] is False
+
+
+async def test_what_is_left_unprocessed_is_asked_again_alone() -> None:
+    def behaviour(request: Request) -> Answer:
+        ids = asked_ids(request)
+        return batch(*map(item, ids[:2]), left=tuple(ids[2:]))
+
+    async with playing(behaviour) as (store, server):
+        page = await store.availability(["a", "b", "c", "d", "e"], Deadline.after(5))
+        assert set(page.rows) == set("abcde")
+        assert page.unanswered == ()
+        assert [asked_ids(request) for request in server.requests] == [list("abcde"), list("cde"), list("e")]
+
+
+async def test_what_is_still_left_at_the_deadline_is_named_as_unanswered() -> None:
+    def behaviour(request: Request) -> Answer:
+        ids = asked_ids(request)
+        return batch(*(item(i) for i in ids if i == "a"), left=tuple(i for i in ids if i in ("b", "c")))
+
+    async with playing(behaviour) as (store, server):
+        page = await store.availability(["a", "b", "c", "d"], Deadline.after(0.8))
+        assert (set(page.rows), set(page.unanswered)) == ({"a"}, {"b", "c"})
+        assert len(server.requests) > 1
+
+
+async def test_a_later_round_that_hangs_does_not_cost_what_was_answered() -> None:
+    def behaviour(request: Request) -> Any:
+        return batch(item("a"), left=("b",)) if "a" in asked_ids(request) else never()
+
+    async with playing(behaviour) as (store, _):
+        page = await store.availability(["a", "b"], Deadline.after(0.8))
+        assert (set(page.rows), page.unanswered) == ({"a"}, ("b",))
+
+
+async def test_one_of_two_batches_that_fails_is_unanswered() -> None:
+    def behaviour(request: Request) -> Answer:
+        ids = asked_ids(request)
+        return batch(*map(item, ids)) if "m-0" in ids else Answer.error("InternalServerError", 500)
+
+    async with playing(behaviour) as (store, _):
+        wanted = [f"m-{n}" for n in range(150)]
+        page = await store.availability(wanted, Deadline.after(5))
+        assert (set(page.rows), set(page.unanswered)) == (set(wanted[:100]), set(wanted[100:]))
+
+
+async def test_a_table_that_answers_no_key_at_all_is_throttled() -> None:
+    """All keys unprocessed, again and again, is DynamoDB's way to say no."""
+    async with playing(lambda request: batch(left=tuple(asked_ids(request)))) as (store, server):
+        failure = await failing(store, "stock", Deadline.after(1))
+        assert isinstance(failure, Throttled)
+        assert 1 < len(server.requests) < 100
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda _: batch(item("m-1"), item("m-9")),
+        lambda _: batch(item("m-1"), item("m-1")),
+        lambda _: batch(item("m-1"), left=("m-9",)),
+        lambda _: batch(item("m-1"), {"title_id": {"N": "1"}}),
+    ],
+    ids=["not asked for", "twice", "left what nobody asked for", "without an id"],
+)
+async def test_an_answer_about_something_else_is_not_trusted(answer: Behaviour) -> None:
+    async with playing(answer) as (store, _):
+        assert type(await failing(store, "stock", Deadline.after(5))) is DependencyFailure
+
+
+WRONG_STOCK = {
+    "no offers": {"offers": None},
+    "offers are a list": {"offers": {"L": []}},
+    "price in text": {"offers": {"M": {"physical": {"M": {"price_jpy": {"S": "500"}}}}}},
+    "price of nothing": {"offers": {"M": {"physical": {"M": {"price_jpy": {"N": "0"}}}}}},
+    "price with a fraction": {"offers": {"M": {"physical": {"M": {"price_jpy": {"N": "499.5"}}}}}},
+    "price not in text": {"offers": {"M": {"physical": {"M": {"price_jpy": {"N": 500}}}}}},
+    "stock below zero": {"offers": {"M": {"physical": {"M": {"price_jpy": {"N": "5"}, "stock": {"N": "-1"}}}}}},
+    "volume of no number": {"volumes": {"M": {"physical": {"M": {"one": {"M": {}}}}}}},
+    "volume without stock": {"volumes": {"M": {"physical": {"M": {"1": {"M": {"price_jpy": {"N": "5"}}}}}}}},
+    "volume that is text": {"volumes": {"M": {"physical": {"M": {"1": {"S": ""}}}}}},
+    "no such day": {
+        "volumes": {
+            "M": {
+                "physical": {
+                    "M": {"1": {"M": {"price_jpy": {"N": "5"}, "stock": {"N": "0"}, "restock_date": {"S": "2026-13-01"}}}}
+                }
+            }
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_STOCK.values(), ids=WRONG_STOCK)
+async def test_an_item_that_cannot_be_read_costs_its_own_title_alone(wrong: dict[str, Any]) -> None:
+    changed = {name: value for name, value in (item("m-1") | wrong).items() if value is not None}
+    async with playing(lambda _: batch(changed, item("m-2"))) as (store, _):
+        page = await store.availability(["m-1", "m-2"], Deadline.after(5))
+        assert (set(page.rows), page.unanswered) == ({"m-2"}, ("m-1",))
+        with pytest.raises(DependencyFailure):
+            await store.availability(["m-1"], Deadline.after(5))
+
+
+WRONG_ORDERS: dict[str, dict[str, Any]] = {
+    "somebody else's": {"owner": {"S": owner_key("another")}},
+    "the owner in plain": {"owner": {"S": "reader"}},
+    "another order": {"order_id": {"S": "MNG-2"}},
+    "sum does not add up": {"total_jpy": {"N": "1"}},
+    "quantity in text": {"lines": {"L": [{"M": {"title_id": {"S": "m"}, "quantity": {"S": "1"}}}]}},
+    "no lines": {"lines": {"L": []}},
+    "no status": {"status": None},
+    "time without a zone": {"ordered_at": {"S": "2026-10-01T00:00:00"}},
+    "binary": {"note": {"B": "AAAA"}},
+    "two kinds at once": {"note": {"S": "x", "N": "1"}},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_ORDERS.values(), ids=WRONG_ORDERS)
+async def test_an_order_that_cannot_be_believed_is_not_shown(wrong: dict[str, Any]) -> None:
+    changed = {name: value for name, value in (order_item("reader", ORDER) | wrong).items() if value is not None}
+    async with playing(lambda _: Answer.json({"Item": changed})) as (store, _):
+        assert type(await failing(store, "order", Deadline.after(5))) is DependencyFailure
+
+
+async def test_an_order_may_have_attributes_that_this_version_does_not_know() -> None:
+    """A newer writer and an older server live side by side during every deployment."""
+    newer = order_item("reader", ORDER)
+    newer["gift"] = {"BOOL": True}
+    newer["lines"]["L"][0]["M"]["wrapping"] = {"M": {"colour": {"S": "red"}}}
+    async with playing(lambda _: Answer.json({"Item": newer})) as (store, _):
+        assert await store.order("reader", "MNG-1", Deadline.after(5)) == ORDER
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"owner": {"S": owner_key("another")}},
+        {"title_ids": {"L": [{"N": "1"}]}},
+        {"title_ids": {"SS": ["m-1"]}},
+        {"status": None},
+        {"ordered_at": None},
+    ],
+    ids=str,
+)
+async def test_purchases_that_cannot_be_believed_are_a_failure(wrong: dict[str, Any]) -> None:
+    changed = {name: value for name, value in (order_item("reader", ORDER) | wrong).items() if value is not None}
+    async with playing(lambda _: Answer.json({"Items": [changed]})) as (store, _):
+        assert type(await failing(store, "purchased", Deadline.after(5))) is DependencyFailure
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"owner": {"S": owner_key("another")}}, {"kind": {"S": "sold"}}, {"at": {"S": "now"}}, {"subject": None}],
+    ids=str,
+)
+async def test_events_that_cannot_be_believed_are_a_failure(wrong: dict[str, Any]) -> None:
+    changed = {name: value for name, value in (event_item("reader", EVENT) | wrong).items() if value is not None}
+    async with playing(lambda _: Answer.json({"Items": [changed]})) as (store, _):
+        assert type(await failing(store, "recall", Deadline.after(5))) is DependencyFailure
+
+
+@pytest.mark.parametrize("call", ["purchased", "recall", "forget"])
+async def test_pages_that_go_round_in_a_circle_end(call: str) -> None:
+    page = Answer.json({"Items": [], "LastEvaluatedKey": {"owner": {"S": "x"}}})
+    async with playing(lambda _: page) as (store, server):
+        assert type(await failing(store, call, Deadline.after(5))) is DependencyFailure
+        assert len(server.requests) == 2
+
+
+async def test_purchases_are_bounded_however_many_pages_there_are() -> None:
+    async def page(request: Request) -> Answer:
+        number = int(request.get("ExclusiveStartKey", {}).get("order_id", {}).get("S", "0"))
+        items = [order_item("reader", ORDER) for _ in range(400)]
+        return Answer.json({"Items": items, "LastEvaluatedKey": {"order_id": {"S": str(number + 1)}}})
+
+    async with playing(page) as (store, server):
+        assert await store.purchased("reader", Deadline.after(20)) == ("m-1",)
+        assert len(server.requests) == 3
+
+
+@each_call
+async def test_an_expired_deadline_asks_nobody(call: str) -> None:
+    async with playing(lambda _: Answer()) as (store, server):
+        assert isinstance(await failing(store, call, Deadline.after(-1)), TimedOut)
+        assert server.requests == []
+
+
+async def test_a_start_without_credentials_fails_the_calls_and_not_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key in the environment, no file, no task role, no instance: the calls say what is missing."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    address = DynamoAddress.parse("dynamodb://ap-northeast-1?endpoint=https://127.0.0.1:1")
+    async with DynamoStore.open(address) as store:
+        for call in CALLS:
+            assert "no credentials" in (await failing(store, call, Deadline.after(5))).message
+
+
+async def test_credentials_that_come_late_are_waited_for_by_nobody_and_used_when_they_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The task role's endpoint hangs: calls end at their deadline, share one attempt, and go on once it has answered."""
+    there = asyncio.Event()
+    keys = {"AccessKeyId": "A", "SecretAccessKey": "S", "Token": "T", "Expiration": "2099-01-01T00:00:00Z"}
+
+    async def role(_: Request) -> Answer:
+        await there.wait()
+        return Answer.json(keys)
+
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    async with wrong_dynamodb(role) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/role")
+        address = DynamoAddress.parse("dynamodb://ap-northeast-1?endpoint=https://127.0.0.1:1")
+        async with DynamoStore.open(address) as store:
+            late = await asyncio.gather(*(failing(store, "order", Deadline.after(0.1)) for _ in range(3)))
+            assert {type(failure) for failure in late} == {TimedOut}
+            there.set()
+            assert "cannot be reached" in (await failing(store, "order", Deadline.after(5))).message
+            assert len(server.requests) == 1
+
+
+async def test_an_emulator_never_sees_real_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain http without keys in the environment signs as `local` and looks for no role."""
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/role")
+    async with playing(lambda request: batch(*map(item, asked_ids(request)))) as (store, _):
+        assert set((await store.availability(["m-1"], Deadline.after(5))).rows) == {"m-1"}
+
+
+async def test_a_bulk_write_goes_on_through_refusals_until_all_is_written() -> None:
+    written: set[str] = set()
+    calls = 0
+
+    def behaviour(request: Request) -> Answer:
+        nonlocal calls
+        calls += 1
+        puts = request["RequestItems"][TABLE]
+        if calls % 3 == 1:
+            return Answer.error("ProvisionedThroughputExceededException")
+        if calls % 3 == 2:
+            return Answer.error("InternalServerError", 500)
+        written.update(put["PutRequest"]["Item"]["title_id"]["S"] for put in puts[:10])
+        return Answer.json({"UnprocessedItems": {TABLE: puts[10:]} if puts[10:] else {}})
+
+    told: list[int] = []
+    async with playing(behaviour) as (store, _):
+        items = [item(f"m-{n}") for n in range(60)]
+        assert await write_all(store.connection, STOCK, items, progress=told.append) == 60
+    assert written == {f"m-{n}" for n in range(60)}
+    assert told == [60]
+
+
+async def test_a_bulk_write_that_is_not_allowed_stops_at_once_and_says_so() -> None:
+    async with playing(lambda _: Answer.error("AccessDeniedException", message=SECRET)) as (store, server):
+        with pytest.raises(DependencyFailure, match="not allowed"):
+            await write_all(store.connection, STOCK, [item("m-1")])
+        assert len(server.requests) == 1
+
+
+async def test_a_bulk_write_keeps_the_last_of_two_items_with_one_key() -> None:
+    """DynamoDB refuses a batch that names a key twice."""
+    async with playing(lambda _: Answer.json({})) as (store, server):
+        await write_all(store.connection, STOCK, [item("m-1", 1), item("m-2", 2), item("m-1", 3)])
+    (request,) = server.requests
+    stocks = [
+        put["PutRequest"]["Item"]["offers"]["M"]["physical"]["M"]["stock"]["N"] for put in request["RequestItems"][TABLE]
+    ]
+    assert sorted(stocks) == ["2", "3"]
+
+
+async def test_a_volume_is_counted_by_its_own_price_and_copies_in_the_offer() -> None:
+    volumes = [VolumeStock(2, None, "physical", 600, 3), VolumeStock(10, None, "physical", 500, 4)]
+    one = stock_item("m-1", [Offer("physical", 1, 999), Offer("digital", 400, None)], volumes)
+    async with playing(lambda _: batch(one)) as (store, _):
+        row = (await store.availability(["m-1"], Deadline.after(5))).rows["m-1"]
+        assert row.offers == (Offer("physical", 500, 7), Offer("digital", 400, None))
+        assert row.volumes == tuple(volumes)

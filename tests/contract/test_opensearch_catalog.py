@@ -1,0 +1,313 @@
+"""What is the OpenSearch catalogue's own: the cluster's work ends with the call, bad clusters, late vectors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from aiohttp import web
+from numpy.typing import NDArray
+
+from session.deadline import Deadline
+from tests.stack import opensearch
+from tests.stack.children import free_port
+from tests.stack.require import require
+from tests.support.catalogs import loaded, new_address
+from tests.support.wrong_opensearch import answers, serving
+from tools.backends.embedded.records import Record
+from tools.backends.opensearch.address import OpenSearchAddress
+from tools.backends.opensearch.catalog import OpenSearchCatalog
+from tools.backends.opensearch.client import Client
+from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+from tools.models import CatalogQuery, Filters
+from tools.ports import Embedder
+
+pytestmark = pytest.mark.timeout(300)
+
+BOUND = 20.0
+"""Seconds within which the cluster has to have noticed; what it is given to do takes it several times as long."""
+SLOW_DOCUMENTS = 60_000
+SLOW = {
+    "size": 0,
+    "query": {"script": {"script": {"source": "long s = 0; for (int i = 0; i < 100000; i++) { s += i % 7 } return s > 0"}}},
+}
+
+
+class SlowEmbedder:
+    """The real one behind a gate; `fails` makes it fail instead."""
+
+    def __init__(self, real: Embedder) -> None:
+        self.real = real
+        self.gate = asyncio.Event()
+        self.fails = False
+        self.name, self.dimensions = real.name, real.dimensions
+
+    async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
+        if self.fails:
+            raise DependencyFailure("away", dependency="embedder")
+        try:
+            async with asyncio.timeout(deadline.remaining()):
+                await self.gate.wait()
+        except TimeoutError:
+            raise TimedOut("late", dependency="embedder") from None
+        return await self.real.embed(texts, deadline)
+
+
+@pytest.fixture
+async def http(opensearch_url: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=opensearch_url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+async def slow_index(http: httpx.AsyncClient, opensearch_url: str) -> AsyncIterator[OpenSearchAddress]:
+    """An index in which `SLOW` takes minutes."""
+    address = new_address(opensearch_url)
+    settings = {"settings": {"number_of_shards": 1, "number_of_replicas": 0}}
+    (await http.put(f"/{address.alias}", json=settings)).raise_for_status()
+    lines = '{"index":{}}\n{"a":1}\n' * SLOW_DOCUMENTS
+    sent = await http.post(
+        f"/{address.alias}/_bulk?refresh=true", content=lines, headers={"content-type": "application/x-ndjson"}
+    )
+    sent.raise_for_status()
+    yield address
+    await http.delete(f"/{address.alias}")
+
+
+async def searches_running(http: httpx.AsyncClient, alias: str) -> int:
+    """Search tasks of the cluster that are about this index."""
+    nodes = (await http.get("/_tasks", params={"actions": "*search*", "detailed": "true"})).json()["nodes"]
+    tasks = [task for node in nodes.values() for task in node["tasks"].values()]
+    return sum(alias in task.get("description", "") for task in tasks)
+
+
+async def eventually(holds: Callable[[], Awaitable[bool]], seconds: float = BOUND) -> None:
+    async with asyncio.timeout(seconds):
+        while not await holds():
+            await asyncio.sleep(0.05)
+
+
+async def test_a_cancelled_call_leaves_no_task_on_the_cluster(
+    slow_index: OpenSearchAddress, http: httpx.AsyncClient
+) -> None:
+    client = Client(slow_index)
+    calls = [asyncio.create_task(client.searches([SLOW], Deadline.after(120))) for _ in range(3)]
+
+    async def under_way() -> bool:
+        return await searches_running(http, slow_index.alias) > 0
+
+    async def gone() -> bool:
+        return not await under_way()
+
+    await eventually(under_way)
+    for call in calls:
+        call.cancel()
+    assert all(isinstance(e, asyncio.CancelledError) for e in await asyncio.gather(*calls, return_exceptions=True))
+    await eventually(gone)
+    await client.aclose()
+
+
+async def test_a_deadline_ends_the_call_here_and_the_work_there(
+    slow_index: OpenSearchAddress, http: httpx.AsyncClient
+) -> None:
+    client = Client(slow_index)
+    async with asyncio.timeout(BOUND):
+        with pytest.raises(TimedOut):
+            await client.searches([SLOW], Deadline.after(0.5))
+
+    async def gone() -> bool:
+        return not await searches_running(http, slow_index.alias)
+
+    await eventually(gone)
+    await client.aclose()
+
+
+async def test_half_an_answer_is_not_given_out_as_one(slow_index: OpenSearchAddress, http: httpx.AsyncClient) -> None:
+    """The cluster stops at its own `timeout` with status 200 and what it has: that is a timeout here too."""
+    body = {"query": SLOW["query"], "timeout": "50ms", "size": 1}
+    half = (await http.post(f"/{slow_index.alias}/_search", json=body)).json()
+    assert half["timed_out"]
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"took": 1, "responses": [half]})
+
+    async with serving(answer) as url, OpenSearchCatalog.open(OpenSearchAddress.parse(url), None) as catalog:
+        with pytest.raises(TimedOut):
+            await catalog.popular(Filters(), 5, Deadline.after(5))
+
+
+@asynccontextmanager
+async def opened(address: OpenSearchAddress, embedder: Embedder | None) -> AsyncIterator[OpenSearchCatalog]:
+    async with OpenSearchCatalog.open(address, embedder) as catalog:
+        yield catalog
+
+
+QUERY = CatalogQuery("pirates who look for a treasure", Filters(), 10)
+
+
+async def test_words_answer_when_the_embedder_is_late_or_away(
+    opensearch_catalog: OpenSearchAddress, local_embedder: Embedder
+) -> None:
+    embedder = SlowEmbedder(local_embedder)
+    async with opened(opensearch_catalog, embedder) as catalog:
+        late = await catalog.search(QUERY, Deadline.after(5))
+        embedder.fails = True
+        away = await catalog.search(QUERY, Deadline.after(5))
+        embedder.fails = False
+        embedder.gate.set()
+        whole = await catalog.search(QUERY, Deadline.after(5))
+    assert late == away
+    assert late.titles
+    assert (late.degraded, whole.degraded) == (("vector",), ())
+    assert late.titles != whole.titles
+
+
+async def test_words_answer_when_the_embedder_is_not_the_one_of_the_index(
+    opensearch_catalog: OpenSearchAddress, local_embedder: Embedder
+) -> None:
+    other = SlowEmbedder(local_embedder)
+    other.name, other.dimensions = "another-model", 1024
+    async with opened(opensearch_catalog, other) as catalog:
+        page = await catalog.search(QUERY, Deadline.after(5))
+        health = await catalog.health(Deadline.after(5))
+    assert page.titles
+    assert page.degraded == ("vector",)
+    assert not health.ok
+    assert "another-model (1024)" in health.detail
+    assert local_embedder.name in health.detail
+
+
+async def test_an_index_without_vectors_is_searched_by_words_and_says_so(
+    opensearch_url: str, records: Sequence[Record], local_embedder: Embedder
+) -> None:
+    address = new_address(opensearch_url)
+    await loaded(address, records[:40], None)
+    async with opened(address, local_embedder) as catalog:
+        assert (await catalog.search(QUERY, Deadline.after(5))).degraded == ("vector",)
+        assert "no vectors" in (await catalog.health(Deadline.after(5))).detail
+    async with opened(address, None) as catalog:
+        assert (await catalog.search(QUERY, Deadline.after(5))).degraded == ()
+        assert (await catalog.health(Deadline.after(5))).ok
+
+
+async def test_a_catalogue_that_was_never_loaded_is_a_failure_that_says_so(opensearch_url: str) -> None:
+    async with opened(new_address(opensearch_url), None) as catalog:
+        with pytest.raises(DependencyFailure, match="index of the catalogue is not there"):
+            await catalog.search(QUERY, Deadline.after(5))
+        assert "not there" in (await catalog.health(Deadline.after(5))).detail
+
+
+REFUSED = {"error": {"type": "x_exception", "reason": "at 10.1.2.3 by admin"}, "status": 500}
+BAD_SHARD = {"shard": 0, "reason": {"type": "x_exception", "reason": "10.1.2.3"}}
+WRONG = [
+    (503, REFUSED, DependencyFailure),
+    (500, {}, DependencyFailure),
+    (502, "<html>bad gateway at 10.1.2.3</html>", DependencyFailure),
+    (429, REFUSED, Throttled),
+    (401, REFUSED, DependencyFailure),
+    (403, "no", DependencyFailure),
+    (404, REFUSED, DependencyFailure),
+    (408, REFUSED, TimedOut),
+    (504, "late", TimedOut),
+    (200, "not json", DependencyFailure),
+    (200, [], DependencyFailure),
+    (200, {}, DependencyFailure),
+    (200, {"responses": []}, DependencyFailure),
+    (200, {"responses": [None]}, DependencyFailure),
+    (200, {"responses": [{"error": {"type": "rejected_execution_exception"}, "status": 429}]}, Throttled),
+    (200, {"responses": [{"error": {"type": "task_cancelled_exception"}, "status": 500}]}, TimedOut),
+    (200, {"responses": [{"error": "odd", "status": 500}]}, DependencyFailure),
+    (200, answers(timed_out=True), TimedOut),
+    (200, answers(_shards={"total": 2, "successful": 1, "failed": 1, "failures": [BAD_SHARD]}), DependencyFailure),
+    (200, answers(_shards={"total": 2, "successful": 1, "failed": 0}), DependencyFailure),
+    (200, answers({"_source": {"title_id": "a", "record": "{}"}}), DependencyFailure),
+    (200, answers({"_source": {"title_id": "a", "record": "\ud800"}}), DependencyFailure),
+    (200, answers({"_source": 5}), DependencyFailure),
+    (200, answers(hits=None), DependencyFailure),
+]
+
+
+@pytest.mark.parametrize(("status", "said", "kind"), WRONG)
+async def test_whatever_is_answered_ends_as_a_failure_of_the_store(
+    status: int, said: Any, kind: type[BackendFailure]
+) -> None:
+    """And its message repeats nothing of it."""
+    text = said if isinstance(said, str) else json.dumps(said)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=status, text=text, content_type="application/json")
+
+    async with serving(answer) as url, opened(OpenSearchAddress.parse(url), None) as catalog:
+        for call in (catalog.popular(Filters(), 5, Deadline.after(5)), catalog.get(["a"], Deadline.after(5))):
+            with pytest.raises(kind) as caught:
+                await call
+            assert type(caught.value) is kind or kind is DependencyFailure
+            assert caught.value.dependency == "catalog"
+            assert not any(word in caught.value.message for word in ("10.1.2.3", "admin", "127.0.0.1", "exception"))
+        assert not (await catalog.health(Deadline.after(5))).ok
+
+
+async def test_nobody_there_is_a_failure_without_an_address() -> None:
+    address = OpenSearchAddress.parse(f"http://user:secret@127.0.0.1:{free_port()}")
+    async with opened(address, None) as catalog:
+        with pytest.raises(DependencyFailure) as caught:
+            await catalog.popular(Filters(), 5, Deadline.after(5))
+    assert caught.value.message == "The catalogue cannot be reached."
+    assert "secret" not in f"{address} {address!r}"
+
+
+async def test_one_that_never_answers_is_left_at_the_deadline() -> None:
+    never = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        await never.wait()
+        return web.Response()
+
+    async with serving(answer) as url, opened(OpenSearchAddress.parse(url), None) as catalog:
+        async with asyncio.timeout(5):
+            with pytest.raises(TimedOut):
+                await catalog.search(QUERY, Deadline.after(0.2))
+        never.set()
+
+
+async def test_the_driver_does_not_try_again_by_itself() -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        return web.Response(status=503)
+
+    async with serving(answer) as url, opened(OpenSearchAddress.parse(url), None) as catalog:
+        with pytest.raises(DependencyFailure):
+            await catalog.popular(Filters(), 5, Deadline.after(5))
+    assert asked == ["/_msearch"]
+
+
+async def test_a_node_that_hangs_dies_and_comes_back_is_used_again(records: Sequence[Record]) -> None:
+    """Hung: over at the deadline. Dead: a failure at once. Back at the same place, even if empty first: answered again."""
+    require("OpenSearch", opensearch.missing())
+    settings = {"http.port": str(free_port())}
+    address = OpenSearchAddress.parse(f"http://127.0.0.1:{settings['http.port']}")
+    async with opened(address, None) as catalog:
+        with opensearch.started(settings) as node:
+            await loaded(address, records[:40], None)
+            page = await catalog.search(QUERY, Deadline.after(20))
+            node.child.pause()
+            with pytest.raises(TimedOut):
+                await catalog.search(QUERY, Deadline.after(0.3))
+            node.child.resume()
+            assert await catalog.search(QUERY, Deadline.after(20)) == page
+            node.child.kill()
+            with pytest.raises(DependencyFailure):
+                await catalog.search(QUERY, Deadline.after(5))
+        with opensearch.started(settings):
+            with pytest.raises(DependencyFailure):
+                await catalog.search(QUERY, Deadline.after(20))
+            await loaded(address, records[:40], None)
+            assert await catalog.search(QUERY, Deadline.after(20)) == page

@@ -1,0 +1,186 @@
+"""Loading a catalogue into OpenSearch: beside the one that serves, once, and on from where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+
+import httpx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from session.deadline import Deadline
+from tests.support.catalogs import loaded, new_address
+from tests.support.wrong_opensearch import REGION, Serverless
+from tools.backends.embedded.records import Record
+from tools.backends.opensearch.address import OpenSearchAddress
+from tools.backends.opensearch.catalog import OpenSearchCatalog
+from tools.models import CatalogQuery, Filters
+from tools.ports import Embedder
+
+pytestmark = pytest.mark.timeout(300)
+
+ALL = CatalogQuery("", Filters(), 500)
+
+
+class CountingEmbedder:
+    """The real one, which counts texts and is killed, as a process would be, before it goes beyond `most`."""
+
+    def __init__(self, real: Embedder, most: int | None = None) -> None:
+        self.real, self.most, self.texts = real, most, 0
+        self.name, self.dimensions = real.name, real.dimensions
+
+    async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
+        if self.most is not None and self.texts + len(texts) > self.most:
+            raise KeyboardInterrupt
+        self.texts += len(texts)
+        return await self.real.embed(texts, deadline)
+
+
+@pytest.fixture
+async def http(opensearch_url: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=opensearch_url, timeout=60) as client:
+        yield client
+
+
+async def indices_of(http: httpx.AsyncClient, address: OpenSearchAddress) -> set[str]:
+    return set((await http.get(f"/{address.alias}-*/_alias")).json())
+
+
+async def test_the_same_load_again_has_nothing_to_do(opensearch_url: str, records: Sequence[Record]) -> None:
+    address = new_address(opensearch_url)
+    told: list[tuple[int, int, str]] = []
+    first = await loaded(address, records[:70], None, progress=lambda *what: told.append(what))
+    assert (first.titles, first.there, first.serving, first.replaces) == (70, 0, False, ())
+    assert told[0] == (0, 70, "titles")
+    assert told[-1] == (70, 70, "in service")
+    again = await loaded(address, records[:70], None, progress=lambda *what: pytest.fail("something was done"))
+    assert again.nothing_to_do
+    assert again.index == first.index
+
+
+async def test_a_dry_run_changes_nothing(opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient) -> None:
+    address = new_address(opensearch_url)
+    plan = await loaded(address, records[:40], None, dry_run=True)
+    assert (plan.titles, plan.there, plan.serving) == (40, 0, False)
+    assert await indices_of(http, address) == set()
+
+
+async def test_a_load_that_was_killed_goes_on_where_it_stopped(
+    opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, http: httpx.AsyncClient
+) -> None:
+    address = new_address(opensearch_url)
+    whole = CountingEmbedder(local_embedder)
+    await loaded(new_address(opensearch_url), records[:100], whole)
+    with pytest.raises(KeyboardInterrupt):
+        await loaded(address, records[:100], CountingEmbedder(local_embedder, most=whole.texts // 2))
+    assert len(await indices_of(http, address)) == 1
+    async with OpenSearchCatalog.open(address, None) as catalog:
+        assert not (await catalog.health(Deadline.after(10))).ok  # half a catalogue never serves
+    rest = CountingEmbedder(local_embedder)
+    plan = await loaded(address, records[:100], rest)
+    assert 0 < plan.there < 100
+    assert rest.texts < whole.texts
+    async with OpenSearchCatalog.open(address, local_embedder) as catalog:
+        assert set((await catalog.search(ALL, Deadline.after(10))).titles) == {title for title, _ in records[:100]}
+
+
+async def test_a_new_catalogue_takes_over_while_searches_go_on(
+    opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
+) -> None:
+    """Every answer is the old catalogue or the new one, whole; none fails; once new it stays new."""
+    address = new_address(opensearch_url)
+    first = await loaded(address, records[:60], None)
+    totals: list[int] = []
+    over = asyncio.Event()
+
+    async def ask(catalog: OpenSearchCatalog) -> None:
+        while not over.is_set():
+            page = await catalog.search(ALL, Deadline.after(10))
+            assert len(page.titles) == page.total
+            totals.append(page.total)
+            assert (await catalog.search(CatalogQuery("manga", Filters(), 5), Deadline.after(10))).degraded == ()
+            assert (await catalog.search(CatalogQuery("pirates", Filters(), 5), Deadline.after(10))).degraded == ()
+
+    async with OpenSearchCatalog.open(address, None) as catalog:
+        asking = [asyncio.create_task(ask(catalog)) for _ in range(4)]
+        second = await loaded(address, records[:90], None)
+        wanted = len(totals) + 20
+        async with asyncio.timeout(30):
+            while len(totals) < wanted and not any(task.done() for task in asking):
+                await asyncio.sleep(0.01)
+        over.set()
+        await asyncio.gather(*asking)
+        assert "90 titles" in (await catalog.health(Deadline.after(10))).detail
+    assert set(totals) == {60, 90}
+    assert second.replaces == (first.index,)
+    assert await indices_of(http, address) == {first.index, second.index}
+
+
+async def test_what_served_before_the_last_is_removed(
+    opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
+) -> None:
+    address = new_address(opensearch_url)
+    stranger = f"{address.alias}-notes"
+    (await http.put(f"/{stranger}")).raise_for_status()
+    plans = [await loaded(address, records[:count], None) for count in (10, 20, 30)]
+    assert await indices_of(http, address) == {plans[1].index, plans[2].index, stranger}
+
+
+async def test_going_back_to_the_previous_catalogue_moves_the_alias_alone(
+    opensearch_url: str, records: Sequence[Record]
+) -> None:
+    address = new_address(opensearch_url)
+    first = await loaded(address, records[:20], None)
+    await loaded(address, records[:30], None)
+    back = await loaded(address, records[:20], None)
+    assert (back.index, back.there, back.serving) == (first.index, 20, False)
+    async with OpenSearchCatalog.open(address, None) as catalog:
+        assert (await catalog.search(ALL, Deadline.after(10))).total == 20
+
+
+async def test_an_index_with_the_name_of_the_alias_is_left_alone(
+    opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
+) -> None:
+    address = new_address(opensearch_url)
+    (await http.put(f"/{address.alias}")).raise_for_status()
+    with pytest.raises(ValueError, match="has to be an alias"):
+        await loaded(address, records[:10], None)
+
+
+async def test_serverless_takes_every_request_of_loading_and_searching(
+    opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No ids of one's own, no refresh, nothing of nodes; and each request is signed, body and all."""
+    front = Serverless(opensearch_url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", front.key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", front.secret)
+    monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
+    alias = new_address(opensearch_url).alias
+    async with front.serve() as url:
+        address = OpenSearchAddress.parse(f"aoss+{url}?region={REGION}&alias={alias}")
+        await loaded(address, records[:40], local_embedder)
+        assert (await loaded(address, records[:40], local_embedder)).nothing_to_do
+        async with OpenSearchCatalog.open(address, local_embedder) as catalog:
+            page = await catalog.search(CatalogQuery("pirates", Filters(), 10), Deadline.after(10))
+            everything = await catalog.search(ALL, Deadline.after(10))
+            assert (await catalog.health(Deadline.after(10))).ok
+    assert front.refused == []
+    assert front.signed > 8
+    assert page.titles
+    assert page.degraded == ()
+    assert set(everything.titles) == {title for title, _ in records[:40]}
+
+
+async def test_a_wrong_secret_is_said_to_be_no_permission(
+    opensearch_url: str, records: Sequence[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    front = Serverless(opensearch_url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", front.key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+    async with front.serve() as url:
+        address = replace(OpenSearchAddress.parse(f"aoss+{url}?region={REGION}"), alias="t-nobody")
+        async with OpenSearchCatalog.open(address, None) as catalog:
+            assert "not allowed" in (await catalog.health(Deadline.after(10))).detail

@@ -1,0 +1,112 @@
+"""What every ProfileStore does, whatever is behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from session.deadline import Deadline
+from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, ProfileStore
+from tools.backends.dynamodb.store import DynamoStore
+from tools.backends.embedded.profile import EmbeddedProfiles
+from tools.failures import TimedOut
+
+NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
+USERS = ["reader", "Reader", "reader ", "", "読者・太郎 🐟", "r" * 255, "caf\u00e9", "cafe\u0301", "\ud800", "anonymous"]
+
+
+def event(subject: str, minutes_ago: float = 0, kind: EventKind = EventKind.VIEWED) -> Event:
+    return Event.happened(kind, subject, NOW - timedelta(minutes=minutes_ago))
+
+
+@pytest.fixture(params=["embedded", "dynamodb"])
+async def profiles(request: pytest.FixtureRequest) -> AsyncIterator[ProfileStore]:
+    if request.param == "embedded":
+        yield EmbeddedProfiles(clock=lambda: NOW)
+        return
+    address = request.getfixturevalue("dynamodb_address")
+    async with DynamoStore.open(address, clock=lambda: NOW) as store:
+        yield store.profiles
+
+
+async def test_nothing_is_known_of_somebody_new(profiles: ProfileStore, soon: Deadline) -> None:
+    assert await profiles.recall("reader", soon) == Profile()
+
+
+async def test_what_was_remembered_is_recalled_latest_first_in_whatever_order_it_came(
+    profiles: ProfileStore, soon: Deadline
+) -> None:
+    told = [event("manga-2", 2), event("狼と 香辛料 🐺", 0, EventKind.SEARCHED), event("manga-3", 3, EventKind.ORDERED)]
+    for each in told:
+        await profiles.remember("reader", each, soon)
+    assert (await profiles.recall("reader", soon)).events == (told[1], told[0], told[2])
+
+
+async def test_the_same_event_told_again_counts_once(profiles: ProfileStore, soon: Deadline) -> None:
+    for _ in range(3):
+        await profiles.remember("reader", event("manga-1"), soon)
+    assert (await profiles.recall("reader", soon)).events == (event("manga-1"),)
+
+
+async def test_events_of_one_moment_are_all_kept(profiles: ProfileStore, soon: Deadline) -> None:
+    """Parallel calls of a turn happen in the same millisecond."""
+    told = {event(f"manga-{n}", kind=kind) for n in range(5) for kind in EventKind}
+    await asyncio.gather(*(profiles.remember("reader", each, soon) for each in told))
+    assert set((await profiles.recall("reader", soon)).events) == told
+
+
+async def test_nobody_sees_what_another_did(profiles: ProfileStore, soon: Deadline) -> None:
+    for number, user in enumerate(USERS):
+        await profiles.remember(user, event(f"manga-{number}"), soon)
+    for number, user in enumerate(USERS):
+        assert (await profiles.recall(user, soon)).events == (event(f"manga-{number}"),)
+    assert await profiles.recall("reade", soon) == Profile()
+
+
+async def test_a_recall_is_bounded_to_the_latest(profiles: ProfileStore, soon: Deadline) -> None:
+    told = [event(f"manga-{n}", n) for n in range(RECALLED + 20)]
+    for start in range(0, len(told), 20):
+        await asyncio.gather(*(profiles.remember("reader", each, soon) for each in told[start : start + 20]))
+    assert list((await profiles.recall("reader", soon)).events) == told[:RECALLED]
+
+
+async def test_what_is_half_a_year_old_is_not_recalled(profiles: ProfileStore, soon: Deadline) -> None:
+    """Exactly, although DynamoDB itself takes days to remove what has expired."""
+    day = 24 * 60
+    for minutes in (KEPT_DAYS * day + 1, KEPT_DAYS * day - 1):
+        await profiles.remember("reader", event(f"{minutes}", minutes), soon)
+    assert [each.subject for each in (await profiles.recall("reader", soon)).events] == [f"{KEPT_DAYS * day - 1}"]
+
+
+async def test_one_who_is_forgotten_is_new_again_and_nobody_else_is(profiles: ProfileStore, soon: Deadline) -> None:
+    told = [event(f"manga-{n}", n) for n in range(60)]
+    await asyncio.gather(*(profiles.remember("reader", each, soon) for each in told))
+    await profiles.remember("another", event("manga-1"), soon)
+    await profiles.forget("reader", soon)
+    await profiles.forget("reader", soon)
+    await profiles.forget("a stranger", soon)
+    assert await profiles.recall("reader", soon) == Profile()
+    assert (await profiles.recall("another", soon)).events == (event("manga-1"),)
+
+
+async def test_subjects_are_once_each_latest_first(profiles: ProfileStore, soon: Deadline) -> None:
+    for each in (event("a", 3), event("b", 2), event("a", 1), event("a", 0, EventKind.SEARCHED)):
+        await profiles.remember("reader", each, soon)
+    assert (await profiles.recall("reader", soon)).subjects(EventKind.VIEWED) == ("a", "b")
+
+
+async def test_an_expired_deadline_times_out_and_names_the_profile(profiles: ProfileStore) -> None:
+    late = Deadline.after(-1)
+    calls: list[Any] = [
+        profiles.remember("reader", event("manga-1"), late),
+        profiles.recall("reader", late),
+        profiles.forget("reader", late),
+    ]
+    for call in calls:
+        with pytest.raises(TimedOut) as caught:
+            await call
+        assert caught.value.dependency == "profile"

@@ -1,0 +1,581 @@
+"""What a session remembers, over a real Valkey and over Redis by TCP, by TLS and as a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from session import keys
+from session.backends.address import RedisAddress
+from session.breaker import Breaker, BreakerPolicy, BreakerState
+from session.deadline import Deadline
+from session.failures import MemoryRefused, MemoryUnavailable
+from session.keyvalue import Command, KeyValue, Step
+from session.limits import LocalLimits, Rate
+from session.memory import (
+    IDEMPOTENCY_TTL_MS,
+    SESSION_TTL_MS,
+    BeginRequest,
+    Begun,
+    ClaimRequest,
+    ClaimState,
+    HistoryEntry,
+    LastSearch,
+    SessionMemory,
+)
+from session.result_cache import encode
+from session.turn import IMPLICIT, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
+from tests.support.clocks import HandClock
+from tests.support.redis_kinds import STACK_URLS, all_keys, cluster_address, flush_scripts, forget_everything, reached
+from tests.support.valkey import Clocked, Recorded, answering, ask, connected, private_valkey
+
+BUDGET = 3000
+
+
+@dataclass
+class Memory:
+    """A process's memory, with what went to Redis and the clocks in the test's hands."""
+
+    memory: SessionMemory
+    recorded: Recorded
+    clock: HandClock
+    breaker: Breaker
+
+    async def begin(self, session: str | None = "s", user: str | None = "u", turn: str | None = None, **more: Any) -> Begun:
+        return await self.memory.begin(self.request(session, user, turn, **more))
+
+    def request(
+        self,
+        session: str | None = "s",
+        user: str | None = "u",
+        turn: str | None = None,
+        *,
+        stated: int | None = None,
+        trace: str | None = None,
+        limited: bool = False,
+        **more: Any,
+    ) -> BeginRequest:
+        name = TurnName(TurnKind.NAMED, turn) if turn else TurnName(TurnKind.TRACE, trace) if trace else IMPLICIT
+        key = f"{session}|{user}|{name.field}"
+        return BeginRequest(session, user, TurnRequest(key, name, self.clock(), stated), limited, **more)
+
+
+@pytest.fixture(params=["unix", *STACK_URLS])
+async def redis(request: pytest.FixtureRequest, valkey: RedisAddress) -> AsyncIterator[KeyValue]:
+    """A connection to one that knows nothing: no key and no script."""
+    url = request.getfixturevalue(STACK_URLS[request.param]) if request.param in STACK_URLS else None
+    address = valkey if url is None else cluster_address(url) if "cluster" in request.param else RedisAddress.parse(url)
+    async with reached(address) as own:
+        await forget_everything(own)
+        yield own
+
+
+@pytest.fixture
+def hand() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def process(redis: KeyValue, hand: HandClock) -> Callable[..., Memory]:
+    """A process of its own over the same Valkey; they share the clock in the test's hand, with another origin each."""
+
+    def make(rate: Rate | None = None, over: KeyValue | None = None) -> Memory:
+        recorded = Recorded(over or Clocked(redis, hand))
+        breaker = Breaker("redis", BreakerPolicy(0.04), hand)
+        arithmetic = TurnArithmetic(BUDGET, TurnShadows(hand), hand)
+        limits = LocalLimits(rate or Rate(), hand)
+        return Memory(SessionMemory(recorded, breaker, arithmetic, rate, limits, hand), recorded, hand, breaker)
+
+    return make
+
+
+@pytest.fixture
+def own(process: Callable[..., Memory]) -> Memory:
+    return process()
+
+
+def entry(tool: str = "search_manga_catalog", *, ok: bool = True, hit: bool = False, at: float = 1.0) -> HistoryEntry:
+    return HistoryEntry(tool, {"max_results": 5}, "5 of 9 titles", ok, 12, hit, 40, at)
+
+
+async def leave(own: Memory, *steps: Step) -> None:
+    assert await own.memory.end(list(steps))
+
+
+# -- begin and end
+
+
+async def test_a_whole_call_makes_two_trips_however_much_it_asks_and_leaves(
+    own: Memory, process: Callable[..., Memory]
+) -> None:
+    own = process(Rate())
+    claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
+    begun = await own.begin(claim=claim, cached="c", result_set=keys.result_set("rs_x"), limited=True)
+    assert not begun.degraded
+    steps = [
+        own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("One",), "one")),
+        own.memory.settle(claim, b"1 {}"),
+    ]
+    await leave(own, *steps, Command(("SET", "c", b"1 {}")))
+    assert [len(trip) for trip in own.recorded.trips] == [5, 3]
+
+
+async def test_a_caller_of_whom_nothing_can_be_remembered_makes_no_trip(own: Memory) -> None:
+    begun = await own.begin(session=None, user=None)
+    assert own.recorded.trips == []
+    assert (begun.degraded, begun.turn.remaining_ms()) == (False, BUDGET - 200)
+    assert await own.memory.end([])
+    assert own.recorded.trips == []
+
+
+async def test_begin_brings_the_last_search_the_cached_result_and_the_result_set(own: Memory) -> None:
+    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1", "manga-2"), ("A", "B"), "q")))
+    await leave(own, Command(("SET", "c", encode({"a": 1}, 5.0) or b"")), Command(("SET", "set", "manga-9 manga-8")))
+    begun = await own.begin(cached="c", result_set="set")
+    assert begun.last_ids == ("manga-1", "manga-2")
+    assert begun.cached is not None
+    assert (begun.cached.value, begun.cached.made_at) == ({"a": 1}, 5.0)
+    assert begun.result_set == ("manga-9", "manga-8")
+
+
+async def test_what_is_not_there_is_none_and_a_set_of_nothing_is_a_set(own: Memory) -> None:
+    await leave(own, Command(("SET", "empty", "-")))
+    begun = await own.begin(cached="c", result_set="none")
+    assert (begun.last_ids, begun.cached, begun.result_set) == ((), None, None)
+    assert (await own.begin(result_set="empty")).result_set == ()
+
+
+async def test_an_empty_search_is_remembered_as_the_last_one(own: Memory) -> None:
+    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry(), LastSearch((), (), "nothing")))
+    assert (await own.begin()).last_ids == ()
+    assert (await own.memory.recall("s", "u")).last_search == LastSearch((), (), "nothing")
+
+
+async def test_a_call_that_is_no_search_leaves_the_last_search_alone(own: Memory) -> None:
+    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry("check_inventory"), None))
+    assert (await own.begin()).last_ids == ("manga-1",)
+
+
+async def test_the_last_twenty_calls_are_kept_latest_first(own: Memory) -> None:
+    for n in range(25):
+        await leave(own, own.memory.record("s", "u", entry(f"tool-{n}", at=n), None))
+    calls = (await own.memory.recall("s", "u")).calls
+    assert [call["tool"] for call in calls] == [f"tool-{n}" for n in range(24, 4, -1)]
+    assert calls[0] == {
+        "tool": "tool-24",
+        "arguments": {"max_results": 5},
+        "summary": "5 of 9 titles",
+        "succeeded": True,
+        "latency_ms": 12,
+        "cache_hit": False,
+        "tokens": 40,
+        "at": 24,
+    }
+
+
+async def test_totals_add_up_over_more_than_what_is_kept(own: Memory) -> None:
+    for n in range(25):
+        await leave(own, own.memory.record("s", "u", entry(ok=n % 5 > 0, hit=n % 2 == 0), None))
+    totals = (await own.memory.recall("s", "u")).totals
+    assert totals == {"calls": 25, "failures": 5, "cache_hits": 13, "latency_ms": 300, "tokens_out": 1000}
+
+
+async def test_a_session_nobody_knows_recalls_as_empty(own: Memory) -> None:
+    recollection = await own.memory.recall("never", "u")
+    assert (recollection.calls, recollection.last_search, set(recollection.totals.values())) == ([], None, {0})
+
+
+async def test_texts_in_any_script_survive(own: Memory) -> None:
+    search = LastSearch(("manga-1",), ('進撃の巨人 "x" 🐟',), "進撃\n🐟")
+    await leave(own, own.memory.record("s", "u", entry(), search))
+    assert (await own.memory.recall("s", "u")).last_search == search
+
+
+@pytest.mark.parametrize("others", [("s", None), ("s", "v"), ("t", "u"), ("s", "U"), ("s", "anonymous"), ("s", "u ")])
+async def test_a_session_is_kept_apart_for_each_user(own: Memory, others: tuple[str, str | None]) -> None:
+    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    assert (await own.begin(*others)).last_ids == ()
+    assert (await own.memory.recall(*others)).calls == []
+    await own.memory.forget(*others)
+    assert (await own.begin("s", "u")).last_ids == ("manga-1",)
+
+
+@pytest.mark.parametrize("user", ["読者・太郎 🐟", "x" * 255, "a}b{c:d e\r\nf", "\ud800", "e\u0301", "\u00e9"])
+async def test_any_user_can_have_a_session_and_no_key_shows_who_it_is(redis: KeyValue, own: Memory, user: str) -> None:
+    await own.begin("s", user, "t", limited=True)
+    await leave(own, own.memory.record("s", user, entry(), LastSearch(("manga-1",), ("A",), "q")))
+    assert (await own.begin("s", user)).last_ids == ("manga-1",)
+    names = [name.decode("ascii") for name in await all_keys(redis)]
+    assert names
+    assert not any(user in name for name in names)
+
+
+async def test_forget_removes_all_of_a_session_and_says_whether_there_was_any(redis: KeyValue, own: Memory) -> None:
+    await own.begin("s", "u", "t")
+    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    assert await own.memory.forget("s", "u")
+    assert await all_keys(redis) == []
+    assert not await own.memory.forget("s", "u")
+
+
+async def test_everything_that_is_written_expires(redis: KeyValue, own: Memory, process: Callable[..., Memory]) -> None:
+    own = process(Rate())
+    claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
+    await own.begin("s", "u", "t", claim=claim, limited=True)
+    await own.begin(None, "u", "t", limited=True)
+    await own.begin("s", None, limited=True)
+    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    left = {name.decode(): await ask(redis, "PTTL", name) for name in await all_keys(redis)}
+    assert len(left) == 8
+    for name, ttl in left.items():
+        most = (
+            SESSION_TTL_MS if ":session:" in name else 15_000 if ":once:" in name else 63_000 if ":turn:" in name else 4_000
+        )
+        assert most * 0.9 < ttl <= most, name
+
+
+async def test_a_session_lives_on_with_each_call(redis: KeyValue, own: Memory) -> None:
+    await own.begin()
+    await leave(own, own.memory.record("s", "u", entry(), None))
+    names = await all_keys(redis)
+    for name in names:
+        await ask(redis, "PEXPIRE", name, 1000)
+    await own.begin()
+    await leave(own, own.memory.record("s", "u", entry(), None))
+    assert all([await ask(redis, "PTTL", name) > SESSION_TTL_MS - 5000 for name in names])
+
+
+async def test_a_flush_of_the_scripts_is_not_even_noticed(redis: KeyValue, own: Memory) -> None:
+    await own.begin()
+    await flush_scripts(redis)
+    begun = await own.begin()
+    assert not begun.degraded
+    await flush_scripts(redis)
+    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    assert (await own.begin()).last_ids == ("manga-1",)
+
+
+# -- idempotency keys
+
+
+def a_claim(
+    call: str = "call-1", arguments: str = "args", user: str | None = "u", session: str | None = "s"
+) -> ClaimRequest:
+    return ClaimRequest(keys.idempotency(user, session, "key"), arguments, call)
+
+
+async def claimed(own: Memory, request: ClaimRequest) -> ClaimState | None:
+    begun = await own.begin(claim=request)
+    return begun.claim.state if begun.claim else None
+
+
+async def test_the_first_claims_a_key_and_the_second_finds_it_running(own: Memory) -> None:
+    assert await claimed(own, a_claim()) is ClaimState.NEW
+    assert await claimed(own, a_claim("call-2")) is ClaimState.RUNNING
+    assert await claimed(own, a_claim("call-3", "others")) is ClaimState.OTHER
+
+
+async def test_a_settled_key_gives_its_result_for_ten_minutes(redis: KeyValue, own: Memory) -> None:
+    await claimed(own, a_claim())
+    await leave(own, own.memory.settle(a_claim(), encode({"a": "値"}, 3.0)))
+    begun = await own.begin(claim=a_claim("call-2"))
+    assert begun.claim is not None
+    assert begun.claim.state is ClaimState.DONE
+    assert begun.claim.result is not None
+    assert begun.claim.result.value == {"a": "値"}
+    ttl = await ask(redis, "PTTL", a_claim().record)
+    assert IDEMPOTENCY_TTL_MS * 0.9 < ttl <= IDEMPOTENCY_TTL_MS
+
+
+async def test_a_key_that_is_let_go_can_be_claimed_again(own: Memory) -> None:
+    await claimed(own, a_claim())
+    await leave(own, own.memory.settle(a_claim(), None))
+    assert await claimed(own, a_claim("call-2")) is ClaimState.NEW
+
+
+async def test_only_the_claimant_settles(own: Memory) -> None:
+    await claimed(own, a_claim())
+    await leave(own, own.memory.settle(a_claim("call-2"), b"1 {}"), own.memory.settle(a_claim("call-3"), None))
+    assert await claimed(own, a_claim("call-4")) is ClaimState.RUNNING
+
+
+async def test_of_many_at_once_exactly_one_claims(process: Callable[..., Memory]) -> None:
+    processes = [process() for _ in range(5)]
+    states = await asyncio.gather(*(claimed(processes[n % 5], a_claim(f"call-{n}")) for n in range(40)))
+    assert sorted(state.value for state in states if state) == ["new"] + ["running"] * 39
+
+
+def test_keys_of_different_owners_are_different() -> None:
+    """Two users, two anonymous sessions, a user named like a session's owner: nobody shares a record."""
+    owners = [("u", "s"), ("v", "s"), (None, "s"), (None, "t"), ("session:s", "x")]
+    assert len({keys.idempotency(user, session, "key") for user, session in owners}) == len(owners)
+    assert keys.idempotency("u", "s", "key") == keys.idempotency("u", "t", "key")
+
+
+# -- limits
+
+
+async def test_a_user_over_the_limit_is_refused_starts_no_turn_and_claims_no_key(process: Callable[..., Memory]) -> None:
+    own = process(Rate(10, 2))
+    for _ in range(2):
+        assert not (await own.begin(None, "u", limited=True)).retry_after_ms
+    claim = a_claim()
+    refused = await own.begin("s", "u", "t", claim=claim, limited=True)
+    assert 0 < refused.retry_after_ms <= 100
+    assert refused.claim is None
+    own.clock.advance(2.0)
+    begun = await own.begin("s", "u", "t", claim=a_claim("call-2"))
+    assert begun.turn.remaining_ms() == BUDGET - 200, "the refused call started the turn"
+    assert begun.claim is not None
+    assert begun.claim.state is ClaimState.NEW
+
+
+async def test_a_refused_call_takes_back_only_its_own_part_of_a_turn(process: Callable[..., Memory]) -> None:
+    own = process(Rate(1, 1))
+    await own.begin("s", "u", "t", limited=True)
+    own.clock.advance(0.5)
+    assert (await own.begin("s", "u", "t", limited=True)).retry_after_ms
+    assert (await own.begin("s", "u", "t", limited=True)).retry_after_ms
+    other = process()
+    assert (await other.begin("s", "u", "t")).turn.remaining_ms() == BUDGET - 200 - 500, "the turn was lost"
+
+
+async def test_a_refused_call_makes_two_trips_at_most(process: Callable[..., Memory]) -> None:
+    own = process(Rate(1, 1))
+    await own.begin("s", "u", "t", limited=True)
+    own.recorded.trips.clear()
+    assert (await own.begin("s", "u", "t", claim=a_claim(), limited=True)).retry_after_ms
+    assert len(own.recorded.trips) == 2
+
+
+async def test_a_session_without_a_user_is_limited_by_session(process: Callable[..., Memory]) -> None:
+    own = process(Rate(10, 3))
+    waits = [(await own.begin("s", None, "t", limited=True)).retry_after_ms for _ in range(5)]
+    assert waits == [0, 0, 0, 100, 100]
+    assert not (await own.begin("other", None, limited=True)).retry_after_ms
+    own.clock.advance(0.1)
+    assert not (await own.begin("s", None, "t", limited=True)).retry_after_ms
+
+
+async def test_an_anonymous_session_over_its_limit_starts_no_turn_and_claims_no_key(process: Callable[..., Memory]) -> None:
+    own = process(Rate(1, 1))
+    await own.begin("s", None, limited=True)
+    claim = a_claim(user=None)
+    assert (await own.begin("s", None, "t", claim=claim, limited=True)).retry_after_ms == 1000
+    own.clock.advance(1.5)
+    begun = await own.begin("s", None, "t", claim=claim, limited=True)
+    assert begun.turn.remaining_ms() == BUDGET - 200
+    assert begun.claim is not None
+    assert begun.claim.state is ClaimState.NEW
+
+
+async def test_a_signed_in_user_is_limited_over_all_sessions_and_processes(process: Callable[..., Memory]) -> None:
+    one, two = process(Rate(10, 4)), process(Rate(10, 4))
+    waits = [(await own.begin(f"s{n}", "u", limited=True)).retry_after_ms for n in range(3) for own in (one, two)]
+    assert [wait > 0 for wait in waits] == [False] * 4 + [True] * 2
+    assert not (await one.begin("s0", "v", limited=True)).retry_after_ms
+
+
+async def test_without_a_rate_nobody_is_limited(own: Memory) -> None:
+    assert not any([(await own.begin(limited=True)).retry_after_ms for _ in range(100)])
+
+
+# -- Redis late, refusing or away
+
+
+class Failing:
+    """A Redis that cannot be used, in the way that a test says."""
+
+    def __init__(self, how: Exception | list[Any]) -> None:
+        self.how = how
+
+    async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Any]:
+        if isinstance(self.how, Exception):
+            raise self.how
+        return (self.how * len(steps))[: len(steps)]
+
+    async def aclose(self) -> None:
+        pass
+
+
+LIES: list[list[Any]] = [
+    [b"OK"],
+    [None],
+    [[]],
+    [[b"x"]],
+    [7],
+    [[0, None, None]],
+    [[b"0", b"a", b"b", b"c", b"\xff\xfe"]],
+    [[[]]],
+]
+
+
+@pytest.mark.parametrize("how", [MemoryUnavailable("away"), [MemoryRefused("LOADING")]], ids=["away", "refusing"])
+async def test_without_redis_a_call_goes_on_degraded_with_a_turn_of_its_process(
+    process: Callable[..., Memory], how: Any
+) -> None:
+    own = process(over=Failing(how))
+    first = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set")
+    left = first.turn.remaining_ms()
+    own.clock.advance(1.0)
+    second = await own.begin(turn="t")
+    assert (first.degraded, first.claim, first.cached, first.result_set, first.last_ids) == (True, None, None, None, ())
+    assert (left, second.turn.remaining_ms()) == (2800, 1800)
+    assert not await own.memory.end([own.memory.record("s", "u", entry(), None)])
+
+
+@pytest.mark.parametrize("lie", LIES, ids=repr)
+async def test_a_redis_that_answers_nonsense_stops_no_call(process: Callable[..., Memory], lie: list[Any]) -> None:
+    own = process(Rate(), over=Failing(lie))
+    begun = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set", limited=True)
+    assert begun.turn.remaining_ms() <= BUDGET - 200
+    assert begun.cached is None
+
+
+async def test_without_redis_the_limits_are_kept_in_the_process(process: Callable[..., Memory]) -> None:
+    own = process(Rate(10, 2), over=Failing(MemoryUnavailable("away")))
+    for session, user in (("s", "u"), ("s", None)):
+        waits = [(await own.begin(session, user, limited=True)).retry_after_ms for _ in range(4)]
+        assert waits == [0, 0, 100, 100]
+    assert not any([(await own.begin(None, None, "t", limited=True)).retry_after_ms for _ in range(9)]), "nobody to limit"
+
+
+async def test_a_call_that_is_refused_without_redis_starts_no_turn(process: Callable[..., Memory]) -> None:
+    own = process(Rate(1, 1), over=Failing(MemoryUnavailable("away")))
+    await own.begin("s", "u", limited=True)
+    assert (await own.begin("s", "u", "t", limited=True)).retry_after_ms
+    own.clock.advance(2.0)
+    assert (await own.begin("s", "u", "t", limited=True)).turn.remaining_ms() == BUDGET - 200
+
+
+async def test_a_cancelled_trip_says_nothing_of_redis(process: Callable[..., Memory]) -> None:
+    never = asyncio.Event()
+
+    class Hanging(Failing):
+        async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Any]:
+            await never.wait()
+            raise AssertionError
+
+    own = process(over=Hanging([]))
+    for _ in range(10):
+        task = asyncio.create_task(own.begin())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert own.breaker.state is BreakerState.CLOSED
+
+
+async def test_after_five_failures_redis_is_left_alone_and_found_again(
+    process: Callable[..., Memory], redis: KeyValue
+) -> None:
+    failing = Failing(MemoryUnavailable("away"))
+    own = process(over=failing)
+    for _ in range(5):
+        await own.begin()
+    assert own.breaker.state is BreakerState.OPEN
+    trips = len(own.recorded.trips)
+    assert (await own.begin()).degraded
+    assert not await own.memory.end([own.memory.record("s", "u", entry(), None)])
+    with pytest.raises(MemoryUnavailable):
+        await own.memory.recall("s", "u")
+    assert len(own.recorded.trips) == trips, "an open breaker lets nothing through"
+    own.recorded.inner = Clocked(redis, own.clock)
+    own.clock.advance(1.0)
+    assert not (await own.begin()).degraded
+    assert not (await own.begin()).degraded
+    assert own.breaker.state is BreakerState.CLOSED
+
+
+async def test_ping_goes_past_the_breaker_and_tells_how_redis_is(process: Callable[..., Memory]) -> None:
+    await process().memory.ping(Deadline.after(5))
+    with pytest.raises(MemoryRefused):
+        await process(over=Failing([MemoryRefused("LOADING")])).memory.ping(Deadline.after(5))
+    with pytest.raises(MemoryUnavailable):
+        await process(over=Failing(MemoryUnavailable("away"))).memory.ping(Deadline.after(5))
+
+
+async def test_a_redis_that_is_read_only_degrades_and_recovers() -> None:
+    with private_valkey() as valkey:
+        async with connected(valkey.address) as redis:
+            memory = real_memory(redis)
+            await ask(redis, "REPLICAOF", "127.0.0.1", 1)
+            assert (await memory.begin(real_request())).degraded
+            await ask(redis, "REPLICAOF", "NO", "ONE")
+            assert not (await memory.begin(real_request())).degraded
+
+
+async def test_a_redis_out_of_memory_degrades() -> None:
+    with private_valkey("--maxmemory", "1kb", "--maxmemory-policy", "noeviction") as valkey:
+        async with connected(valkey.address) as redis:
+            assert (await real_memory(redis).begin(real_request())).degraded
+
+
+async def test_a_redis_that_hangs_costs_a_call_fifty_ms_and_is_then_left_alone() -> None:
+    with private_valkey() as valkey:
+        async with connected(valkey.address) as redis:
+            memory = real_memory(redis)
+            assert not (await memory.begin(real_request())).degraded
+            valkey.hang()
+            begun = [await memory.begin(real_request()) for _ in range(5)]
+            assert all(each.degraded for each in begun)
+            assert memory._breaker.state is BreakerState.OPEN
+            valkey.go_on()
+            await answering(redis)
+            deadline = Deadline.after(5)
+            while (await memory.begin(real_request())).degraded:
+                assert not deadline.expired(), "Redis was not found again"
+                await asyncio.sleep(0.01)
+
+
+async def test_a_redis_that_is_killed_and_started_again_is_used_again() -> None:
+    with private_valkey() as valkey:
+        async with connected(valkey.address) as redis:
+            memory = real_memory(redis)
+            first = await memory.begin(real_request(arrived=-1.0))
+            valkey.kill()
+            away = await memory.begin(real_request())
+            valkey.start_again()
+            await answering(redis)
+            back = await memory.begin(real_request())
+            assert (first.degraded, away.degraded, back.degraded) == (False, True, False)
+            assert first.turn.ends.at >= away.turn.ends.at >= back.turn.ends.at, "a turn was extended"
+            other = await real_memory(redis).begin(real_request())
+            assert other.turn.remaining_ms() <= 1800 + 5, "what one process knows is told to all of them"
+
+
+def real_memory(redis: KeyValue) -> SessionMemory:
+    """With real clocks, as it is wired."""
+    breaker = Breaker("redis", BreakerPolicy(0.04))
+    return SessionMemory(redis, breaker, TurnArithmetic(BUDGET, TurnShadows()), None, LocalLimits(Rate()))
+
+
+def real_request(arrived: float = 0.0) -> BeginRequest:
+    name = TurnName(TurnKind.NAMED, "t")
+    return BeginRequest("s", "u", TurnRequest("key", name, Deadline.after(arrived).at), limited=False)
+
+
+# -- names
+
+
+def test_a_user_without_a_name_and_one_called_anonymous_are_two() -> None:
+    assert keys.user_hash(None) == "anonymous"
+    assert keys.user_hash("anonymous") != "anonymous"
+
+
+def test_all_keys_of_a_session_are_in_one_cluster_slot() -> None:
+    own = keys.SessionKeys("s:1", "u")
+    assert {name[name.index("{") : name.index("}")] for name in own.all()} == {"{s:1"}
+    base, turns = keys.sessionless_turn("u", "t")
+    assert turns.startswith(base)
+
+
+def test_history_is_json_that_anything_reads() -> None:
+    assert json.loads(entry().as_json())["tool"] == "search_manga_catalog"

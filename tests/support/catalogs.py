@@ -1,0 +1,105 @@
+"""The demo catalogue in every implementation of the catalogue's port. The test bodies never learn which one they ask."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session.deadline import Deadline
+from tools.backends.embedded.catalog import EmbeddedCatalog
+from tools.backends.embedded.embedder import LocalEmbedder
+from tools.backends.embedded.records import Record
+from tools.backends.embedded.records import load as read_records
+from tools.backends.opensearch.address import OpenSearchAddress
+from tools.backends.opensearch.catalog import OpenSearchCatalog
+from tools.backends.opensearch.client import Client
+from tools.backends.opensearch.indexing import Plan, load
+from tools.models import Title
+from tools.ports import CatalogPort, Embedder
+
+CATALOG = Path(__file__).resolve().parents[2] / "infra" / "demo" / "catalog.jsonl"
+CATALOGS = ["embedded", "opensearch"]
+
+
+@pytest.fixture(scope="session")
+def records() -> tuple[Record, ...]:
+    return read_records(CATALOG)
+
+
+@pytest.fixture(scope="session")
+def titles(records: Sequence[Record]) -> tuple[Title, ...]:
+    return tuple(title for title, _ in records)
+
+
+@pytest.fixture(scope="session")
+def local_embedder() -> Iterator[LocalEmbedder]:
+    """The real one, warm."""
+    embedder = LocalEmbedder()
+    in_a_loop_of_its_own(embedder.embed(["warm up"], Deadline.after(60)))
+    yield embedder
+    embedder.close()
+
+
+@pytest.fixture(scope="session")
+def opensearch_catalog(opensearch_url: str, records: Sequence[Record], local_embedder: Embedder) -> OpenSearchAddress:
+    """The demo catalogue on a real node. It is only read, so that one loading serves every test."""
+    address = new_address(opensearch_url)
+    in_a_loop_of_its_own(loaded(address, records, local_embedder))
+    return address
+
+
+@pytest.fixture(scope="session")
+def catalog_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("catalog")
+
+
+@pytest.fixture(params=CATALOGS)
+def catalog_source(request: pytest.FixtureRequest) -> OpenSearchAddress | None:
+    """Where the catalogue under test is; None for the embedded one."""
+    return request.getfixturevalue("opensearch_catalog") if request.param == "opensearch" else None
+
+
+@pytest.fixture
+async def catalog(
+    catalog_source: OpenSearchAddress | None, local_embedder: LocalEmbedder, catalog_cache: Path
+) -> AsyncIterator[CatalogPort]:
+    async with _opened(catalog_source, local_embedder, catalog_cache) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def _opened(source: OpenSearchAddress | None, embedder: Embedder, cache: Path) -> AsyncIterator[CatalogPort]:
+    if source is not None:
+        async with OpenSearchCatalog.open(source, embedder) as there:
+            yield there
+        return
+    async with EmbeddedCatalog.open(CATALOG, embedder, cache_dir=cache) as here:
+        await here.wait_for_vectors()
+        yield here
+
+
+def new_address(url: str) -> OpenSearchAddress:
+    """An alias that nobody else uses."""
+    return replace(OpenSearchAddress.parse(url), alias=f"t{uuid.uuid4().hex[:10]}")
+
+
+async def loaded(address: OpenSearchAddress, records: Sequence[Record], embedder: Embedder | None, **options: Any) -> Plan:
+    client = Client(address)
+    try:
+        return await load(client, records, embedder, **options)
+    finally:
+        await client.aclose()
+
+
+def in_a_loop_of_its_own(work: Coroutine[Any, Any, Any]) -> Any:
+    """Session fixtures are made before any test's loop, and must not leave one behind."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, work).result()

@@ -1,0 +1,195 @@
+"""The circuit breaker, by a clock in the test's hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session.breaker import Breaker, BreakerPolicy, BreakerState
+from tests.support.clocks import HandClock
+
+CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.HALF_OPEN
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def breaker(clock: HandClock) -> Breaker:
+    """Without jitter: it rests 0.5, 1, 2, 3, 3 … seconds."""
+    return Breaker("it", BreakerPolicy(slow_seconds=0.1), clock, jitter=lambda: 0.5)
+
+
+def call(breaker: Breaker, how: str = "well") -> bool:
+    """One call from beginning to end; whether it was let through."""
+    if not breaker.admits():
+        return False
+    report(breaker, how, breaker.era)
+    return True
+
+
+def report(breaker: Breaker, how: str, era: int) -> None:
+    match how:
+        case "well":
+            breaker.succeeded(0.01, era)
+        case "slow":
+            breaker.succeeded(0.1, era)
+        case "bad":
+            breaker.failed(era)
+        case _:
+            breaker.ignored(era)
+
+
+def trip(breaker: Breaker) -> None:
+    for _ in range(5):
+        call(breaker, "bad")
+    assert breaker.state is OPEN
+
+
+@pytest.mark.parametrize("how", ["bad", "slow"])
+def test_five_bad_or_slow_calls_in_a_row_open_it(breaker: Breaker, how: str) -> None:
+    for _ in range(4):
+        assert call(breaker, how)
+    call(breaker)
+    for _ in range(4):
+        call(breaker, how)
+    assert breaker.state is CLOSED
+    call(breaker, how)
+    assert breaker.state is OPEN
+    assert not breaker.admits()
+    assert breaker.retry_after_ms() == 500
+
+
+def test_half_of_ten_calls_bad_open_it(breaker: Breaker) -> None:
+    for how in ("well", "bad") * 4:
+        call(breaker, how)
+    assert breaker.state is CLOSED, "eight calls say little"
+    call(breaker, "well")
+    assert breaker.state is CLOSED
+    call(breaker, "bad")
+    assert breaker.state is OPEN
+
+
+def test_a_good_call_never_opens_it(breaker: Breaker) -> None:
+    for how in ("bad", "bad", "well", "bad", "bad", "well", "bad"):
+        call(breaker, how)
+    for _ in range(3):
+        call(breaker)
+        assert breaker.state is CLOSED
+
+
+def test_what_happened_before_the_window_is_forgotten(breaker: Breaker, clock: HandClock) -> None:
+    for how in ("bad", "well") * 4:
+        call(breaker, how)
+    clock.advance(10.1)
+    for how in ("well", "well", "bad", "well") * 5:
+        call(breaker, how)
+    assert breaker.state is CLOSED
+
+
+def test_what_says_nothing_counts_for_nothing(breaker: Breaker) -> None:
+    for _ in range(4):
+        call(breaker, "bad")
+    for _ in range(50):
+        call(breaker, "nothing")
+    assert breaker.state is CLOSED
+    call(breaker, "bad")
+    assert breaker.state is OPEN
+
+
+def test_after_its_rest_one_probe_at_a_time_and_two_good_ones_close_it(breaker: Breaker, clock: HandClock) -> None:
+    trip(breaker)
+    clock.advance(0.5)
+    assert breaker.state is HALF_OPEN
+    assert breaker.admits()
+    assert not breaker.admits(), "a second probe at the same time"
+    breaker.succeeded(0.01, breaker.era)
+    assert breaker.state is HALF_OPEN
+    assert call(breaker)
+    assert breaker.state is CLOSED
+    assert breaker.retry_after_ms() == 1
+
+
+@pytest.mark.parametrize("how", ["bad", "slow"])
+def test_a_probe_that_fails_opens_it_for_longer_up_to_three_seconds(breaker: Breaker, clock: HandClock, how: str) -> None:
+    trip(breaker)
+    rests = []
+    for _ in range(6):
+        rests.append(breaker.retry_after_ms())
+        clock.advance(breaker.retry_after_ms() / 1000)
+        assert call(breaker, how)
+        assert breaker.state is OPEN
+    assert rests == [500, 1000, 2000, 3000, 3000, 3000]
+
+
+def test_a_probe_that_says_nothing_makes_room_for_another(breaker: Breaker, clock: HandClock) -> None:
+    trip(breaker)
+    clock.advance(0.5)
+    assert call(breaker, "nothing")
+    assert breaker.state is HALF_OPEN
+    assert call(breaker)
+    assert call(breaker)
+    assert breaker.state is CLOSED
+
+
+def test_once_closed_it_opens_for_the_shortest_time_again(breaker: Breaker, clock: HandClock) -> None:
+    trip(breaker)
+    clock.advance(0.5)
+    call(breaker, "bad")
+    clock.advance(1.0)
+    call(breaker)
+    call(breaker)
+    trip(breaker)
+    assert breaker.retry_after_ms() == 500
+
+
+@pytest.mark.parametrize("late", ["well", "slow", "bad", "nothing"])
+def test_calls_that_began_before_it_opened_are_no_word_on_the_probe(breaker: Breaker, clock: HandClock, late: str) -> None:
+    """Fifty calls hang; the first five that time out open it; the others end while a probe is out."""
+    assert all(breaker.admits() for _ in range(50))
+    before = breaker.era
+    for _ in range(5):
+        breaker.failed(before)
+    clock.advance(0.5)
+    assert breaker.admits()
+    for _ in range(45):
+        report(breaker, late, before)
+    assert breaker.state is HALF_OPEN
+    assert not breaker.admits(), "the probe is out still"
+    breaker.succeeded(0.01, breaker.era)
+    assert call(breaker)
+    assert breaker.state is CLOSED
+
+
+def test_changes_are_told(clock: HandClock) -> None:
+    told: list[BreakerState] = []
+    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda name, state: told.append(state))
+    trip(breaker)
+    clock.advance(0.5)
+    call(breaker)
+    call(breaker)
+    assert told == [OPEN, HALF_OPEN, CLOSED]
+
+
+@given(jitter=st.floats(0, 1))
+def test_its_rest_is_jittered_by_a_quarter(jitter: float) -> None:
+    clock = HandClock()
+    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: jitter)
+    trip(breaker)
+    assert 375 <= breaker.retry_after_ms() <= 625
+
+
+@given(history=st.lists(st.tuples(st.sampled_from(["well", "slow", "bad", "nothing"]), st.floats(0, 4)), max_size=80))
+def test_whatever_happens_it_is_never_closed_to_a_healthy_backend_for_long(history: list[tuple[str, float]]) -> None:
+    clock = HandClock()
+    breaker = Breaker("it", BreakerPolicy(0.1), clock)
+    for how, pause in history:
+        clock.advance(pause)
+        call(breaker, how)
+    clock.advance(3.75)
+    assert call(breaker)
+    assert call(breaker)
+    assert breaker.state is CLOSED

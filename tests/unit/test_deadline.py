@@ -1,0 +1,34 @@
+"""Deadlines only ever shrink."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session.deadline import Deadline
+from tests.support.clocks import HandClock
+
+SECONDS = st.floats(-10, 1000, allow_nan=False)
+
+
+def test_it_runs_out_and_is_never_negative() -> None:
+    clock = HandClock()
+    deadline = Deadline.after(1, clock)
+    assert (deadline.remaining(), deadline.expired()) == (1, False)
+    clock.advance(1)
+    assert (deadline.remaining(), deadline.expired()) == (0, True)
+    clock.advance(1)
+    assert deadline.remaining() == 0
+
+
+@given(SECONDS, SECONDS, st.floats(0, 100))
+def test_whatever_is_made_of_it_is_no_later(first: float, second: float, less: float) -> None:
+    clock = HandClock()
+    deadline, other = Deadline.after(first, clock), Deadline.after(second, clock)
+    assert deadline.within(second).at == min(deadline.at, other.at)
+    assert deadline.sooner_of(other).at == other.sooner_of(deadline).at == min(deadline.at, other.at)
+    assert deadline.less(less).at <= deadline.at
+
+
+def test_two_of_the_same_instant_are_equal_whatever_their_clock() -> None:
+    assert Deadline(5.0, HandClock()) == Deadline(5.0)

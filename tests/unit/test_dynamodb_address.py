@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tools.backends.dynamodb.address import DEFAULT_PREFIX, DynamoAddress
+
+
+def test_a_region_alone_is_aws_with_the_default_tables() -> None:
+    address = DynamoAddress.parse("dynamodb://ap-northeast-1")
+    assert address == DynamoAddress("ap-northeast-1", None, DEFAULT_PREFIX)
+    assert not address.emulated
+
+
+def test_endpoint_and_prefix_are_read() -> None:
+    address = DynamoAddress.parse("dynamodb://us-gov-west-1?endpoint=http://localhost:8000/&table_prefix=test.")
+    assert address == DynamoAddress("us-gov-west-1", "http://localhost:8000", "test.")
+    assert address.emulated
+
+
+def test_a_private_endpoint_with_tls_is_no_emulator() -> None:
+    assert not DynamoAddress.parse("dynamodb://ap-northeast-1?endpoint=https://vpce-1.example.com").emulated
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("redis://ap-northeast-1", "scheme"),
+        ("dynamodb://", "region"),
+        ("dynamodb://localhost:8000", "region"),
+        ("dynamodb://AP-NORTHEAST-1", "region"),
+        ("dynamodb://key:secret@ap-northeast-1", "region"),
+        ("dynamodb://ap-northeast-1/table", "may follow the region"),
+        ("dynamodb://ap-northeast-1?table=x", "unknown parameter 'table'"),
+        ("dynamodb://ap-northeast-1?endpoint=localhost:8000", "endpoint"),
+        ("dynamodb://ap-northeast-1?endpoint=", "endpoint"),
+        ("dynamodb://ap-northeast-1?endpoint=http://h:99999", "endpoint"),
+        ("dynamodb://ap-northeast-1?endpoint=http://user:secret@h", "plain URL"),
+        ("dynamodb://ap-northeast-1?endpoint=http://h&endpoint=http://i", "more than once"),
+        ("dynamodb://ap-northeast-1?table_prefix=a/b", "table_prefix"),
+    ],
+)
+def test_a_wrong_address_is_refused_by_the_part_that_is_wrong_and_without_secrets(url: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says) as caught:
+        DynamoAddress.parse(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_definitions_and_addresses_are_read_without_the_driver() -> None:
+    """Deployment and settings need them where no driver is, and a server with other backends does not pay for one."""
+    names = ("address", "attributes", "items", "tables")
+    imports = "\n".join(f"import tools.backends.dynamodb.{name}" for name in names)
+    check = f"{imports}\nimport sys\nsys.exit(any(m.startswith(('boto', 'aioboto', 'aiohttp')) for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", check], check=False, timeout=60).returncode == 0

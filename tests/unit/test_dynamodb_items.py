@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session.keys import user_hash
+from session.profile import KEPT_DAYS, Event, EventKind
+from tools.backends.dynamodb.attributes import attribute, plain
+from tools.backends.dynamodb.items import event_item, event_of, order_item, owner_key, stock_item, stock_row
+from tools.backends.embedded.decode import ShapeError
+from tools.models import Offer, Order, OrderLine, VolumeStock
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_every_plain_value_comes_back_from_its_attribute(value: object) -> None:
+    assert plain(attribute(value), "$") == value
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda v: st.lists(v) | st.dictionaries(st.sampled_from(["S", "N", "M", "L", "NULL", "x"]), v),
+        max_leaves=20,
+    )
+)
+def test_whatever_json_comes_is_read_or_refused(value: object) -> None:
+    """Nothing but ShapeError leaves the decoders."""
+    item = {"title_id": {"S": "m"}, "offers": value, "volumes": value}
+    for read in (lambda: plain(value, "$"), lambda: stock_row(item, "now"), lambda: event_of(item | {"owner": value}, "o")):
+        try:
+            read()
+        except ShapeError:
+            continue
+
+
+def test_a_value_that_no_item_can_hold_is_refused_when_written() -> None:
+    with pytest.raises(TypeError, match="float"):
+        attribute(4.5)
+
+
+def test_an_owner_is_a_hash_in_keys_that_log_lines_can_be_matched_with() -> None:
+    assert owner_key("reader").startswith(user_hash("reader"))
+    assert len({owner_key(owner) for owner in ("a", "A", "a ", "", "caf\u00e9", "cafe\u0301", "\ud800")}) == 7
+
+
+def test_a_volume_that_is_there_twice_is_refused() -> None:
+    volume = VolumeStock(1, None, "physical", 500, 1)
+    with pytest.raises(ValueError, match="volume 1 \\(physical\\) of m-1 is there twice"):
+        stock_item("m-1", [], [volume, volume])
+
+
+def test_a_volume_that_breaks_the_rules_is_refused_when_written() -> None:
+    with pytest.raises(ValueError, match="stock"):
+        stock_item("m-1", [], [VolumeStock(1, None, "physical", 500, -1)])
+
+
+def test_of_two_offers_in_one_format_the_cheaper_is_kept() -> None:
+    row = stock_row(
+        stock_item("m-1", [Offer("physical", 500, 1), Offer("physical", 400, 2), Offer("physical", 600, 3)], []), "now"
+    )
+    assert row.offers == (Offer("physical", 400, 2),)
+
+
+def test_an_order_whose_sum_is_wrong_is_refused_when_written() -> None:
+    line = OrderLine("m-1", "T", 1, None, "physical", 1, 500)
+    with pytest.raises(ValueError, match="total"):
+        order_item("reader", Order("MNG-1", "paid", "2026-10-01T00:00:00Z", (line,), 500, 0, 1, "Tokyo"))
+
+
+def test_an_event_expires_half_a_year_after_it_happened() -> None:
+    event = Event.happened(EventKind.SEARCHED, "x" * 900, datetime(2026, 1, 1, tzinfo=UTC))
+    item = event_item("reader", event)
+    assert int(item["expires_at"]["N"]) == int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) + KEPT_DAYS * 86400
+    assert event_of(item, "reader") == event
+
+
+@pytest.mark.parametrize(
+    ("subject", "at"),
+    [
+        ("", "2026-11-02T09:30:00.000Z"),
+        ("\ud800", "2026-11-02T09:30:00.000Z"),
+        ("m", "2026-11-02"),
+        ("m", "2026-13-02T09:30:00.000Z"),
+    ],
+)
+def test_an_event_that_no_table_could_hold_cannot_be_made(subject: str, at: str) -> None:
+    with pytest.raises(ValueError):
+        Event(EventKind.VIEWED, subject, at)

@@ -1,0 +1,58 @@
+"""The snapshot of popular titles, from a real catalogue that may be away."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.support.store import Mood, Shelf
+from tests.support.valkey import eventually
+from tools import popular_titles as module
+from tools.models import Filters
+from tools.popular_titles import PopularTitles
+
+
+async def test_it_is_empty_until_the_catalogue_has_answered_once(shelf: Shelf) -> None:
+    catalog = shelf.in_moods().catalog
+    popular = PopularTitles(catalog)
+    catalog.mood = Mood.FAILS
+    assert not await popular.refresh()
+    assert popular.matching(Filters(), 5) == ()
+    assert popular.known("manga-000001") is None
+    catalog.mood = Mood.WORKS
+    assert await popular.refresh()
+    assert [title.popularity_rank for title in popular.matching(Filters(), 3)] == [1, 2, 3]
+    assert popular.known("manga-000006") is not None
+    assert popular.known("manga-999999") is None
+
+
+async def test_a_catalogue_that_is_away_leaves_the_last_snapshot(shelf: Shelf) -> None:
+    catalog = shelf.in_moods().catalog
+    popular = PopularTitles(catalog)
+    await popular.refresh()
+    catalog.mood = Mood.FAILS
+    assert not await popular.refresh()
+    assert len(popular.matching(Filters(), 50)) == 6
+
+
+async def test_filters_are_satisfied_exactly(shelf: Shelf) -> None:
+    popular = PopularTitles(shelf.in_moods().catalog)
+    await popular.refresh()
+    assert [t.en for t in popular.matching(Filters(genre="shonen", min_rating=4.6), 9)] == ["Pirate Sea"]
+    assert [t.en for t in popular.matching(Filters(author="Urasawa"), 9)] == ["Monster Hunter Doctor"]
+
+
+async def test_it_keeps_itself_warm_and_outlives_failures(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)
+    monkeypatch.setattr(module, "REFRESH_SECONDS", 0.001)
+    catalog = shelf.in_moods().catalog
+    catalog.mood = Mood.FAILS
+    popular = PopularTitles(catalog)
+    warming = asyncio.create_task(popular.keep_warm())
+    await eventually(lambda: len(catalog.asked) > 3)
+    catalog.mood = Mood.WORKS
+    await eventually(lambda: popular.known("manga-000001"))
+    assert not warming.done()
+    warming.cancel()
+    await asyncio.gather(warming, return_exceptions=True)

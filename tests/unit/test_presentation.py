@@ -1,0 +1,113 @@
+"""How titles, prices and stock look in a result."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.check_inventory import item
+from tools.get_manga_details import offers
+from tools.models import Author, Availability, Offer, Title, VolumeStock
+from tools.presentation import author_name, authors_line, in_stock, price, shortened, stock_facts, title_card
+
+AS_OF = "2026-11-01T00:00:00Z"
+PAPER, EBOOK = Offer("physical", 528, 3), Offer("digital", 480, None)
+
+
+def a_row(*given: Offer | VolumeStock) -> Availability:
+    return Availability(
+        "manga-000001",
+        tuple(each for each in given if isinstance(each, Offer)),
+        tuple(each for each in given if isinstance(each, VolumeStock)),
+        AS_OF,
+    )
+
+
+def volume(number: int, stock: int, **more: str) -> VolumeStock:
+    return VolumeStock(number, None, "physical", 528, stock, **more)
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [("Miura, Kentarou", "Kentarou Miura"), ("CLAMP", "CLAMP"), ("Arakawa , Hiromu ", "Hiromu Arakawa")],
+)
+def test_an_author_is_named_as_people_say_it(stored: str, shown: str) -> None:
+    assert author_name(Author(stored)) == shown
+
+
+def test_a_title_without_authors_has_no_line_of_them() -> None:
+    assert authors_line(Title("manga-000001")) is None
+    assert authors_line(Title("manga-000001", authors=(Author("A, B"), Author("C")))) == "B A, C"
+
+
+@given(st.text(max_size=400), st.integers(10, 240))
+def test_a_shortened_text_is_a_beginning_of_about_that_length(text: str, limit: int) -> None:
+    short = shortened(text, limit)
+    assert short is not None
+    assert len(short) <= limit + 1
+    assert text.startswith(short.removesuffix("…"))
+    assert short == text or len(text) > limit
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        (None, None),
+        ("One. Two and three and four.", "One. Two and three…"),
+        ("A first sentence. And another one.", "A first sentence."),
+        ("最初の文はここで終わるのである。次の文はもっと長い文である。", "最初の文はここで終わるのである。"),
+        ("無" * 40, "無" * 22 + "…"),
+        ("word, " * 8, "word, word, word…"),
+    ],
+)
+def test_a_text_is_cut_at_a_sentence_or_a_word(text: str | None, short: str | None) -> None:
+    assert shortened(text, 22) == short
+
+
+def test_a_card_has_no_price_and_no_stock_of_its_own() -> None:
+    card = title_card(Title("manga-000001", en="One", synopsis_ja="話", tags=tuple("abcdefgh")))
+    assert (card["price_jpy"], card["in_stock"]) == (None, None)
+    assert (card["synopsis"], len(card["tags"])) == ("話", 6)
+
+
+@pytest.mark.parametrize(
+    ("given", "yen"),
+    [([PAPER, EBOOK], 528), ([EBOOK], 480), ([Offer("physical", 700, 0), PAPER], 528), ([], None)],
+)
+def test_the_price_is_that_of_paper_where_there_is_one(given: list[Offer], yen: int | None) -> None:
+    assert price(given) == yen
+
+
+@pytest.mark.parametrize(
+    ("row", "available"),
+    [
+        (a_row(PAPER), True),
+        (a_row(Offer("physical", 528, 0)), False),
+        (a_row(Offer("physical", 528, 0), EBOOK), False),
+        (a_row(EBOOK), True),
+        (a_row(PAPER, volume(1, 0), volume(2, 0)), False),
+        (a_row(PAPER, volume(1, 0), volume(2, 1)), True),
+    ],
+)
+def test_in_stock_means_that_a_volume_on_paper_can_be_bought(row: Availability, available: bool) -> None:
+    assert in_stock(row) is available
+    assert stock_facts({"manga-000001": row}, "manga-000001")["in_stock"] is available
+
+
+def test_what_is_not_known_is_null() -> None:
+    assert stock_facts({}, "manga-000001") == {"price_jpy": None, "in_stock": None}
+    assert offers(None) == {"offers": [], "price_jpy": None, "in_stock": None}
+
+
+def test_an_inventory_item_names_the_volumes_that_are_missing_and_when_they_come() -> None:
+    row = a_row(
+        PAPER, volume(1, 2), volume(2, 0, restock_date="2026-12-01"), volume(3, 0), volume(4, 0, release_date="2027-01-04")
+    )
+    told = item(row)
+    assert (told["availability"], told["in_stock"]) == ("partly_in_stock", True)
+    assert (told["volumes_in_stock"], told["volumes_total"], told["missing_volumes"]) == (1, 3, [2, 3])
+    assert told["restock"] == [{"volume": 2, "date": "2026-12-01"}]
+    assert told["upcoming"] == [{"volume": 4, "date": "2027-01-04"}]
+    assert item(a_row(Offer("physical", 528, 0)))["availability"] == "out_of_stock"
+    assert item(a_row(PAPER))["volumes_total"] is None

@@ -1,0 +1,82 @@
+"""How candidates become recommendations, and why each is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.models import Author, Title
+from tools.recommending import Reader, is_named, rank, reason
+
+
+def a_title(n: int, **more: object) -> Title:
+    return Title(f"manga-{n:06}", en=f"Title {n}", popularity_rank=n, **more)  # type: ignore[arg-type]
+
+
+ONE, TWO, THREE = a_title(1), a_title(2), a_title(3)
+
+
+def ids(ranked: list) -> list[str]:  # type: ignore[type-arg]
+    return [each.title.title_id[-1] for each in ranked]
+
+
+def test_what_fits_the_criteria_comes_before_what_is_only_to_the_readers_taste() -> None:
+    assert ids(rank("x", [THREE, TWO], [ONE], Reader())) == ["3", "2", "1"]
+
+
+def test_what_is_in_both_lists_comes_first_and_once() -> None:
+    assert ids(rank("x", [THREE, TWO], [TWO, ONE], Reader())) == ["2", "3", "1"]
+
+
+def test_of_equals_the_more_popular_comes_first_and_unranked_ones_last() -> None:
+    unranked = Title("manga-000009", en="Nine")
+    assert ids(rank("x", [], [ONE], Reader())) == ["1"]
+    assert ids(rank("x", [THREE], [], Reader())) == ["3"]
+    tied = rank("x", [TWO], [], Reader()) + rank("x", [unranked], [], Reader())
+    assert ids(tied) == ["2", "9"]
+    assert rank("x", [], [], Reader()) == []
+
+
+def test_only_what_was_found_by_the_criteria_is_said_to_fit_them() -> None:
+    ranked = rank("ghost stories", [ONE], [TWO], Reader())
+    assert "fits “ghost stories”" in ranked[0].reason.replace("Fits", "fits")
+    assert "ghost" not in ranked[1].reason
+
+
+ODA = Author("Oda, Eiichiro")
+OWNED = a_title(7, authors=(ODA,), tags=("Pirates", "Adventure", "Comedy", "Travel"))
+
+
+@pytest.mark.parametrize(
+    ("title", "criteria", "reader", "said"),
+    [
+        (a_title(1, authors=(ODA,)), "sea", Reader(titles=(OWNED,)), "Fits “sea” and is by Eiichiro Oda, who also made Title 7, which you have."),
+        (a_title(1, tags=("Comedy", "Pirates", "Travel", "Adventure")), None, Reader(titles=(OWNED,)), "Shares Comedy, Pirates, Travel with Title 7, which you have."),
+        (a_title(1, tags=("Comedy",)), None, Reader(titles=(OWNED,)), "Is known for Comedy."),
+        (a_title(1, tags=("Comedy",)), "sea", Reader(titles=(OWNED,)), "Fits “sea”."),
+        (a_title(1), None, Reader(), "Is popular with the store's readers."),
+        (a_title(1, rating=4.0), "sea", Reader(), "Fits “sea”. Rated 4 of 5."),
+        (a_title(1, rating=3.99), "sea", Reader(), "Fits “sea”."),
+        (a_title(1), "s" * 200, Reader(), f"Fits “{'s' * 80}”."),
+    ],
+)  # fmt: skip
+def test_a_reason_is_made_of_facts(title: Title, criteria: str | None, reader: Reader, said: str) -> None:
+    assert reason(title, criteria, reader) == said
+
+
+def test_of_several_owned_titles_the_one_most_alike_is_named() -> None:
+    other = a_title(8, tags=("Pirates", "Adventure"))
+    title = a_title(1, tags=("Pirates", "Adventure", "Comedy"))
+    assert "Title 7" in reason(title, None, Reader(titles=(other, OWNED)))
+
+
+@pytest.mark.parametrize(
+    "name", ["manga-000001", "title 1", "ＴＩＴＬＥ　1", "ワンピース", "One  Piece", "わんぴーす", "op"]
+)
+def test_a_title_goes_by_its_id_and_any_of_its_names(name: str) -> None:
+    title = a_title(1, romaji="One Piece", ja="ワンピース", kana="わんぴーす", alt_titles=("OP",))
+    assert is_named(title, name)
+
+
+@pytest.mark.parametrize("name", ["MANGA-000001", "title", "title 11", "manga-000002", "", " "])
+def test_a_title_is_not_named_by_a_part_of_a_name(name: str) -> None:
+    assert not is_named(a_title(1), name)

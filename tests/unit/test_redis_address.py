@@ -1,0 +1,60 @@
+"""Addresses of a Redis."""
+
+from __future__ import annotations
+
+import pytest
+
+from session.backends.address import RedisAddress
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("redis://", RedisAddress()),
+        ("redis://cache", RedisAddress("cache")),
+        ("redis://cache:7000/3", RedisAddress("cache", 7000, database=3)),
+        ("redis://u%40x:p%2Fw@cache", RedisAddress("cache", username="u@x", password="p/w")),
+        ("redis://:pw@[::1]:6380/", RedisAddress("::1", 6380, password="pw")),
+        ("unix:///run/redis.sock", RedisAddress(path="/run/redis.sock")),
+        ("unix:///run/redis.sock?db=4", RedisAddress(path="/run/redis.sock", database=4)),
+        ("redis+cluster://cache:7000", RedisAddress("cache", 7000, cluster=True)),
+    ],
+)
+def test_an_address_is_read_from_its_url(url: str, expected: RedisAddress) -> None:
+    assert RedisAddress.parse(url) == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://x",
+        "redis://x:port",
+        "redis://x:99999",
+        "redis://x/one",
+        "redis://x/²",
+        "unix:///x?db=²",
+        "redis+cluster://x/1",
+        "redis://x?colour=1",
+        "redis://u@x?iam=cache&region=r",
+        "rediss://x?iam=cache&region=r",
+        "rediss://u@x?iam=cache",
+    ],
+)
+def test_a_wrong_url_says_which_part_is_wrong(url: str) -> None:
+    with pytest.raises(ValueError, match=r"scheme|port|database|parameter|iam"):
+        RedisAddress.parse(url)
+
+
+def test_tls_verifies_who_answers() -> None:
+    tls = RedisAddress.parse("rediss://cache").tls
+    assert tls is not None
+    assert tls.check_hostname
+    with pytest.raises(OSError, match="No such file"):
+        RedisAddress.parse("rediss://cache?ssl_ca_certs=/no/such/file")
+
+
+def test_no_text_of_it_shows_a_password() -> None:
+    address = RedisAddress.parse("redis://user:hunter2@cache:7000")
+    assert "hunter2" not in f"{address} {address!r}"
+    assert str(address) == "cache:7000"
+    assert str(RedisAddress(path="/x")) == "/x"

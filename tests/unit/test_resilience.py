@@ -1,0 +1,286 @@
+"""What stands between a call and its backend: breaker, bulkhead, retries, attempt deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session.breaker import BreakerState
+from session.deadline import Deadline
+from tests.support.clocks import HandClock
+from tests.support.store import Mood, Shelf
+from tools.failures import (
+    BackendFailure,
+    CircuitOpen,
+    DependencyFailure,
+    Failure,
+    InternalFailure,
+    InvalidArguments,
+    NotFound,
+    ServerBusy,
+    Throttled,
+    TimedOut,
+    ToolNotFound,
+)
+from tools.models import CatalogQuery, Facets, Filters
+from tools.resilience.backend import Backend, BackendPolicy
+from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedStock
+from tools.resilience.retry import Backoff, RetryBudget, RetryPolicy
+
+POLICY = BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, places=2)
+
+
+class Attempts:
+    """An operation that does what a list says, one item an attempt; the last one for ever."""
+
+    def __init__(self, *how: Exception | str) -> None:
+        self.how = list(how)
+        self.made = 0
+
+    async def __call__(self, deadline: Deadline) -> str:
+        how = self.how[min(self.made, len(self.how) - 1)]
+        self.made += 1
+        if isinstance(how, Exception):
+            raise how
+        return how
+
+
+@pytest.fixture
+def backend() -> Backend:
+    return Backend("stock", POLICY)
+
+
+def soon() -> Deadline:
+    return Deadline.after(5)
+
+
+async def test_a_failure_is_tried_once_more(backend: Backend) -> None:
+    attempts = Attempts(DependencyFailure("down"), "well")
+    assert await backend.call(attempts, soon()) == "well"
+    assert attempts.made == 2
+
+
+async def test_the_second_failure_is_told(backend: Backend) -> None:
+    attempts = Attempts(DependencyFailure("first"), DependencyFailure("second"))
+    with pytest.raises(DependencyFailure, match="second"):
+        await backend.call(attempts, soon())
+    assert attempts.made == 2
+
+
+@pytest.mark.parametrize("failure", [NotFound("no"), ServerBusy("busy"), KeyError("x"), Throttled("less, please")])
+async def test_what_asking_again_cannot_help_is_asked_once(backend: Backend, failure: Exception) -> None:
+    attempts = Attempts(failure)
+    with pytest.raises(type(failure)):
+        await backend.call(attempts, soon())
+    assert attempts.made == 1
+
+
+@pytest.mark.parametrize("failure", [NotFound("no"), InvalidArguments([]), ValueError("bug")])
+async def test_what_is_not_the_backends_fault_does_not_count_against_it(backend: Backend, failure: Exception) -> None:
+    for _ in range(20):
+        with pytest.raises(type(failure)):
+            await backend.call(Attempts(failure), soon())
+    assert backend.breaker.state is BreakerState.CLOSED
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError("10.0.0.7"), EOFError(), OSError("dsn")])
+async def test_the_network_is_told_without_its_addresses(backend: Backend, error: Exception) -> None:
+    with pytest.raises(DependencyFailure) as caught:
+        await backend.call(Attempts(error), soon())
+    assert caught.value.message == "The stock cannot be reached."
+    assert caught.value.details == {"dependency": "stock"}
+
+
+async def test_a_timeout_of_the_drivers_own_is_a_timeout(backend: Backend) -> None:
+    with pytest.raises(TimedOut):
+        await backend.call(Attempts(TimeoutError()), soon())
+
+
+async def test_an_open_breaker_asks_nobody_and_says_when_to_come_back(backend: Backend) -> None:
+    for _ in range(3):
+        with pytest.raises(BackendFailure):
+            await backend.call(Attempts(DependencyFailure("down")), soon())
+    attempts = Attempts("well")
+    with pytest.raises(CircuitOpen) as caught:
+        await backend.call(attempts, soon())
+    assert attempts.made == 0
+    assert 0 < (caught.value.retry_after_ms or 0) <= 700
+    assert caught.value.dependency == "stock"
+
+
+async def test_with_no_time_left_nobody_is_asked_and_nobody_blamed(backend: Backend) -> None:
+    attempts = Attempts("well")
+    for _ in range(10):
+        with pytest.raises(TimedOut):
+            await backend.call(attempts, Deadline.after(0))
+    assert attempts.made == 0
+    assert backend.breaker.state is BreakerState.CLOSED
+
+
+async def hang(deadline: Deadline) -> str:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_an_attempt_ends_at_the_callers_deadline_or_the_backends_own(backend: Backend) -> None:
+    given: list[float] = []
+
+    async def note(deadline: Deadline) -> str:
+        given.append(deadline.remaining())
+        return "well"
+
+    await backend.call(note, Deadline.after(0.1))
+    await backend.call(note, Deadline.after(10))
+    assert given[0] <= 0.1
+    assert 0.1 < given[1] <= 0.2
+
+
+async def test_a_backend_that_hangs_is_blamed_whoever_cuts_the_attempt_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call's own deadline often cancels the attempt a moment before its timeout would."""
+    clock = HandClock()
+    backend = Backend("stock", POLICY, clock)
+    for seconds, state in ((0.04, BreakerState.CLOSED), (0.06, BreakerState.OPEN)):
+        for _ in range(5):
+            task = asyncio.create_task(backend.call(hang, Deadline.after(5)))
+            await asyncio.sleep(0)
+            clock.advance(seconds)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert backend.breaker.state is state
+
+
+async def test_only_so_many_run_at_once_and_the_others_wait_within_their_deadline(backend: Backend) -> None:
+    running = 0
+    most = 0
+    go = asyncio.Event()
+
+    async def attempt(deadline: Deadline) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await go.wait()
+        running -= 1
+        return "well"
+
+    tasks = [asyncio.create_task(backend.call(attempt, soon())) for _ in range(5)]
+    await asyncio.sleep(0)
+    with pytest.raises(TimedOut):
+        await backend.call(attempt, Deadline.after(0.01))
+    go.set()
+    assert await asyncio.gather(*tasks) == ["well"] * 5
+    assert most == 2
+
+
+async def test_no_second_attempt_is_begun_that_could_not_end() -> None:
+    backend = Backend("stock", BackendPolicy(0.15, 0.2, retry=RetryPolicy(attempts=3, base=10, longest=20)))
+    attempts = Attempts(DependencyFailure("down"))
+    with pytest.raises(DependencyFailure):
+        await backend.call(attempts, Deadline.after(1))
+    assert attempts.made == 1
+
+
+async def test_retries_are_a_share_of_the_calls() -> None:
+    backend = Backend(
+        "stock", BackendPolicy(slow_seconds=100, attempt_seconds=0.2, retry=RetryPolicy(base=0.0, longest=0.0))
+    )
+    made = 0
+    for _ in range(60):
+        backend.breaker._enter(BreakerState.CLOSED)
+        attempts = Attempts(DependencyFailure("down"))
+        with pytest.raises(DependencyFailure):
+            await backend.call(attempts, soon())
+        made += attempts.made
+    assert 60 + 10 < made <= 60 + 10 + 7
+
+
+def test_a_retry_budget_is_earned_and_spent() -> None:
+    budget = RetryBudget(share=0.5, most=2)
+    assert [budget.spend() for _ in range(3)] == [True, True, False]
+    budget.earn()
+    assert not budget.spend()
+    budget.earn()
+    assert budget.spend()
+
+
+@given(draw=st.floats(0, 1), attempt=st.integers(1, 30))
+def test_pauses_grow_up_to_the_longest_and_are_drawn_from_zero(draw: float, attempt: int) -> None:
+    policy = RetryPolicy()
+    pause = Backoff(policy, lambda: draw).pause(attempt)
+    assert 0 <= pause <= min(policy.longest, policy.base * 2**attempt)
+
+
+async def test_every_method_of_a_port_is_guarded_but_health(shelf: Shelf) -> None:
+    """Health asks the backend itself: a probe that the breaker answered would never see it recover."""
+    moody = shelf.in_moods()
+    backend = Backend("it", POLICY)
+    catalog = GuardedCatalog(moody.catalog, backend)
+    stock, orders = GuardedStock(moody.stock, backend), GuardedOrders(moody.orders, backend)
+    calls: list[Callable[[], Any]] = [
+        lambda: catalog.search(CatalogQuery("x", Filters(), 1), soon()),
+        lambda: catalog.get(["manga-000001"], soon()),
+        lambda: catalog.popular(Filters(), 1, soon()),
+        lambda: catalog.alike(Facets({"Games": 1.0}), 1, soon()),
+        lambda: stock.availability(["manga-000001"], soon()),
+        lambda: orders.order("u", "MNG-UUUU0001", soon()),
+        lambda: orders.purchased("u", soon()),
+    ]
+    for each in calls:
+        await each()
+    for each in (moody.catalog, moody.stock, moody.orders):
+        each.mood = Mood.FAILS
+    for each in calls:
+        backend.breaker._enter(BreakerState.OPEN)
+        backend.breaker._opens_again_at = 1e12
+        with pytest.raises(CircuitOpen):
+            await each()
+    moody.catalog.mood = moody.stock.mood = moody.orders.mood = Mood.WORKS
+    for port in (catalog, stock, orders):
+        assert (await port.health(soon())).ok
+
+
+# -- failures as values
+
+
+def all_failures() -> list[type[Failure]]:
+    def below(kind: type[Failure]) -> list[type[Failure]]:
+        return [kind, *(each for sub in kind.__subclasses__() for each in below(sub))]
+
+    return [kind for kind in below(Failure) if hasattr(kind, "code")]
+
+
+def test_codes_and_names_are_the_designs() -> None:
+    assert {kind.name: kind.code for kind in all_failures()} == {
+        "VALIDATION_ERROR": -32602,
+        "TOOL_NOT_FOUND": -32601,
+        "INTERNAL_ERROR": -32603,
+        "TIMEOUT": -32001,
+        "RATE_LIMITED": -32002,
+        "CIRCUIT_OPEN": -32003,
+        "DEPENDENCY_FAILURE": -32005,
+        "BUDGET_EXHAUSTED": -32006,
+        "NOT_FOUND": -32007,
+        "FORBIDDEN": -32008,
+        "SERVER_BUSY": -32009,
+    }
+
+
+def test_only_what_a_backend_did_descends_the_ladder() -> None:
+    descends = {kind.name for kind in all_failures() if issubclass(kind, BackendFailure)}
+    assert descends == {"DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "BUDGET_EXHAUSTED"}
+
+
+def test_what_can_be_tried_again_says_so() -> None:
+    again = {kind.name for kind in all_failures() if kind.retryable}
+    assert again == {"DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "RATE_LIMITED", "SERVER_BUSY"}
+
+
+def test_a_failure_carries_only_what_it_was_given() -> None:
+    assert ToolNotFound("m", details={"instead": "x"}).details == {"instead": "x"}
+    assert InternalFailure("m").details == {}
+    assert TimedOut("m", dependency="stock", details={"a": 1}).details == {"dependency": "stock", "a": 1}

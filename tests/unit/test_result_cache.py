@@ -1,0 +1,72 @@
+"""Results as they are stored: what goes in comes out, and what is not ours is nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session.result_cache import LARGEST_BYTES, CachedResult, decode, digest, encode, result_set_name
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(value=st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers() | st.text(st.characters(codec="utf-8"))))
+def test_what_is_stored_is_read_back_with_the_time_it_was_made(value: dict[str, object]) -> None:
+    stored = encode(value, 1234.5678)
+    assert stored is not None
+    assert decode(stored) == CachedResult(value, 1234.568)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_result_or_nothing(stored: bytes) -> None:
+    result = decode(stored)
+    assert result is None or isinstance(result.value, dict)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [None, b"", b"{}", b"x {}", b"1", b"1 []", b"1 1", b"1 {", b"\xff {}", b"9" * 5000 + b" {}", b"1 " + b"[" * 100_000],
+)
+def test_what_is_not_of_the_form_is_nothing(stored: bytes | None) -> None:
+    assert decode(stored) is None
+
+
+def test_what_is_too_large_is_not_stored() -> None:
+    assert encode({"a": "x" * LARGEST_BYTES}, 1.0) is None
+    assert encode({"a": "あ" * (LARGEST_BYTES // 3)}, 1.0) is None, "bytes count, not characters"
+
+
+def test_age_is_never_negative() -> None:
+    assert CachedResult({}, 10.0).age_seconds(5.0) == 0
+    assert CachedResult({}, 10.0).age_seconds(15.0) == 5
+
+
+@given(JSON, JSON)
+def test_equal_values_have_equal_digests_and_others_have_not(one: object, other: object) -> None:
+    import json
+
+    same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    assert (digest(one) == digest(other)) is same
+    assert len(digest(one)) == 26
+
+
+def test_the_order_of_names_does_not_matter_and_that_of_parts_does() -> None:
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    assert digest("a", "b") != digest("b", "a")
+    assert digest("a", "b") != digest("ab")
+    assert digest(["a"], "b") != digest("a", ["b"])
+
+
+def test_a_result_set_is_named_by_its_ids_in_their_order() -> None:
+    name = result_set_name(["manga-1", "manga-2"])
+    assert name == result_set_name(("manga-1", "manga-2"))
+    assert name != result_set_name(["manga-2", "manga-1"])
+    assert name != result_set_name(["manga-1"])
+    assert name.startswith("rs_")
+    assert len(name) == 19
+    assert set(name[3:]) <= set("abcdefghijklmnopqrstuvwxyz234567")

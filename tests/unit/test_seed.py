@@ -1,0 +1,153 @@
+"""The seed command before it touches anything: what it reads, what it refuses, and what it says when nobody is there."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.seed.__main__ import main
+from infra.seed.contents import ContentsError, Sources, read
+from server.settings import DEMO
+
+TITLE = {"title_id": "manga-000001", "title": {"en": "One"}, "offers": [{"format": "digital", "price_jpy": 500}]}
+VOLUME = {"title_id": "manga-000001", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 600, "stock": 3}
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever whoever runs the tests has set."""
+    for name in [name for name in os.environ if name.startswith("MANGA_")]:
+        monkeypatch.delenv(name)
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+def refused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def test_embedded_backends_need_no_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    """They read their files at every start: it says so, and that is no failure."""
+    assert main([]) == 0
+    assert "nothing to seed" in capsys.readouterr().out
+
+
+def test_the_demo_catalogue_brings_its_volumes_and_orders() -> None:
+    """And no other catalogue does; what is named comes first."""
+    demo = Sources.of(DEMO / "catalog.jsonl", None, None)
+    assert (demo.volumes, demo.orders) == (DEMO / "volumes.jsonl", DEMO / "orders.jsonl")
+    own = Sources.of(DEMO / "catalog.jsonl", None, Path("mine.jsonl"))
+    assert own.orders == Path("mine.jsonl")
+    other = Sources.of(Path("other.jsonl"), None, None)
+    assert (other.volumes, other.orders) == (None, None)
+
+
+def test_every_title_has_a_stock_item_sold_or_not(tmp_path: Path) -> None:
+    """So that a title that is sold no more says so after the next load."""
+    catalog = lines(tmp_path / "catalog.jsonl", TITLE, {"title_id": "manga-000002", "title": {"en": "Two"}})
+    contents = read(Sources(catalog, lines(tmp_path / "volumes.jsonl", VOLUME), None))
+    assert [item["title_id"]["S"] for item in contents.stock] == ["manga-000001", "manga-000002"]
+    assert contents.stock[0]["volumes"]["M"]["physical"]["M"]["1"]["M"]["stock"] == {"N": "3"}
+    assert contents.stock[1]["offers"] == {"M": {}}
+
+
+def test_a_packed_catalogue_is_the_same_as_a_plain_one(tmp_path: Path) -> None:
+    """By its content, whatever its name."""
+    plain = lines(tmp_path / "catalog.jsonl", TITLE)
+    packed = tmp_path / "catalog.bin"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert read(Sources(packed, None, None)) == read(Sources(plain, None, None))
+
+
+def test_one_bad_line_stops_the_load_before_anybody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """File, line and reason in one line, exit status 2; had the cluster been asked, it would have been refused with 1."""
+    monkeypatch.setenv("MANGA_CATALOG_URL", f"http://127.0.0.1:{refused_port()}")
+    catalog = lines(tmp_path / "catalog.jsonl", TITLE, {**TITLE, "title_id": "manga-000002", "colour": "red"})
+    assert main(["--catalog", str(catalog)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "catalog.jsonl: line 2" in said
+    assert "colour" in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{**VOLUME, "title_id": "manga-000009"}], "'manga-000009' is not in the catalogue"),
+        ([VOLUME, {**VOLUME, "isbn": "9784063767896"}], "volume 1 (physical) of manga-000001 is there twice"),
+        ([{**VOLUME, "stock": -1}], "line 1: $.stock must not be negative"),
+        (["{"], "line 1: not JSON"),
+    ],
+)
+def test_volumes_that_cannot_be_used_are_told_of(
+    rows: list[Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the file's name and what is wrong, before anything else happens."""
+    catalog, volumes = lines(tmp_path / "catalog.jsonl", TITLE), lines(tmp_path / "volumes.jsonl", *rows)
+    assert main(["--catalog", str(catalog), "--volumes", str(volumes)]) == 2
+    told = capsys.readouterr().err
+    assert "volumes.jsonl" in told
+    assert said in told
+
+
+def test_an_order_that_no_table_would_take_is_refused(tmp_path: Path) -> None:
+    """A sort key has at most 1,024 bytes."""
+    order = json.loads((DEMO / "orders.jsonl").read_text("utf-8").splitlines()[0])
+    orders = lines(tmp_path / "orders.jsonl", {**order, "order_id": "本" * 400})
+    with pytest.raises(ContentsError, match="too long to be a key"):
+        read(Sources(lines(tmp_path / "catalog.jsonl", TITLE), None, orders))
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And exit status 2, as for every wrong argument."""
+    assert main(["--catalog", str(tmp_path / "nowhere.jsonl")]) == 2
+    assert "nowhere.jsonl: cannot read" in capsys.readouterr().err
+
+
+def test_a_wrong_setting_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same as the server says at its start."""
+    monkeypatch.setenv("MANGA_STORE_URL", "dynamodb://nowhere")
+    assert main([]) == 2
+    assert capsys.readouterr().err.startswith("seed: MANGA_STORE_URL: ")
+
+
+@pytest.mark.parametrize(
+    ("setting", "url"),
+    [("MANGA_CATALOG_URL", "http://127.0.0.1:{}"), ("MANGA_STORE_URL", "dynamodb://eu-west-1?endpoint=http://127.0.0.1:{}")],
+)
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_nobody_listening_is_said_in_one_line(
+    setting: str, url: str, more: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is wrong, where, and what to do; exit status 1, with and without --dry-run."""
+    monkeypatch.setenv(setting, url.format(refused_port()))
+    assert main(more) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "connection refused" in said
+    assert setting in said
+
+
+def test_an_embedder_that_cannot_work_is_no_matter_of_minutes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bedrock without a region: told at once, and as a setting."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("MANGA_EMBEDDER", "bedrock:amazon.titan-embed-text-v2:0")
+    monkeypatch.setenv("MANGA_CATALOG_URL", f"http://127.0.0.1:{refused_port()}")
+    assert main([]) == 2
+    assert "AWS_DEFAULT_REGION" in capsys.readouterr().err

@@ -1,0 +1,272 @@
+"""The SSE streams of the edge over a real socket, with a server behind them that only knows how to wait and to echo."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp_types as types
+import pytest
+import uvicorn
+from mcp.server.lowlevel.server import Server
+from prometheus_client import Gauge
+
+from server.http import sse, streams
+from server.http.streams import SseStreams
+
+MOST_BYTES = 4096
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+@dataclass
+class Edge:
+    """What serves; `waiting` and `cancelled` tell of calls of the tool `wait`."""
+
+    port: int
+    streams: SseStreams
+    gauge: Gauge
+    waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class OpenStream:
+    """A client by hand: a socket with the stream, another for each POST."""
+
+    def __init__(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._port = port
+        self._reader = reader
+        self.writer = writer
+        self.head = b""
+        self.path = ""
+
+    async def event(self) -> tuple[str, str]:
+        """The name and data of the next event or comment."""
+        async with asyncio.timeout(5):
+            await self._reader.readline()  # the chunk's length
+            first = (await self._reader.readline()).decode().strip()
+            if first.startswith(":"):
+                await self._reader.readline()
+                await self._reader.readline()
+                return "comment", first
+            data = (await self._reader.readline()).decode().removeprefix("data: ").strip()
+            await self._reader.readline()
+            await self._reader.readline()
+            return first.removeprefix("event: "), data
+
+    async def begin(self) -> None:
+        async with asyncio.timeout(5):
+            self.head = await self._reader.readuntil(b"\r\n\r\n")
+        _, self.path = await self.event()
+
+    async def last_chunk(self) -> bytes:
+        async with asyncio.timeout(5):
+            return await self._reader.readuntil(b"\r\n0\r\n\r\n")
+
+    async def post(self, body: object, **headers: str) -> tuple[int, bytes]:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        given = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        return await request(self._port, "POST", self.path, content, given)
+
+    async def asked(self, message: dict[str, Any]) -> Any:
+        assert (await self.post(message))[0] == 202
+        _, data = await self.event()
+        return json.loads(data)
+
+
+async def request(port: int, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Any:
+    """(status, body) of one request on a connection of its own."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    lines = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", f"Content-Length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+    async with asyncio.timeout(5):
+        answer = await reader.read()
+    writer.close()
+    head, _, content = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), content
+
+
+@pytest.fixture
+async def edge() -> AsyncIterator[Edge]:
+    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name == "wait":
+            serving.waiting.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                serving.cancelled.set()
+        return types.CallToolResult(content=[types.TextContent(text=(params.arguments or {})["say"])])
+
+    server: Server[Any] = Server("edge", on_call_tool=call_tool)
+    gauge = Gauge("streams", "Open streams.", registry=None)
+    own = SseStreams(server, 2, MOST_BYTES, gauge)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await (own.open if scope["path"] == "/sse" else own.post)(scope, receive, send)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(app, lifespan="off", log_level="error", timeout_graceful_shutdown=1)
+        http = uvicorn.Server(config)
+        http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+        serving = Edge(listener.getsockname()[1], own, gauge)
+        task = asyncio.create_task(http.serve([listener]))
+        try:
+            yield serving
+        finally:
+            await own.close_all()
+            http.should_exit = True
+            async with asyncio.timeout(5):
+                await task
+
+
+@asynccontextmanager
+async def opened(edge: Edge) -> AsyncIterator[OpenStream]:
+    """A stream that has been greeted and has been told where to post."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", edge.port)
+    writer.write(b"GET /sse HTTP/1.1\r\nHost: x\r\n\r\n")
+    stream = OpenStream(edge.port, reader, writer)
+    try:
+        await stream.begin()
+        yield stream
+    finally:
+        writer.close()
+
+
+async def until(condition: Any) -> None:
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def open_streams(edge: Edge) -> float:
+    return edge.gauge._value.get()
+
+
+def call(name: str, number: int, **arguments: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+async def test_a_stream_says_where_to_post_and_answers_what_is_posted(edge: Edge) -> None:
+    """The whole of the transport: an endpoint event, a 202 for each message, the answers as events."""
+    async with opened(edge) as stream:
+        assert b"content-type: text/event-stream" in stream.head.lower()
+        assert stream.path.startswith("/messages/?session_id=")
+        assert (await stream.asked(INITIALIZE))["result"]["serverInfo"]["name"] == "edge"
+        said = "a line\nanother\r\nand \u2028 ベルセルク"
+        answer = await stream.asked(call("echo", 2, say=said))
+        assert answer["result"]["content"][0]["text"] == said, "no line end of a text ends an event"
+
+
+async def test_answers_come_as_they_are_ready(edge: Edge) -> None:
+    """A slow call holds up no other of its stream."""
+    async with opened(edge) as stream:
+        await stream.asked(INITIALIZE)
+        assert (await stream.post(call("wait", 2)))[0] == 202
+        assert (await stream.asked(call("echo", 3, say="first")))["id"] == 3
+
+
+async def test_a_client_that_goes_away_cancels_its_calls(edge: Edge) -> None:
+    """Nobody waits for the answer any more."""
+    async with opened(edge) as stream:
+        await stream.asked(INITIALIZE)
+        await stream.post(call("wait", 2))
+        await edge.waiting.wait()
+        assert open_streams(edge) == 1
+    async with asyncio.timeout(5):
+        await edge.cancelled.wait()
+    await until(lambda: open_streams(edge) == 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        (b"{}", {"Content_Type": "text/plain"}, 400),
+        (b"{", {}, 400),
+        (b"[]", {}, 400),
+        (b'{"secret": 1}', {}, 400),
+        (b" " * (MOST_BYTES + 1), {}, 413),
+    ],
+)
+async def test_what_is_no_message_is_refused_and_the_stream_goes_on(
+    body: bytes, headers: dict[str, str], status: int, edge: Edge, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And nothing of it is said back or logged."""
+    async with opened(edge) as stream:
+        await stream.asked(INITIALIZE)
+        answer = await stream.post(body, **headers)
+        assert answer[0] == status
+        assert b"secret" not in answer[1]
+        assert "secret" not in caplog.text
+        assert (await stream.asked(call("echo", 2, say="still here")))["id"] == 2
+
+
+async def test_only_post_brings_messages(edge: Edge) -> None:
+    """405, whatever the session."""
+    assert (await request(edge.port, "GET", "/messages/?session_id=x"))[0] == 405
+
+
+async def test_head_is_answered_and_opens_nothing(edge: Edge) -> None:
+    """A probe that asks for the headers of the stream gets them and no stream."""
+    assert await request(edge.port, "HEAD", "/sse") == (200, b"")
+    assert open_streams(edge) == 0
+
+
+async def test_one_stream_too_many_is_told_to_come_back(edge: Edge) -> None:
+    """And a place that is free again is given away again."""
+    async with opened(edge):
+        async with opened(edge):
+            assert (await request(edge.port, "GET", "/sse"))[0] == 503
+        await until(lambda: open_streams(edge) == 1)
+        async with opened(edge):
+            assert open_streams(edge) == 2
+
+
+async def test_a_flood_of_messages_is_refused(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one stream may have waiting is bounded."""
+    monkeypatch.setattr(sse, "MOST_UNREAD", 0)
+    async with opened(edge) as stream:
+        assert (await stream.post(INITIALIZE))[0] == 503
+
+
+async def test_a_silent_stream_says_that_it_lives(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proxies close connections that say nothing."""
+    monkeypatch.setattr(streams, "PING_SECONDS", 0.02)
+    async with opened(edge) as stream:
+        assert (await stream.event())[0] == "comment"
+
+
+async def test_a_client_that_reads_nothing_loses_its_stream(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answers would be held here for as long as it likes."""
+    monkeypatch.setattr(streams, "PING_SECONDS", 0.02)
+    monkeypatch.setattr(streams, "STUCK_SECONDS", 0.05)
+    async with opened(edge) as stream:
+        await stream.asked(INITIALIZE)
+        assert isinstance(stream.writer.transport, asyncio.Transport)
+        stream.writer.transport.pause_reading()
+        for number in range(2, 5000):
+            if open_streams(edge) == 0:
+                break
+            await stream.post(call("echo", number, say="x" * 3500))
+        await until(lambda: open_streams(edge) == 0)
+
+
+async def test_closing_all_ends_every_stream_as_a_response_should(edge: Edge) -> None:
+    """The last chunk is there, calls under way are told that the connection closes, and no new stream is opened."""
+    async with opened(edge) as stream:
+        await stream.asked(INITIALIZE)
+        await stream.post(call("wait", 2))
+        await edge.waiting.wait()
+        await edge.streams.close_all()
+        await stream.last_chunk()
+        assert edge.cancelled.is_set()
+        assert (await request(edge.port, "GET", "/sse"))[0] == 503

@@ -1,0 +1,130 @@
+"""Stock as tools read it: five seconds of memory before the port, a quarter of an hour behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from session.deadline import Deadline
+from tests.support.clocks import HandClock
+from tools.failures import DependencyFailure
+from tools.models import Availability, AvailabilityPage, Health, Offer
+from tools.stock_reader import StockReader
+
+
+@dataclass
+class Shelves:
+    """A StockPort over a dict; `late` ids are unanswered, and `meanwhile` happens while it is asked."""
+
+    sold: set[str]
+    late: set[str] = field(default_factory=set)
+    down: bool = False
+    asked: list[list[str]] = field(default_factory=list)
+    meanwhile: Callable[[], None] = lambda: None
+
+    async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
+        self.asked.append(list(title_ids))
+        self.meanwhile()
+        if self.down:
+            raise DependencyFailure("down")
+        rows = {i: a_row(i) for i in title_ids if i in self.sold - self.late}
+        return AvailabilityPage({**rows, "uninvited": a_row("uninvited")}, tuple(i for i in title_ids if i in self.late))
+
+    async def health(self, deadline: Deadline) -> Health:
+        return Health(ok=True)
+
+
+def a_row(title_id: str) -> Availability:
+    return Availability(title_id, (Offer("physical", 500, 1),), (), "2026-01-01T00:00:00Z")
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def port() -> Shelves:
+    return Shelves({"a", "b", "c", "d"})
+
+
+@pytest.fixture
+def reader(port: Shelves, clock: HandClock) -> StockReader:
+    return StockReader(port, clock)
+
+
+def soon() -> Deadline:
+    return Deadline.after(5)
+
+
+async def test_what_was_read_within_five_seconds_is_not_asked_again(
+    reader: StockReader, port: Shelves, clock: HandClock
+) -> None:
+    assert (await reader.read(["a", "x"], soon())).asked
+    clock.advance(5)
+    again = await reader.read(["x", "a"], soon())
+    assert (set(again.rows), again.unknown, again.asked) == ({"a"}, ("x",), False)
+    clock.advance(0.1)
+    assert (await reader.read(["a"], soon())).asked
+    assert port.asked == [["a", "x"], ["a"]]
+
+
+async def test_only_what_is_missing_is_asked_and_each_id_once(reader: StockReader, port: Shelves) -> None:
+    await reader.read(["a"], soon())
+    reading = await reader.read(["b", "a", "b"], soon())
+    assert port.asked[-1] == ["b"]
+    assert list(reading.rows) == ["b", "a"]
+
+
+async def test_what_grows_old_while_the_rest_is_asked_is_answered_still(
+    reader: StockReader, port: Shelves, clock: HandClock
+) -> None:
+    """Every id is in the answer: current, unknown or unanswered."""
+    await reader.read(["a", "x"], soon())
+    clock.advance(4.99)
+    port.meanwhile = lambda: clock.advance(0.1)
+    reading = await reader.read(["a", "b", "x"], soon())
+    assert (set(reading.rows), reading.unknown, reading.unanswered) == ({"a", "b"}, ("x",), ())
+
+
+async def test_what_was_late_is_unanswered_and_asked_again(reader: StockReader, port: Shelves) -> None:
+    port.late = {"b"}
+    reading = await reader.read(["a", "b"], soon())
+    assert (set(reading.rows), reading.unanswered, reading.unknown) == ({"a"}, ("b",), ())
+    port.late = set()
+    assert set((await reader.read(["a", "b"], soon())).rows) == {"a", "b"}
+    assert port.asked[-1] == ["b"]
+
+
+async def test_a_backend_that_is_down_fails_a_read_and_only_shortens_what_is_there(
+    reader: StockReader, port: Shelves, clock: HandClock
+) -> None:
+    await reader.read(["a", "x"], soon())
+    port.down = True
+    with pytest.raises(DependencyFailure):
+        await reader.read(["a", "b"], soon())
+    reading = await reader.read_what_is_there(["b", "a", "x"], soon())
+    assert (set(reading.rows), reading.unknown, reading.unanswered, reading.asked) == ({"a"}, ("x",), ("b",), True)
+    assert not (await reader.read_what_is_there(["a"], soon())).asked
+
+
+async def test_the_last_known_is_a_quarter_of_an_hour_old_at_most(reader: StockReader, clock: HandClock) -> None:
+    await reader.read(["a", "x"], soon())
+    clock.advance(15 * 60)
+    assert set(reader.last_known(["a", "x", "never"])) == {"a"}
+    clock.advance(0.1)
+    assert reader.last_known(["a"]) == {}
+
+
+async def test_what_nobody_asked_for_is_not_kept(reader: StockReader) -> None:
+    await reader.read(["a"], soon())
+    assert reader.last_known(["uninvited"]) == {}
+
+
+async def test_it_remembers_so_many_titles_and_no_more(port: Shelves, clock: HandClock) -> None:
+    reader = StockReader(port, clock, capacity=2)
+    reading = await reader.read(["a", "b", "c"], soon())
+    assert set(reading.rows) == {"a", "b", "c"}, "what does not fit is answered all the same"
+    assert len(reader._entries) == 2

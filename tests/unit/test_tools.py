@@ -1,0 +1,249 @@
+"""A sweep over every tool that there is, so that a new one is covered by itself; and what the design says of each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, SchemaError
+
+from server.protocol import listed_tool
+from tests.support.pipeline import COMPILED
+from tools.contract import Tool
+from tools.failures import InvalidArguments
+from tools.registry import TOOLS, Registry
+
+EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+
+# Timeout in ms, seconds fresh, kept per user, the fallback's name: the table of the design's section 5.
+TABLE = {
+    "search_manga_catalog": (800, 300, False, "cached_popular_manga"),
+    "get_manga_details": (300, 300, False, "last_known_details"),
+    "check_inventory": (200, None, None, "cached_inventory_snapshot"),
+    "get_recommendations": (1000, 60, True, "cached_trending_manga"),
+    "lookup_order": (300, None, None, None),
+}
+LEAST = {
+    "search_manga_catalog": {"query": "x"},
+    "get_manga_details": {"title_id": "manga-000001"},
+    "check_inventory": {},
+    "get_recommendations": {"criteria": "x"},
+    "lookup_order": {"order_id": "MNG-AAAA0001"},
+}
+DEFAULTS = {
+    "search_manga_catalog": {"genre": "", "author": "", "max_results": 5, "min_rating": 0},
+    "get_recommendations": {"exclude_titles": [], "count": 3},
+}
+
+
+def test_the_tools_and_their_order_are_the_designs() -> None:
+    assert [tool.name for tool in TOOLS] == list(TABLE)
+
+
+@EVERY_TOOL
+def test_time_cache_and_fallback_are_the_designs(tool: Tool) -> None:
+    cache = (tool.cache.fresh_seconds, tool.cache.per_user) if tool.cache else (None, None)
+    assert (tool.timeout_ms, *cache, tool.fallback.name if tool.fallback else None) == TABLE[tool.name]
+    if tool.cache and not tool.cache.per_user:
+        assert tool.cache.stale_seconds == 86_400
+
+
+@EVERY_TOOL
+def test_orders_and_only_orders_are_personal(tool: Tool) -> None:
+    assert tool.personal is (tool.name == "lookup_order")
+    assert not (tool.personal and (tool.cache or tool.fallback or tool.remembered))
+
+
+@EVERY_TOOL
+def test_schemas_are_schemas_and_json(tool: Tool) -> None:
+    for schema in (tool.input_schema, tool.output_schema):
+        Draft202012Validator.check_schema(schema)
+        assert json.loads(json.dumps(schema)) == schema
+
+
+@EVERY_TOOL
+def test_arguments_that_it_does_not_name_are_refused(tool: Tool) -> None:
+    assert tool.input_schema["type"] == "object"
+    assert tool.input_schema["additionalProperties"] is False
+    with pytest.raises(InvalidArguments, match="no argument 'surprise'"):
+        validated(tool, {**LEAST[tool.name], "surprise": 1})
+
+
+@EVERY_TOOL
+def test_every_argument_is_described_and_bounded(tool: Tool) -> None:
+    for name, rule in tool.input_schema["properties"].items():
+        assert rule["description"].endswith("."), name
+        bound = {
+            "string": {"maxLength", "pattern", "enum"},
+            "array": {"maxItems"},
+            "integer": {"maximum"},
+            "number": {"maximum"},
+        }
+        assert bound[rule["type"]] & set(rule), f"{name} has no bound"
+        if rule["type"] == "array":
+            assert bound["string"] & set(rule["items"]), f"items of {name} have no bound"
+
+
+@EVERY_TOOL
+def test_its_output_schema_admits_a_result_or_the_error_envelope(tool: Tool) -> None:
+    schema = tool.output_schema
+    assert schema["type"] == "object"
+    assert "error" in schema["properties"]
+    success, error = schema["anyOf"]
+    assert error == {"required": ["error"]}
+    assert set(success["required"]) <= set(schema["properties"])
+    assert success["required"]
+    validator = Draft202012Validator(schema)
+    data = {
+        "tool": "x",
+        "request_id": "x",
+        "retryable": True,
+        "retry_after_ms": None,
+        "fallback_available": False,
+        "details": {},
+    }
+    assert validator.is_valid({"error": {"code": 1, "name": "X", "message": "m", "data": data}})
+    assert not validator.is_valid({})
+    assert not validator.is_valid({"error": {}})
+
+
+@EVERY_TOOL
+def test_its_texts_say_what_and_when(tool: Tool) -> None:
+    assert tool.title
+    assert 100 < len(tool.description) < 600
+    assert tool.description.endswith(".")
+    assert any(word in tool.description for word in ("Use it", "Needs", "Without", "only")), (
+        "when to use it, or what it needs"
+    )
+    assert tool.instead.endswith(".")
+    assert tool.instead != Tool.instead, "what to do while it is switched off"
+
+
+@EVERY_TOOL
+def test_its_hints_are_those_of_a_reader(tool: Tool) -> None:
+    assert tool.annotations == {
+        "title": tool.title,
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    }
+    assert tool.scope == f"mcp:manga-tools:{tool.name}"
+    assert tool.flag == tool.name
+
+
+@EVERY_TOOL
+def test_what_history_remembers_are_arguments_that_exist_and_no_free_text(tool: Tool) -> None:
+    properties = tool.input_schema["properties"]
+    for name in tool.remembered:
+        rule = properties[name]
+        assert "maxLength" not in rule, f"{name} is free text"
+        assert name != "user_id"
+
+
+@EVERY_TOOL
+def test_defaults_are_applied_and_satisfy_their_own_rules(tool: Tool) -> None:
+    assert validated(tool, LEAST[tool.name]) == {**DEFAULTS.get(tool.name, {}), **LEAST[tool.name]}
+    for rule in tool.input_schema["properties"].values():
+        if "default" in rule:
+            Draft202012Validator(rule).validate(rule["default"])
+
+
+@EVERY_TOOL
+def test_defaults_of_one_call_are_not_the_next_ones(tool: Tool) -> None:
+    first = validated(tool, LEAST[tool.name])
+    first.clear()
+    assert validated(tool, LEAST[tool.name]) == {**DEFAULTS.get(tool.name, {}), **LEAST[tool.name]}
+
+
+@EVERY_TOOL
+def test_it_is_listed_with_everything_that_a_client_needs(tool: Tool) -> None:
+    listed = listed_tool(tool)
+    assert set(listed) == {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
+    assert all(listed.values())
+
+
+@EVERY_TOOL
+def test_summaries_are_short_and_need_no_more_than_a_result(tool: Tool) -> None:
+    results: dict[str, dict[str, Any]] = {
+        "search_manga_catalog": {"results": [], "total": 0},
+        "get_manga_details": {"title": "x"},
+        "check_inventory": {"items": [{"in_stock": True}, {"in_stock": None}]},
+        "get_recommendations": {"recommendations": []},
+        "lookup_order": {"status": "shipped"},
+    }
+    assert 0 < len(tool.summary(results[tool.name])) < 60
+
+
+def validated(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    return COMPILED._by_name[tool.name].validator.validated(arguments)
+
+
+# -- the registry
+
+
+def test_a_name_is_found_exactly_and_near_ones_are_offered() -> None:
+    assert COMPILED.get("check_inventory") is not None
+    assert COMPILED.get("Check_Inventory") is None
+    assert COMPILED.nearest("check_inventry")[0] == "check_inventory"
+    assert COMPILED.nearest("?" * 10_000) == list(TABLE)
+
+
+def test_two_tools_of_one_name_and_a_schema_that_is_none_stop_the_start() -> None:
+    with pytest.raises(ValueError, match="same name"):
+        Registry([TOOLS[2], TOOLS[2]])
+    with pytest.raises(SchemaError):
+        Registry([replace(TOOLS[2], input_schema={**TOOLS[2].input_schema, "type": "nonsense"})])
+
+
+# -- validation
+
+
+def violations(name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    with pytest.raises(InvalidArguments) as caught:
+        validated(COMPILED._by_name[name].tool, arguments)
+    assert all(each.message and each.fix for each in caught.value.violations)
+    return [(each.path, each.rule) for each in caught.value.violations]
+
+
+def test_every_violation_is_told_at_once_with_its_path_and_rule() -> None:
+    arguments = {"max_results": 99, "genre": "horror", "min_rating": "high", "colour": 1, "author": "x" * 201}
+    assert violations("search_manga_catalog", arguments) == [
+        ("$.author", "maxLength"),
+        ("$.colour", "additionalProperties"),
+        ("$.genre", "enum"),
+        ("$.max_results", "maximum"),
+        ("$.min_rating", "type"),
+        ("$.query", "required"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("search_manga_catalog", {"query": ""}, [("$.query", "minLength")]),
+        ("search_manga_catalog", {"query": "\u200b\x00"}, [("$.query", "minLength")]),
+        ("search_manga_catalog", {"query": "x", "max_results": 0}, [("$.max_results", "minimum")]),
+        ("search_manga_catalog", {"query": "x", "max_results": True}, [("$.max_results", "type")]),
+        ("check_inventory", {"title_ids": []}, [("$.title_ids", "minItems")]),
+        ("check_inventory", {"title_ids": ["manga-000001"] * 21}, [("$.title_ids", "maxItems")]),
+        ("check_inventory", {"title_ids": ["manga-000001", "x", 5]}, [("$.title_ids[1]", "pattern"), ("$.title_ids[2]", "type")]),
+        ("check_inventory", {"title_ids": ["manga-000001"], "result_set": "rs_" + "a" * 16}, [("$", "not")]),
+        ("get_manga_details", {"title_id": "manga-000001\n"}, [("$.title_id", "pattern")]),
+        ("get_manga_details", {"title_id": "MANGA-000001"}, [("$.title_id", "pattern")]),
+    ],
+)  # fmt: skip
+def test_each_rule_is_named(name: str, arguments: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert violations(name, arguments) == expected
+
+
+def test_text_is_normalised_and_free_of_what_cannot_be_seen() -> None:
+    asked = validated(TOOLS[0], {"query": "\u202eＯｎｅ\u200b Ｐiece\x07 ｶﾞ", "max_results": 3.0})
+    assert asked["query"] == "One Piece ガ"
+    assert (asked["max_results"], type(asked["max_results"])) == (3, int)
+
+
+def test_what_an_invisible_character_kept_apart_is_composed() -> None:
+    assert validated(TOOLS[0], {"query": "cafe\u200b\u0301"})["query"] == "café"

@@ -1,0 +1,92 @@
+"""What a process makes of a turn by itself; with Redis it is tested in the contract suite."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session.deadline import Deadline
+from session.turn import IMPLICIT, Shadow, Turn, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
+from tests.support.clocks import HandClock
+
+NAMED = TurnName(TurnKind.NAMED, "t")
+
+
+def turn_with(left_ms: int) -> Turn:
+    return Turn(NAMED, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0)))
+
+
+@pytest.mark.parametrize(
+    ("left", "timeout", "expected", "allowed"),
+    [
+        (2800, 800, 1, 800),
+        (2800, 5000, 1, 2750),
+        (2800, 800, 4, 700),
+        (2800, 800, 100, 100),
+        (2800, 60, 100, 60),
+        (120, 800, 1, 70),
+        (120, 800, 10, 70),
+        (100, 800, 1, 50),
+        (40, 800, 1, 0),
+        (0, 800, 1, 0),
+        (2800, 800, 0, 800),
+    ],
+)
+def test_a_call_gets_a_fair_share_within_its_tools_time_and_less_than_what_is_left(
+    left: int, timeout: int, expected: int, allowed: int
+) -> None:
+    assert turn_with(left).allowance_ms(timeout, expected) == allowed
+
+
+@given(left=st.integers(0, 60_000), timeout=st.integers(1, 10_000), expected=st.integers(-5, 200))
+def test_no_allowance_exceeds_what_is_left_less_the_ladders_share(left: int, timeout: int, expected: int) -> None:
+    assert 0 <= turn_with(left).allowance_ms(timeout, expected) <= max(0, min(timeout, left - 50))
+
+
+@pytest.mark.parametrize(("left", "exhausted"), [(0, True), (100, True), (101, False)])
+def test_with_a_hundred_ms_or_less_a_turn_is_used_up(left: int, exhausted: bool) -> None:
+    assert turn_with(left).exhausted() is exhausted
+
+
+def test_shadows_are_forgotten_when_told_when_over_and_when_there_are_too_many() -> None:
+    clock = HandClock(0.0)
+    shadows = TurnShadows(clock, capacity=2)
+    for key in ("a", "b", "c"):
+        shadows.keep(key, Shadow(0.0, 3.0, 3000))
+    assert shadows.live("a", NAMED) is None
+    assert shadows.live("b", NAMED) is not None
+    shadows.forget("b")
+    shadows.forget("never")
+    assert shadows.live("b", NAMED) is None
+    assert shadows.latest_end() == 3.0
+    clock.advance(2.75)
+    assert shadows.live("c", NAMED) is not None
+    assert shadows.live("c", IMPLICIT) is None
+    assert shadows.latest_end() == 0.0
+
+
+def test_a_drained_server_knows_when_its_last_turn_ends() -> None:
+    clock = HandClock(10.0)
+    shadows = TurnShadows(clock)
+    arithmetic = TurnArithmetic(3000, shadows, clock)
+    arithmetic.alone(TurnRequest("a", NAMED, clock()), clock())
+    clock.advance(1)
+    arithmetic.alone(TurnRequest("b", NAMED, clock()), clock())
+    arithmetic.apart(TurnRequest("c", NAMED, clock() + 50))
+    assert shadows.latest_end() == 14.0
+
+
+def test_a_call_that_came_before_the_first_one_seen_moves_the_start() -> None:
+    clock = HandClock(10.0)
+    arithmetic = TurnArithmetic(3000, TurnShadows(clock), clock)
+    arithmetic.alone(TurnRequest("a", NAMED, 10.0), 10.0)
+    assert arithmetic.alone(TurnRequest("a", NAMED, 9.5), 10.0).ends.at == 12.5
+    assert arithmetic.ages_ms(TurnRequest("a", NAMED, 9.9), 10.0) == (500, 100)
+
+
+def test_a_call_that_arrives_in_the_future_is_taken_for_one_that_arrives_now() -> None:
+    clock = HandClock(10.0)
+    arithmetic = TurnArithmetic(3000, TurnShadows(clock), clock)
+    assert arithmetic.ages_ms(TurnRequest("a", NAMED, 11.0), 10.0) == (0, 0)
+    assert arithmetic.alone(TurnRequest("a", NAMED, 11.0), 10.0).ends.at == 13.0

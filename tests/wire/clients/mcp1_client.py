@@ -1,0 +1,60 @@
+"""The official Python client of the 1.x line, over one transport; prints what it saw as JSON.
+
+Run by a Python that has it: `python mcp1_client.py sse URL`, `… http URL`, `… stdio COMMAND…`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import AsyncExitStack
+
+from mcp import ClientSession, McpError, StdioServerParameters
+from mcp.client.sse import sse_client
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client
+
+USER = {"X-User-ID": "demo-user-1"}
+
+
+def connect(kind: str, target: list[str]):
+    if kind == "sse":
+        return sse_client(target[0], headers=USER)
+    if kind == "http":
+        return streamablehttp_client(target[0], headers=USER)
+    return stdio_client(StdioServerParameters(command=target[0], args=target[1:], env=dict(os.environ)))
+
+
+async def main(kind: str, target: list[str]) -> dict[str, object]:
+    async with AsyncExitStack() as stack:
+        read, write, *_ = await stack.enter_async_context(connect(kind, target))
+        session = await stack.enter_async_context(ClientSession(read, write))
+        agreed = await session.initialize()
+        tools = (await session.list_tools()).tools
+        # The client checks each result against the tool's output schema and raises when it does not fit.
+        found = await session.call_tool("search_manga_catalog", {"query": "one piece", "max_results": 1})
+        stock = await session.call_tool("check_inventory", {})
+        wrong = await session.call_tool("search_manga_catalog", {"query": ""})
+        order = await session.call_tool(
+            "lookup_order", {"order_id": "MNG-DEMO1001"}, meta={"com.mangaassist/userId": "demo-user-1"}
+        )
+        try:
+            await session.call_tool("search_manga", {})
+            unknown = None
+        except McpError as error:
+            unknown = {"code": error.error.code, "data": error.error.data}
+        return {
+            "version": agreed.protocolVersion,
+            "tools": [tool.name for tool in tools],
+            "found": found.structuredContent,
+            "stock": stock.structuredContent,
+            "wrong": [wrong.isError, wrong.structuredContent],
+            "order": order.structuredContent,
+            "unknown": unknown,
+        }
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(main(sys.argv[1], sys.argv[2:]))))

@@ -1,0 +1,44 @@
+// The official TypeScript client, over one transport; prints what it saw as JSON.
+// `node typescript_client.mjs sse URL`, `… http URL`, `… stdio COMMAND…`
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [kind, target, ...rest] = process.argv.slice(2);
+const requestInit = { headers: { "X-User-ID": "demo-user-1" } };
+
+function connect() {
+  if (kind === "sse") return new SSEClientTransport(new URL(target), { requestInit });
+  if (kind === "http") return new StreamableHTTPClientTransport(new URL(target), { requestInit });
+  return new StdioClientTransport({ command: target, args: rest, env: process.env });
+}
+
+const client = new Client({ name: "typescript", version: "1" });
+const transport = connect();
+await client.connect(transport);
+// After tools/list the client checks every structuredContent, that of failures too, and throws when it does not fit.
+const { tools } = await client.listTools();
+const call = (name, args, _meta) => client.callTool({ name, arguments: args, _meta });
+const found = await call("search_manga_catalog", { query: "one piece", max_results: 1 });
+const stock = await call("check_inventory", {});
+const wrong = await call("search_manga_catalog", { query: "" });
+const order = await call("lookup_order", { order_id: "MNG-DEMO1001" }, { "com.mangaassist/userId": "demo-user-1" });
+let unknown = null;
+try {
+  await call("search_manga", {});
+} catch (error) {
+  unknown = { code: error.code, data: error.data };
+}
+console.log(
+  JSON.stringify({
+    version: transport.protocolVersion ?? null,
+    tools: tools.map((tool) => tool.name),
+    found: found.structuredContent,
+    stock: stock.structuredContent,
+    wrong: [wrong.isError, wrong.structuredContent],
+    order: order.structuredContent,
+    unknown,
+  }),
+);
+await client.close();

@@ -1,0 +1,114 @@
+"""MANGA_AUTH=token: whoever has no secret gets nowhere, and streams belong to whoever opened them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.clients import TRANSPORTS, Connections
+from tests.support.serving import Serving
+
+FIRST, SECOND = "a-secret-of-the-agent", "the-next-secret"
+OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
+LIST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
+
+
+@pytest.fixture(scope="module")
+def guarded(serve: Callable[..., Serving]) -> Serving:
+    return serve(MANGA_AUTH="token", MANGA_AUTH_TOKENS=f"{FIRST},{SECOND}")
+
+
+@pytest.fixture
+async def http(guarded: Serving) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=guarded.url, timeout=10) as client:
+        yield client
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/sse"),
+        ("POST", "/messages/?session_id=00000000000000000000000000000000"),
+        ("GET", "/mcp"),
+        ("POST", "/mcp"),
+        ("DELETE", "/mcp"),
+        ("DELETE", "/sessions/any"),
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, bearer("wrong"), {"Authorization": f"Basic {FIRST}"}])
+async def test_without_a_valid_token_every_way_in_is_closed(
+    method: str, path: str, headers: dict[str, str], http: httpx.AsyncClient
+) -> None:
+    """401 with the scheme that is wanted, before anything else is looked at."""
+    answer = await http.request(method, path, headers=headers | {"Accept": "text/event-stream"}, json=LIST)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+async def test_probes_and_metrics_need_no_token(http: httpx.AsyncClient) -> None:
+    """Orchestrators have none."""
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert (await http.get(path)).status_code == 200
+
+
+@pytest.mark.parametrize("token", [FIRST, SECOND])
+@pytest.mark.parametrize("name", OVER_HTTP)
+async def test_either_of_two_tokens_lets_any_client_state_the_user(
+    name: str, token: str, fresh: Connections, guarded: Serving
+) -> None:
+    """Two, so that one can be replaced without a gap."""
+    client = fresh.open(name, guarded.url, bearer(token))
+    answer = await client.call("lookup_order", {"order_id": "MNG-DEMO1001"}, userId="demo-user-1")
+    assert answer.value["order_id"] == "MNG-DEMO1001"
+
+
+async def test_a_post_by_another_principal_than_the_streams_is_not_found(http: httpx.AsyncClient) -> None:
+    """Knowing a session id is not enough: 404, as if there were no such stream. The opener's own POST is accepted."""
+    async with opened_stream(http, bearer(FIRST)) as messages:
+        stranger = await http.post(messages, json=LIST, headers=bearer(SECOND))
+        assert stranger.status_code == 404
+        own = await http.post(messages, json=LIST, headers=bearer(FIRST))
+        assert own.status_code == 202
+
+
+async def test_a_2025_session_cannot_be_used_or_ended_by_another_principal(http: httpx.AsyncClient) -> None:
+    """The same over Streamable HTTP."""
+    accept = {"Accept": "application/json, text/event-stream"}
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    opened = await http.post("/mcp", json=body, headers=accept | bearer(FIRST))
+    session = accept | {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
+    for method in ("POST", "DELETE"):
+        stranger = await http.request(method, "/mcp", json=LIST, headers=session | bearer(SECOND))
+        assert stranger.status_code == 404
+    own = await http.post("/mcp", json=LIST, headers=session | bearer(FIRST))
+    assert own.status_code == 200
+
+
+async def test_no_secret_is_ever_logged(guarded: Serving, http: httpx.AsyncClient) -> None:
+    """Neither the right ones nor a wrong one that somebody tried."""
+    await http.get("/sse", headers=bearer("wrong-but-private"))
+    for secret in (FIRST, SECOND, "wrong-but-private"):
+        assert secret not in guarded.log
+
+
+@asynccontextmanager
+async def opened_stream(http: httpx.AsyncClient, headers: dict[str, str]) -> AsyncIterator[str]:
+    """An SSE stream by hand; gives the address for its messages."""
+    async with http.stream("GET", "/sse", headers=headers) as stream:
+        assert stream.status_code == 200
+        lines = stream.aiter_lines()
+        async for line in lines:
+            if line.startswith("data: "):
+                yield line.removeprefix("data: ")
+                return
+        raise AssertionError(json.dumps(dict(stream.headers)))

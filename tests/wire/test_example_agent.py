@@ -1,0 +1,130 @@
+"""The example agent in conversation with a real server, and the hook that states whose turn it is."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from mcp.client.sse import sse_client
+from strands import Agent
+from strands.hooks import AfterToolCallEvent, HookProvider, HookRegistry
+from strands.tools.mcp import MCPClient
+
+from infra.agent.agent import QUESTIONS, USER
+from infra.agent.scripted import ScriptedModel, Use
+from infra.agent.turns import PREFIX, StateTheTurn, Turn
+from tests.support.serving import ROOT, Serving
+
+BOUND_SECONDS = 60
+ORDER = Use("lookup_order", {"order_id": "MNG-DEMO1001"})
+
+
+def run_agent(url: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "infra.agent.agent", "--url", url],
+        cwd=ROOT,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=BOUND_SECONDS,
+    )
+
+
+@pytest.fixture(scope="module")
+def transcript(server: Serving) -> str:
+    """What the example prints; its exit status says whether every call came to what the script expects."""
+    done = run_agent(f"{server.url}/sse")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+class Results(HookProvider):
+    """Every tool result, as the agent got it."""
+
+    def __init__(self) -> None:
+        self.seen: list[dict[str, Any]] = []
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        registry.add_callback(AfterToolCallEvent, lambda event: self.seen.append(dict(event.result)))
+
+
+def converse(client: MCPClient, script: list[Any], *turns: Turn) -> list[dict[str, Any]]:
+    """One agent, one connection, one question a turn; the results of all calls."""
+    results = Results()
+    tools = client.list_tools_sync()
+    agent = Agent(ScriptedModel(script), tools=tools, hooks=[StateTheTurn(), results], callback_handler=None)
+    for turn in turns:
+        agent("?", invocation_state={"turn": turn})
+    return results.seen
+
+
+def done(results: list[dict[str, Any]]) -> str:
+    return "done"
+
+
+def test_the_conversation_can_be_read(transcript: str) -> None:
+    """Every question is there, with the calls, what came back, and an answer made of it."""
+    for question, _ in QUESTIONS:
+        assert question[:40] in transcript
+    assert transcript.count("success · ") == 4
+    assert "Berserk" in transcript
+    assert "MNG-DEMO1002 is shipped" in transcript
+
+
+def test_each_question_is_a_turn_with_its_own_ids(transcript: str) -> None:
+    """One session, three turns, the same user, and fewer steps expected as the turn goes on."""
+    stated = [
+        dict(pair.split("=", 1) for pair in line.split()[1:])
+        for line in transcript.splitlines()
+        if line.strip().startswith("_meta")
+    ]
+    assert len({each["sessionId"] for each in stated}) == 1
+    assert [each["turnId"].rsplit(".", 1)[1] for each in stated] == ["1", "1", "2", "3", "3"]
+    assert {each["userId"] for each in stated} == {USER}
+    assert [each["expectedCalls"] for each in stated] == ["2", "1", "1", "2", "1"]
+
+
+def test_the_model_is_given_the_error_and_what_mends_it(transcript: str) -> None:
+    """The wrong call is a result with status "error" whose text is the envelope, not an exception."""
+    shown = "".join(line.strip() for line in transcript.splitlines())
+    assert "error · " in transcript
+    assert '"name":"VALIDATION_ERROR"' in shown
+    assert '"path":"$.count"' in shown
+
+
+def test_the_server_believes_each_call_of_one_connection_its_own_user(server: Serving) -> None:
+    """Two customers over one client: the order is found for its owner and for nobody else."""
+    with MCPClient(lambda: sse_client(f"{server.url}/sse")) as client:
+        owner, stranger = Turn("chat-a", "a.1", "demo-user-1"), Turn("chat-b", "b.1", "demo-user-2")
+        found = converse(client, [ORDER, done, ORDER, done], owner, stranger)
+    assert found[0]["structuredContent"]["order_id"] == "MNG-DEMO1001"
+    assert found[1]["structuredContent"]["error"]["name"] == "NOT_FOUND"
+
+
+def test_the_server_keeps_the_clock_of_the_turn_that_was_stated(server: Serving) -> None:
+    """The budget in each result names the turn of its question; a call later in a turn has less of it left."""
+    with MCPClient(lambda: sse_client(f"{server.url}/sse")) as client:
+        script = [ORDER, Use("search_manga_catalog", {"query": "berserk"}), done, ORDER, done]
+        found = converse(client, script, Turn("chat-c", "c.1", USER, steps=2), Turn("chat-c", "c.2", USER))
+    budgets = [each["metadata"][PREFIX + "call"]["budget"] for each in found]
+    assert [each["turnId"] for each in budgets] == ["c.1", "c.1", "c.2"]
+    assert budgets[1]["remainingMs"] < budgets[0]["remainingMs"]
+
+
+def test_more_rounds_than_expected_still_expect_one() -> None:
+    """A model that calls more often than the agent reckoned with is not a malformed call."""
+    turn = Turn("chat-d", "d.1", USER, steps=1, rounds=5)
+    assert turn.meta()[PREFIX + "expectedCalls"] == 1
+
+
+def test_without_a_server_it_says_so_in_one_line() -> None:
+    """No traceback for a person who has not started the server yet."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    ended = run_agent(f"http://127.0.0.1:{port}/sse")
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines() == [f"no server listens at http://127.0.0.1:{port}/sse; start one with: make run"]

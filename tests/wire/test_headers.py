@@ -1,0 +1,145 @@
+"""What the caller may say in HTTP headers: who, which session and turn, how long. `_meta` wins, but never over the user."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.clients import CALL_META, MODERN, STATED, TRANSPORTS, Client, Connections
+from tests.support.serving import Serving
+
+OWNER, OWN_ORDER = "demo-user-1", "MNG-DEMO1001"
+ONE_PIECE = "manga-001001"
+OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
+
+
+@pytest.fixture(params=OVER_HTTP)
+def spoken_for(request: pytest.FixtureRequest, fresh: Connections, server: Serving, session: str) -> Client:
+    """A client whose headers say, once and for all its requests, who it calls for."""
+    headers = {"X-User-ID": OWNER, "X-Session-ID": session, "X-Expected-Calls": "2", "X-Turn-Budget-Ms": "2000"}
+    return fresh.open(request.param, server.url, headers)
+
+
+async def test_the_user_of_the_header_is_the_customer(spoken_for: Client) -> None:
+    """SSE clients send their headers with each POST too, so it holds for every call."""
+    assert (await spoken_for.call("lookup_order", {"order_id": OWN_ORDER})).value["order_id"] == OWN_ORDER
+    agreed = await spoken_for.call("lookup_order", {"order_id": OWN_ORDER}, userId=OWNER)
+    assert agreed.value["order_id"] == OWN_ORDER
+
+
+async def test_a_user_in_meta_that_differs_from_the_header_is_forbidden(spoken_for: Client) -> None:
+    """One of the two is wrong, and nobody can say which."""
+    answer = await spoken_for.call("lookup_order", {"order_id": OWN_ORDER}, userId="demo-user-2")
+    assert (answer.error["code"], answer.error["name"]) == (-32008, "FORBIDDEN")
+    search = await spoken_for.call("search_manga_catalog", {"query": "anything"}, userId="demo-user-2")
+    assert search.error["name"] == "FORBIDDEN"
+
+
+async def test_the_session_of_the_header_remembers_and_that_of_meta_wins(spoken_for: Client) -> None:
+    """A client with static headers can still name another session for one call."""
+    found = await spoken_for.call("search_manga_catalog", {"query": "robots", "max_results": 2})
+    stock = await spoken_for.call("check_inventory")
+    ids = [card["title_id"] for card in found.value["results"]]
+    assert [item["title_id"] for item in stock.value["items"]] == ids
+    elsewhere = await spoken_for.call("check_inventory", sessionId=uuid.uuid4().hex)
+    assert elsewhere.error["name"] == "VALIDATION_ERROR"
+
+
+async def test_the_budget_of_the_header_shortens_the_turn(spoken_for: Client, turn: str) -> None:
+    """And that of `_meta` takes its place where there is one."""
+    by_header = await spoken_for.call("get_manga_details", {"title_id": ONE_PIECE}, turnId=turn)
+    assert by_header.call["budget"]["remainingMs"] <= 2000 - 200 < by_header.call["budget"]["totalMs"] < 3000
+    by_meta = await spoken_for.call("get_manga_details", {"title_id": ONE_PIECE}, turnId=f"{turn}-2", turnBudgetMs=900)
+    assert by_meta.call["budget"]["remainingMs"] <= 900 - 200
+
+
+class Plain:
+    """The 2026 era by hand: one POST, one answer."""
+
+    def __init__(self, server: Serving) -> None:
+        self._url = f"{server.url}/mcp"
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], meta: dict[str, Any], headers: dict[str, str | bytes]
+    ) -> dict[str, Any]:
+        own = {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientInfo": {"name": "plain", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        body = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments, "_meta": own | meta},
+        }
+        sent = {
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": MODERN,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+            **headers,
+        }
+        async with httpx.AsyncClient(timeout=10) as http:
+            response = await http.post(self._url, json=body, headers=sent)
+        assert response.status_code == 200, response.text
+        return dict(response.json()["result"])
+
+
+@pytest.fixture
+def plain(server: Serving) -> Plain:
+    return Plain(server)
+
+
+async def test_a_user_name_in_utf_8_is_one_user_in_header_and_meta(plain: Plain) -> None:
+    """Header bytes reach a server as Latin-1; they still are the customer that `_meta` names."""
+    user = "客-山田"
+    order = {"order_id": OWN_ORDER}
+    result = await plain.call("lookup_order", order, {STATED + "userId": user}, {"X-User-ID": user.encode()})
+    assert result["structuredContent"]["error"]["name"] == "NOT_FOUND"
+
+
+async def test_an_idempotency_key_may_come_as_the_usual_header(plain: Plain, session: str) -> None:
+    """`Idempotency-Key`, as HTTP APIs have it."""
+    headers: dict[str, str | bytes] = {"X-Session-ID": session, "Idempotency-Key": "k-1"}
+    first = await plain.call("search_manga_catalog", {"query": f"by header {session}"}, {}, headers)
+    again = await plain.call("search_manga_catalog", {"query": f"by header {session}"}, {}, headers)
+    other = await plain.call("search_manga_catalog", {"query": f"another {session}"}, {}, headers)
+    assert first["_meta"][CALL_META]["source"] == again["_meta"][CALL_META]["source"] == "live"
+    assert again["structuredContent"] == first["structuredContent"]
+    assert other["structuredContent"]["error"]["name"] == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("X-Session-ID", "no spaces"),
+        ("X-Turn-ID", "x" * 129),
+        ("X-Turn-Budget-Ms", "soon"),
+        ("X-Turn-Budget-Ms", "nan"),
+        ("X-Turn-Budget-Ms", "-1"),
+        ("X-Expected-Calls", "0"),
+        ("Idempotency-Key", "a/b"),
+        ("X-User-ID", "u" * 256),
+    ],
+)
+async def test_a_malformed_header_is_named(header: str, value: str, plain: Plain, session: str) -> None:
+    """As the violation of a result, with the header's name and what it should be."""
+    headers: dict[str, str | bytes] = {"X-Session-ID": session, header: value}
+    result = await plain.call("check_inventory", {"title_ids": [ONE_PIECE]}, {}, headers)
+    error = result["structuredContent"]["error"]
+    assert (result["isError"], error["name"]) == (True, "VALIDATION_ERROR")
+    assert header in error["data"]["details"]["violations"][0]["path"]
+
+
+async def test_the_trace_id_names_the_turn_when_nothing_else_does(plain: Plain, session: str) -> None:
+    """Agents that only pass on their trace context still have turns."""
+    trace = uuid.uuid4().hex
+    meta = {"traceparent": f"00-{trace}-{trace[:16]}-01", STATED + "sessionId": session}
+    result = await plain.call("get_manga_details", {"title_id": ONE_PIECE}, meta, {})
+    assert result["_meta"][CALL_META]["budget"]["turnId"] == trace
+    malformed = await plain.call("get_manga_details", {"title_id": ONE_PIECE}, meta | {"traceparent": "00-1-2-3"}, {})
+    assert malformed["_meta"][CALL_META]["budget"]["turnId"] is None

@@ -1,0 +1,144 @@
+"""The HTTP edges: what is answered to requests that no client should send, and to those that are not MCP at all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.clients import TRANSPORTS, Connections
+from tests.support.serving import Serving
+
+OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
+INITIALIZE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "edge", "version": "1"}},
+}
+BOTH = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+async def http(server: Serving) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=server.url, timeout=10) as client:
+        yield client
+
+
+async def test_a_post_to_the_stream_is_not_allowed(http: httpx.AsyncClient) -> None:
+    """Clients that try Streamable HTTP first take a 4xx here as the sign to fall back to SSE."""
+    answer = await http.post("/sse", json=INITIALIZE)
+    assert answer.status_code == 405
+    assert "GET" in answer.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"), [("?session_id=00000000000000000000000000000000", 404), ("?session_id=no-hex", 404), ("", 400)]
+)
+async def test_a_message_to_no_open_stream_is_refused(query: str, status: int, http: httpx.AsyncClient) -> None:
+    """404 for a session that is not there, so that a client connects anew; 400 for a message that names none."""
+    answer = await http.post(f"/messages/{query}", json=INITIALIZE)
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize("path", ["/sse", "/mcp"])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example"])
+async def test_another_host_is_misdirected(path: str, host: str, http: httpx.AsyncClient) -> None:
+    """What stands against DNS rebinding: a page that resolved its own name to this machine."""
+    method = "GET" if path == "/sse" else "POST"
+    answer = await http.request(method, path, json=INITIALIZE, headers=BOTH | {"Host": host})
+    assert answer.status_code == 421
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "file://", "http://localhost.evil.example"])
+async def test_another_origin_is_forbidden(origin: str, http: httpx.AsyncClient) -> None:
+    """A browser says where the page is from."""
+    answer = await http.post("/mcp", json=INITIALIZE, headers=BOTH | {"Origin": origin})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1", "https://localhost"])
+async def test_a_local_page_may_call(origin: str, http: httpx.AsyncClient) -> None:
+    """The Inspector, for one, runs in a browser on this machine."""
+    answer = await http.post("/mcp", json=INITIALIZE, headers=BOTH | {"Origin": origin})
+    assert answer.status_code == 200
+
+
+async def test_an_unknown_streamable_session_is_not_found(http: httpx.AsyncClient) -> None:
+    """404 tells a 2025 client to initialize anew."""
+    headers = BOTH | {"Mcp-Session-Id": "0" * 32, "MCP-Protocol-Version": "2025-11-25"}
+    body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    answer = await http.post("/mcp", json=body, headers=headers)
+    assert answer.status_code == 404
+
+
+async def test_a_body_that_is_not_json_is_a_parse_error(http: httpx.AsyncClient) -> None:
+    """And its content is not said back."""
+    answer = await http.post("/mcp", content=b'{"secret', headers=BOTH | {"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == -32700
+    assert "secret" not in answer.text
+
+
+async def test_a_body_that_is_too_large_is_refused(http: httpx.AsyncClient) -> None:
+    """Before it is read: a megabyte is more than any call needs."""
+    body = INITIALIZE | {"padding": "x" * (2**20)}
+    answer = await http.post("/mcp", json=body, headers=BOTH)
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/", "/favicon.ico", "/.well-known/oauth-protected-resource", "/mcp/", "/healthz/"])
+async def test_what_is_not_there_is_not_found(path: str, http: httpx.AsyncClient) -> None:
+    """Clients probe for OAuth metadata and take 404 as "none"."""
+    answer = await http.get(path)
+    assert answer.status_code in (404, 307)
+    if answer.status_code == 307:
+        assert answer.headers["location"].rstrip("/") == f"{http.base_url}".rstrip("/") + path.rstrip("/")
+
+
+async def test_the_probes_answer_without_a_host_that_is_allowed(http: httpx.AsyncClient) -> None:
+    """Orchestrators ask by address."""
+    for path in ("/healthz", "/readyz"):
+        assert (await http.get(path, headers={"Host": "10.0.0.7:8080"})).status_code == 200
+    ready = (await http.get("/readyz")).json()
+    assert ready["status"] == "ready"
+    assert set(ready["dependencies"]) == {"catalog", "stock", "orders", "redis"}
+
+
+async def test_metrics_count_calls_by_tool(http: httpx.AsyncClient, connections: Connections, server: Serving) -> None:
+    """As Prometheus reads them."""
+    await connections.shared("http-2026", server.url).call("get_manga_details", {"title_id": "manga-001001"})
+    answer = await http.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert 'tool="get_manga_details"' in answer.text
+
+
+@pytest.mark.parametrize("name", OVER_HTTP)
+async def test_a_session_that_is_ended_is_forgotten_for_that_user_alone(
+    name: str, connections: Connections, server: Serving, http: httpx.AsyncClient, session: str
+) -> None:
+    """Logout: DELETE /sessions/{id}. Whoever else used the same id keeps what is theirs."""
+    client = connections.shared(name, server.url)
+    for user in ("demo-user-1", "demo-user-2"):
+        await client.call("search_manga_catalog", {"query": "school", "max_results": 1}, sessionId=session, userId=user)
+    answer = await http.delete(f"/sessions/{session}", headers={"X-User-ID": "demo-user-1"})
+    assert answer.status_code == 204
+    forgotten = await client.call("check_inventory", sessionId=session, userId="demo-user-1")
+    kept = await client.call("check_inventory", sessionId=session, userId="demo-user-2")
+    assert forgotten.error["name"] == "VALIDATION_ERROR"
+    assert kept.value["checked"] == "last_search"
+
+
+async def test_ending_a_session_twice_or_one_that_never_was_is_no_error(http: httpx.AsyncClient, session: str) -> None:
+    """Agents retry."""
+    for _ in range(2):
+        assert (await http.delete(f"/sessions/{session}")).status_code == 204
+
+
+async def test_a_malformed_session_cannot_be_ended(http: httpx.AsyncClient) -> None:
+    """And the answer says what a session id looks like."""
+    answer = await http.delete("/sessions/no%20spaces")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["name"] == "VALIDATION_ERROR"

@@ -1,0 +1,84 @@
+"""What the README shows of clients is run as it stands, against a real server; only the address is another."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from strands.tools.mcp import MCPClient
+
+from tests.support.serving import ROOT, Serving, clean_environment
+from tools.registry import TOOLS
+
+README = (ROOT / "README.md").read_text("utf-8")
+ADDRESS = "http://127.0.0.1:8080"
+PYTHON = ".venv/bin/python"
+SNIPPETS = [each for each in re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "print(" in each]
+BOUND_SECONDS = 60
+
+
+def run(command: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
+    environment = clean_environment(cache, {"MANGA_EMBEDDER": "none"})
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BOUND_SECONDS
+    )
+
+
+def test_there_is_a_snippet_for_each_way_to_connect() -> None:
+    """Strands three ways, and OpenAI Agents."""
+    assert len(SNIPPETS) == 4
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
+def test_a_python_snippet_prints_what_its_comment_says(snippet: str, server: Serving, cache: Path) -> None:
+    """`print(...)  # what comes out`."""
+    expected = re.search(r"print\(.*\)  # (.+)$", snippet, re.MULTILINE)
+    assert expected is not None
+    here = snippet.replace(ADDRESS, server.url).replace(PYTHON, sys.executable)
+    done = run([sys.executable, "-c", here], cache)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [expected[1]]
+
+
+def test_the_curl_command_answers(server: Serving, cache: Path) -> None:
+    """One POST and an order, in the protocol of 2026."""
+    command = README.partition("<!-- curl -->\n```sh\n")[2].partition("```")[0]
+    done = run(["sh", "-c", command.replace(ADDRESS, server.url)], cache)
+    result = json.loads(done.stdout)["result"]
+    assert result["structuredContent"]["order_id"] == "MNG-DEMO1001"
+
+
+def test_the_command_without_a_client_answers(cache: Path) -> None:
+    """`python -m server call` prints the order."""
+    command = re.search(rf"`({re.escape(PYTHON)} -m server call [^`]+)`", README)
+    assert command is not None
+    done = run(["sh", "-c", command[1].replace(PYTHON, sys.executable)], cache)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["order_id"] == "MNG-DEMO1001"
+
+
+def test_the_configuration_file_starts_every_server_in_it(server: Serving, tmp_path: Path) -> None:
+    """`mcpServers` as a client reads it, by command and by address."""
+    block = next(
+        each for each in re.findall(r"^```json\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "mcpServers" in each
+    )
+    here = block.replace(ADDRESS, server.url).replace(PYTHON, sys.executable).replace("/path/to/manga-tools", str(ROOT))
+    config = json.loads(here)
+    config["mcpServers"]["manga-store"]["env"] = {**os.environ, "MANGA_EMBEDDER": "none", "XDG_CACHE_HOME": str(tmp_path)}
+    for client in MCPClient.load_servers(config):
+        with client:
+            assert len(client.list_tools_sync()) == len(TOOLS)
+
+
+def test_the_command_for_clients_without_cwd_starts_the_server(cache: Path) -> None:
+    """`sh -c "cd … && exec …"` speaks MCP over stdin and stdout, and ends when stdin does."""
+    shown = re.search(r'`"command": "sh", "args": (\[[^`]+\])`', README)
+    assert shown is not None
+    arguments = json.loads(shown[1].replace("/path/to/manga-tools", str(ROOT)).replace(PYTHON, sys.executable))
+    done = run(["sh", *arguments], cache)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,91 @@
+"""`infra/smoke.sh` against real servers: well ones, and ones with which something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tests.support.serving import ROOT, Serving
+from tools.registry import TOOLS
+
+Serve = Callable[..., Serving]
+BOUND_SECONDS = 60
+
+
+def smoke(url: str, temporary: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What a person sees who runs it; whatever it leaves behind would be in `temporary`."""
+    return subprocess.run(
+        ["sh", "infra/smoke.sh", url],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(temporary), **environment},
+        capture_output=True,
+        text=True,
+        timeout=BOUND_SECONDS,
+    )
+
+
+def open_streams(url: str) -> float:
+    with urlopen(f"{url}/metrics", timeout=5) as response:
+        lines = response.read().decode().splitlines()
+    return float(next(line.split()[1] for line in lines if line.startswith("manga_sse_streams ")))
+
+
+def test_every_tool_of_a_running_server_answers_and_is_shown(server: Serving, tmp_path: Path) -> None:
+    """Exit status 0, a line for each tool, and the refusal of the wrong call in words."""
+    done = smoke(server.url, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("all well\n")
+    for tool in TOOLS:
+        assert f"\n{tool.name} {{" in done.stdout
+    assert done.stdout.count("ms of the turn left") == len(TOOLS)
+    assert "VALIDATION_ERROR -32602" in done.stdout
+    assert "One Piece" in done.stdout
+
+
+def test_nothing_is_left_behind(server: Serving, tmp_path: Path) -> None:
+    """The stream is closed and the temporary folder is gone when the script has ended."""
+    before = open_streams(server.url)
+    smoke(server.url, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    give_up = time.monotonic() + 10
+    while open_streams(server.url) > before:
+        assert time.monotonic() < give_up, "the stream is still open"
+
+
+def test_without_a_server_it_says_so_and_fails(tmp_path: Path) -> None:
+    """A port that was free a moment ago: one sentence with what to do, exit status 1, nothing left behind."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    done = smoke(f"http://127.0.0.1:{port}", tmp_path)
+    assert done.returncode == 1
+    assert "no event stream" in done.stderr
+    assert "make run" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tool_that_does_not_answer_fails_the_run(serve: Serve, tmp_path: Path) -> None:
+    """With orders switched off the script says what was not as expected, goes on, and ends with status 1."""
+    flags = tmp_path / "flags.json"
+    flags.write_text(json.dumps({"lookup_order": False}), "utf-8")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = smoke(serve(MANGA_FLAGS_URL=flags.as_uri()).url, temporary)
+    assert done.returncode == 1
+    assert done.stdout.count("NOT AS EXPECTED") == 2, done.stdout  # in the list, and when it is called
+    assert "VALIDATION_ERROR -32602" in done.stdout, "it stopped before the last call"
+
+
+@pytest.mark.parametrize(("token", "status"), [("correct-horse", 0), ("wrong", 1), ("", 1)])
+def test_a_server_that_asks_for_a_token_gets_it(serve: Serve, tmp_path: Path, token: str, status: int) -> None:
+    """SMOKE_TOKEN is sent with every request; without the right one there is no stream."""
+    url = serve(MANGA_AUTH="token", MANGA_AUTH_TOKENS="correct-horse").url
+    done = smoke(url, tmp_path, SMOKE_TOKEN=token)
+    assert done.returncode == status, done.stdout + done.stderr

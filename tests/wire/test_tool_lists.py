@@ -1,0 +1,83 @@
+"""What tools/list says, to every client: five tools in one order, with the schemas that are kept in tests/snapshots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp.shared.exceptions import MCPError
+
+from tests.support.clients import Client, Connections, OfSdk
+from tests.support.serving import Serving
+
+SNAPSHOTS = Path(__file__).resolve().parents[1] / "snapshots"
+NAMES = ["search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order"]
+
+
+def snapshot(name: str) -> dict[str, Any]:
+    return dict(json.loads((SNAPSHOTS / f"{name}.json").read_text("utf-8")))
+
+
+async def test_every_client_lists_the_five_tools_in_one_order(client: Client) -> None:
+    """Twice, because an order that comes from a set would differ only now and then."""
+    assert [tool["name"] for tool in await client.tools()] == NAMES
+    assert [tool["name"] for tool in await client.tools()] == NAMES
+
+
+async def test_every_client_sees_the_tools_as_the_snapshots_have_them(client: Client) -> None:
+    """A changed description or schema changes what models do: it has to be changed there on purpose (see its README)."""
+    for tool in await client.tools():
+        assert tool == snapshot(tool["name"])
+
+
+def test_there_is_a_snapshot_of_each_tool_and_of_no_other() -> None:
+    """A removed tool takes its snapshot with it."""
+    assert sorted(path.stem for path in SNAPSHOTS.glob("*.json")) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_output_schema_admits_the_error_envelope(name: str) -> None:
+    """Some clients check failures against the output schema too, and would throw the answer away."""
+    validator = Draft202012Validator(snapshot(name)["outputSchema"])
+    data = {"tool": name, "request_id": "1", "retryable": False, "retry_after_ms": None, "details": {}}
+    error = {"code": -32001, "name": "TIMEOUT", "message": "late", "data": data}
+    assert validator.is_valid({"error": error})
+    assert not validator.is_valid({})
+    assert not validator.is_valid({"error": {"code": "late"}})
+
+
+@pytest.mark.parametrize("name", ["sse-2026", "http-2026", "stdio-2026"])
+async def test_the_modern_list_says_how_long_and_for_whom_it_holds(
+    name: str, connections: Connections, server: Serving
+) -> None:
+    """`ttlMs` and `cacheScope` of the 2026 era: a second, and the same list for everybody."""
+    client = connections.shared(name, server.url)
+    assert isinstance(client, OfSdk)
+    listed = await client.listed()
+    assert (listed["ttlMs"], listed["cacheScope"]) == (1000, "public")
+
+
+@pytest.mark.parametrize("name", ["sse-2025", "http-2025", "stdio-2025"])
+async def test_a_2025_client_is_told_that_the_list_may_change(name: str, connections: Connections, server: Serving) -> None:
+    """`tools.listChanged` at the handshake, and the server's own name."""
+    client = connections.shared(name, server.url)
+    assert isinstance(client, OfSdk)
+    assert client.sdk.protocol_version == "2025-11-25"
+    tools = client.sdk.server_capabilities.tools
+    assert tools is not None
+    assert tools.list_changed is True
+    assert client.sdk.server_info is not None
+    assert client.sdk.server_info.name == "manga-tools"
+
+
+@pytest.mark.parametrize("name", ["sse-2025", "http-2026"])
+async def test_a_cursor_that_was_never_given_is_refused(name: str, connections: Connections, server: Serving) -> None:
+    """The list is one page: whoever asks for a second one is told so, and does not get the first again."""
+    client = connections.shared(name, server.url)
+    assert isinstance(client, OfSdk)
+    with pytest.raises(MCPError) as raised:
+        await client.held.ask(client.sdk.list_tools(cursor="second-page"))
+    assert raised.value.error.code == -32602

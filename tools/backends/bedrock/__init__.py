@@ -1,0 +1,1 @@
+"""Amazon Bedrock: embeddings from a model that somebody else runs."""

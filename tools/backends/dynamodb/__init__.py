@@ -1,0 +1,1 @@
+"""Stock, orders and long-term profiles in DynamoDB. `tables` defines what is there, `store` opens it."""

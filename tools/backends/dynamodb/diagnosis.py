@@ -1,0 +1,71 @@
+"""What is wrong with a table, found out as serving would ask it, and then by its description where that is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
+from botocore.parsers import ResponseParserError
+
+from session.deadline import Deadline
+from session.diagnosis import OK, Diagnosis, Problem, silence
+from tools.backends.aws_problems import aws_problem, code_of
+from tools.backends.dynamodb.address import DynamoAddress
+from tools.backends.dynamodb.admin import difference
+from tools.backends.dynamodb.connection import Connection
+from tools.backends.dynamodb.probe import key_of_nobody
+from tools.backends.dynamodb.tables import Table
+from tools.backends.embedded.decode import ShapeError
+
+SETTING = "MANGA_STORE_URL"
+SEED = "run: python -m infra.seed"
+
+
+async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> Diagnosis:
+    """Never raises."""
+    address = connection.address
+    called = table.called(address.prefix)
+    try:
+        async with asyncio.timeout(deadline.less(0.8).remaining()):
+            await connection.call("get_item", TableName=called, Key=key_of_nobody(table))
+            description = await _description(connection, called)
+    except TimeoutError:
+        return Diagnosis.of(await _silence(address))
+    except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
+        silent = isinstance(error, (ReadTimeoutError, ConnectTimeoutError))
+        return Diagnosis.of(await _silence(address) if silent else problem_of(error, called))
+    if description and (wrong := difference(description, table, address.prefix)):
+        return Diagnosis.of(Problem(f"the table {called} {wrong}", _remade()))
+    items = description.get("ItemCount") if description else None
+    return Diagnosis(OK, f"table {called}" + (f", {items:,} items at the last count" if items is not None else ""))
+
+
+def problem_of(error: BaseException, called: str) -> Problem:
+    """Of an error of the driver's, or of a failure that was made of one."""
+    code = code_of(error)
+    if code == "ResourceNotFoundException":
+        return Problem(f"the table {called} is not there", SEED)
+    if code == "ValidationException":
+        return Problem(f"the table {called} has other keys than it should", _remade())
+    return aws_problem(error, SETTING, f"dynamodb:GetItem on {called}")
+
+
+async def _description(connection: Connection, called: str) -> dict[str, Any]:
+    """Empty where describing is not allowed: serving does without."""
+    with suppress(ClientError, BotoCoreError):
+        return dict((await connection.call("describe_table", TableName=called)).get("Table") or {})
+    return {}
+
+
+def _remade() -> str:
+    return f"remove it, or set another table_prefix in {SETTING}; then {SEED}"
+
+
+async def _silence(address: DynamoAddress) -> Problem:
+    if address.endpoint is None:
+        return Problem("it does not answer", "check routes, VPC endpoints and security groups")
+    parts = urlsplit(address.endpoint)
+    return await silence(str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80), SETTING)

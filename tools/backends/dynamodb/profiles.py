@@ -1,0 +1,69 @@
+"""Long-term profiles: `session.profile.ProfileStore` over one table that forgets by itself (TTL).
+
+DynamoDB removes what has expired within days, not at once, so reads leave it out by time. They are eventually consistent:
+what somebody viewed a moment ago is in the conversation anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from session.deadline import Deadline
+from session.profile import KEPT_DAYS, RECALLED, Event, Profile, latest, written
+from tools.backends.dynamodb.attributes import text
+from tools.backends.dynamodb.connection import Connection
+from tools.backends.dynamodb.errors import answering
+from tools.backends.dynamodb.items import EVENT_FIELDS, event_item, event_of, owner_key, projection
+from tools.backends.dynamodb.paging import pages
+from tools.backends.dynamodb.probe import health_of
+from tools.backends.dynamodb.tables import PROFILE
+from tools.backends.dynamodb.writing import send
+from tools.models import Health
+
+
+class DynamoProfiles:
+    def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
+        self._connection = connection
+        self._table = PROFILE.called(connection.address.prefix)
+        self._clock = clock
+
+    async def remember(self, user: str, event: Event, deadline: Deadline) -> None:
+        """Adds an event; the same one told twice is one item."""
+        async with answering("profile", deadline):
+            await self._connection.call("put_item", TableName=self._table, Item=event_item(user, event))
+
+    async def recall(self, user: str, deadline: Deadline) -> Profile:
+        """The latest events that are still kept."""
+        oldest = written(self._clock() - timedelta(days=KEPT_DAYS))
+        asked = projection((*EVENT_FIELDS, "moment"))
+        query: dict[str, Any] = {
+            "TableName": self._table,
+            "KeyConditionExpression": f"#0 = :owner AND #{len(EVENT_FIELDS)} >= :oldest",
+            "ExpressionAttributeValues": {":owner": {"S": owner_key(user)}, ":oldest": {"S": oldest}},
+            "ScanIndexForward": False,
+            "Limit": RECALLED,
+            **asked,
+        }
+        async with answering("profile", deadline):
+            events = [event_of(item, user) async for page in pages(self._connection, query, RECALLED) for item in page]
+            return Profile(latest(events))
+
+    async def forget(self, user: str, deadline: Deadline) -> None:
+        """Removes everything, what has expired included."""
+        query: dict[str, Any] = {
+            "TableName": self._table,
+            "KeyConditionExpression": "#0 = :owner",
+            "ExpressionAttributeValues": {":owner": {"S": owner_key(user)}},
+            "ConsistentRead": True,
+            **projection(("owner", "moment")),
+        }
+        async with answering("profile", deadline):
+            async for page in pages(self._connection, query, most=10**9):
+                keys = [{"owner": {"S": owner_key(user)}, "moment": {"S": text(item, "moment", "$")}} for item in page]
+                await send(self._connection, self._table, [{"DeleteRequest": {"Key": key}} for key in keys])
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Whether the table can be read now."""
+        return await health_of(self._connection, PROFILE, deadline)

@@ -1,0 +1,87 @@
+"""The one definition of every table: deployment, seeding, doctor, adapters and tests read it from here.
+
+| table   | one item is          | key                                     | read by |
+| ------- | -------------------- | --------------------------------------- | ------- |
+| stock   | a title              | title_id                                | BatchGetItem of up to 100 titles |
+| orders  | an order             | owner (hashed), order_id                | GetItem with both; Query: purchases |
+| profile | something a user did | owner (hashed), moment (time and event) | Query, newest first |
+
+The owner is the partition key of all that is personal, so a read always names whose it is: another person's order cannot
+be reached by its id, not even by a mistake of ours. Billing is on demand: traffic follows the day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+BILLING_MODE = "PAY_PER_REQUEST"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalIndex:
+    """The items of one partition in another order; `include` are the attributes it carries besides the keys."""
+
+    name: str
+    sort_key: str
+    include: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Every key is a string. `personal` data wants a key of one's own for encryption and no copies without one;
+    `recovery` is point-in-time recovery; `ttl` names the attribute with the second an item may go."""
+
+    name: str
+    partition_key: str
+    sort_key: str | None = None
+    indexes: tuple[LocalIndex, ...] = ()
+    ttl: str | None = None
+    recovery: bool = True
+    personal: bool = False
+
+    def called(self, prefix: str) -> str:
+        """Its name in the account."""
+        return f"{prefix}{self.name}"
+
+    def key_of(self, item: dict[str, Any]) -> tuple[str, ...]:
+        """What identifies an item. Raises KeyError for one that lacks a key or has one that is not a string."""
+        names = (self.partition_key, *((self.sort_key,) if self.sort_key else ()))
+        return tuple(item[name]["S"] for name in names)
+
+    def creation(self, prefix: str) -> dict[str, Any]:
+        """The parameters of CreateTable."""
+        keys = dict.fromkeys(
+            (self.partition_key, *((self.sort_key,) if self.sort_key else ()), *(index.sort_key for index in self.indexes))
+        )
+        indexes = [
+            {
+                "IndexName": index.name,
+                "KeySchema": _schema(self.partition_key, index.sort_key),
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.include)},
+            }
+            for index in self.indexes
+        ]
+        return {
+            "TableName": self.called(prefix),
+            "BillingMode": BILLING_MODE,
+            "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key in keys],
+            "KeySchema": _schema(self.partition_key, self.sort_key),
+            **({"LocalSecondaryIndexes": indexes} if indexes else {}),
+        }
+
+
+def _schema(partition_key: str, sort_key: str | None) -> list[dict[str, str]]:
+    schema = [{"AttributeName": partition_key, "KeyType": "HASH"}]
+    return schema + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
+
+
+# Written anew by the seed and by the warehouse all day: nothing to recover that they would not write again.
+STOCK = Table("stock", "title_id", recovery=False)
+
+BY_TIME = LocalIndex("by_time", "ordered_at", ("status", "title_ids"))
+ORDERS = Table("orders", "owner", "order_id", (BY_TIME,), personal=True)
+
+PROFILE = Table("profile", "owner", "moment", ttl="expires_at", personal=True)
+
+TABLES = (STOCK, ORDERS, PROFILE)

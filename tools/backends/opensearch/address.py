@@ -1,0 +1,107 @@
+"""Which OpenSearch, and under which name the catalogue is in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import parse_qs, unquote, urlsplit
+
+ALIAS = "manga-titles"
+_KNOWN = ("alias", "ca", "region")
+_SCHEMES = {"http": (False, False), "https": (True, False), "aoss+https": (True, True), "aoss+http": (False, True)}
+_AOSS_HOST = re.compile(r"[a-z0-9]+\.([a-z]{2,}(?:-[a-z]+)+-[0-9]+)\.aoss\.amazonaws\.com")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSearchAddress:
+    """A parsed `http[s]://[user:password@]host[:port][/prefix][?alias=NAME][&ca=FILE]` or
+    `aoss+https://ID.REGION.aoss.amazonaws.com[?alias=NAME]` (Serverless, signed with the credentials of the environment).
+
+    `region` is set for Serverless only. `aoss+http` is for a stand-in on this machine.
+    """
+
+    host: str
+    port: int
+    tls: bool
+    prefix: str = ""
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    alias: str = ALIAS
+    ca: str | None = None
+    region: str | None = None
+
+    @classmethod
+    def parse(cls, url: str) -> OpenSearchAddress:
+        """Raises ValueError, naming the part that is wrong; the message repeats no password."""
+        parts = urlsplit(url)
+        if parts.scheme not in _SCHEMES:
+            raise ValueError(f"scheme {parts.scheme!r} is none of http, https, aoss+https")
+        tls, serverless = _SCHEMES[parts.scheme]
+        try:
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            raise ValueError("the port has to be a number up to 65535") from None
+        if not host or port == 0:
+            raise ValueError("a host is missing, as in https://search.example:9200")
+        options = _options(parts.query)
+        if serverless and (parts.username or parts.password):
+            raise ValueError("Serverless takes AWS credentials from the environment, no user and password")
+        return cls(
+            host,
+            port or (443 if tls else 80 if serverless else 9200),
+            tls,
+            parts.path.rstrip("/"),
+            unquote(parts.username) if parts.username else None,
+            unquote(parts.password) if parts.password else None,
+            _alias(options.get("alias", ALIAS)),
+            options.get("ca"),
+            _region(host, options, tls, serverless),
+        )
+
+    @property
+    def serverless(self) -> bool:
+        return self.region is not None
+
+    def __str__(self) -> str:
+        """Without user and password."""
+        scheme = ("aoss+" if self.serverless else "") + ("https" if self.tls else "http")
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}://{host}:{self.port}{self.prefix}, alias {self.alias}"
+
+
+def _options(query: str) -> dict[str, str]:
+    values = parse_qs(query, keep_blank_values=True)
+    if unknown := sorted(values.keys() - set(_KNOWN)):
+        raise ValueError(f"unknown parameter {unknown[0]!r}; there are {', '.join(_KNOWN)}")
+    if twice := [name for name, given in values.items() if len(given) > 1]:
+        raise ValueError(f"{twice[0]} is there more than once")
+    return {name: given[0] for name, given in values.items()}
+
+
+def _alias(name: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,99}", name):
+        raise ValueError("alias may have up to 100 lower-case letters, digits, _ and -, and begins with a letter")
+    return name
+
+
+def _region(host: str, options: dict[str, str], tls: bool, serverless: bool) -> str | None:
+    stated = options.get("region")
+    if not serverless:
+        if stated is not None:
+            raise ValueError("region is for aoss+https:// only")
+        return None
+    if not tls and not _is_this_machine(host):
+        raise ValueError("aoss+http is for a stand-in on this machine; use aoss+https")
+    known = _AOSS_HOST.fullmatch(host)
+    region = stated or (known.group(1) if known else "")
+    if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)+-[0-9]+", region):
+        raise ValueError("Serverless needs a host like ID.REGION.aoss.amazonaws.com, or ?region=REGION")
+    return region
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,140 @@
+"""The catalogue in OpenSearch: a `CatalogPort` that recalls there and ranks here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+
+from session.deadline import Deadline
+from tools.backends.embedded.blas import single_threaded_blas
+from tools.backends.opensearch import queries
+from tools.backends.opensearch.address import OpenSearchAddress
+from tools.backends.opensearch.alike import alike
+from tools.backends.opensearch.client import Client
+from tools.backends.opensearch.documents import titles_from
+from tools.backends.opensearch.errors import answering
+from tools.backends.opensearch.filters import filter_queries
+from tools.backends.opensearch.searching import Found, Search
+from tools.backends.opensearch.state import IndexState
+from tools.backends.opensearch.statistics import Statistics
+from tools.backends.opensearch.vectors import QueryVectors
+from tools.failures import BackendFailure
+from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
+from tools.ports import Embedder
+from tools.search.filters import satisfies
+from tools.search.query import QueryReader, Reading
+from tools.search.text import normalise
+
+_THREADS = 2
+_LONGEST_ID = 512
+
+
+class OpenSearchCatalog:
+    """Get one from `open`. Nothing is asked of the cluster before the first call."""
+
+    def __init__(self, client: Client, embedder: Embedder | None, workers: ThreadPoolExecutor) -> None:
+        self._client, self._workers = client, workers
+        self._vectors = None if embedder is None else QueryVectors(embedder)
+        self._state = IndexState(client)
+        self._reader = QueryReader.load()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, address: OpenSearchAddress, embedder: Embedder | None) -> AsyncIterator[OpenSearchCatalog]:
+        """Without an embedder the search is lexical and says nothing of it.
+
+        Raises ValueError for a certificate file that can't be used or AWS credentials that are not there.
+        """
+        single_threaded_blas()
+        workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
+        client = Client(address)
+        try:
+            yield cls(client, embedder, workers)
+        finally:
+            await client.aclose()
+            workers.shutdown(wait=False, cancel_futures=True)
+
+    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
+        """Raises BackendFailure. Where the cluster or the embedder is late with meaning, words alone answer."""
+        async with answering(deadline):
+            reading = self._reader.read(query.text)
+            if reading.empty:
+                return await self._popular(query.filters, query.limit, deadline)
+            statistics = await self._state.statistics(deadline)
+            found = await self._searched(query, reading, statistics, deadline)
+            wanted = self._vectors is not None and not found.sensed
+            return self._page(found, query.filters, ("vector",) if wanted else ())
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        """Raises BackendFailure."""
+        asked = [i for i in dict.fromkeys(title_ids) if _can_be_an_id(i)]
+        if not asked:
+            return {}
+        async with answering(deadline):
+            body = queries.with_ids(asked, Filters(), source=("title_id", "record"))
+            answer = (await self._client.searches([body], deadline))[0]
+            records = {hit["_source"]["title_id"]: hit["_source"]["record"] for hit in answer["hits"]["hits"]}
+            titles = titles_from(list(records.values()))
+            return {title.title_id: title for title in titles}
+
+    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """Raises BackendFailure."""
+        async with answering(deadline):
+            return (await self._popular(filters, limit, deadline)).titles
+
+    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """Raises BackendFailure."""
+        async with answering(deadline):
+            statistics = await self._state.statistics(deadline)
+            body = alike(statistics.tag_masses(facets.tags), facets, filter_queries(Filters()), limit)
+            if body is None or limit < 1:
+                return ()
+            answer = (await self._client.searches([body], deadline))[0]
+            return titles_from([hit["_source"]["record"] for hit in answer["hits"]["hits"]])
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
+        try:
+            async with answering(deadline):
+                statistics = await self._state.statistics(deadline, anew=True)
+        except BackendFailure as failure:
+            return Health(False, failure.message)
+        if problem := self._problem(statistics):
+            return Health(False, f"searched by words alone: {problem}")
+        state = "by words" if self._vectors is None else "by words and meaning"
+        return Health(True, f"{statistics.titles} titles, searched {state}")
+
+    def _problem(self, statistics: Statistics) -> str | None:
+        return None if self._vectors is None else self._vectors.disagreement(statistics.identity)
+
+    async def _searched(self, query: CatalogQuery, reading: Reading, statistics: Statistics, deadline: Deadline) -> Found:
+        pointed = reading.same_author_as or reading.similar_to
+        aliases = self._reader.read(pointed).aliases if pointed else ()
+        search = Search(self._client, self._workers, statistics, query, reading, aliases)
+        vector = None
+        if self._vectors is not None and self._problem(statistics) is None:
+            vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="vector of a query")
+        try:
+            found = await search.run(vector, deadline)
+        finally:
+            if vector is not None and not vector.done():
+                vector.cancel()
+                await asyncio.wait({vector})
+        self._state.seen(search.index)
+        return found
+
+    async def _popular(self, filters: Filters, limit: int, deadline: Deadline) -> CatalogPage:
+        answer = (await self._client.searches([queries.popular(filters, limit)], deadline))[0]
+        records = tuple(hit["_source"]["record"] for hit in answer["hits"]["hits"])
+        return self._page(Found(records, int(answer["hits"]["total"]["value"]), True), filters, ())
+
+    def _page(self, found: Found, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
+        titles = titles_from(found.records)
+        fitting = tuple(title for title in titles if satisfies(title, filters))
+        return CatalogPage(fitting, found.total - (len(titles) - len(fitting)), degraded)
+
+
+def _can_be_an_id(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST_ID and text.isprintable()

@@ -1,0 +1,159 @@
+"""Titles to documents and back.
+
+A document holds what OpenSearch searches by, and two texts of JSON that it only keeps: the title's record (the import
+format, offers included) and its card. A hit is judged here, in this process, by the numbers that the embedded catalogue
+would give it; the card has the keys this takes, since making them from names costs ten times as long as reading them.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.backends.embedded.records import CatalogFileError, parse
+from tools.backends.opensearch.errors import MalformedAnswer
+from tools.backends.opensearch.index import HEADLINE
+from tools.models import Author, Offer, Title
+from tools.search.candidates import Known, known
+from tools.search.document import prose_terms
+from tools.search.loans import MIN_CONSONANTS, consonants
+from tools.search.names import NameKeys
+from tools.search.people import AuthorKeys, author_keys
+from tools.search.text import has_kanji
+from tools.search.tokens import grams
+
+Floats = NDArray[np.float32]
+Json = dict[str, Any]
+_UNRANKED = 10**9
+_PLAIN = ("genre", "rating", "rating_count", "popularity_rank", "volumes", "chapters", "status", "start_year", "end_year")
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """`place` is the title's in the catalogue file. `kin` are ids of its series (tools.backends.opensearch.kin), `related`
+    those that the catalogue itself names. `prose`: weighted terms."""
+
+    known: Known
+    place: int
+    rating: float | None
+    related: tuple[str, ...]
+    kin: tuple[str, ...]
+    prose: Mapping[str, float]
+
+
+def record_of(title: Title, offers: Sequence[Offer] = ()) -> Json:
+    """The import format of a title, without what is null."""
+    record: Json = {
+        "title_id": title.title_id,
+        "title": _given(en=title.en, romaji=title.romaji, ja=title.ja, kana=title.kana),
+        "alt_titles": list(title.alt_titles),
+        "authors": [_author(author) for author in title.authors],
+        "tags": list(title.tags),
+        "synopsis": _given(en=title.synopsis_en, ja=title.synopsis_ja),
+        "related": list(title.related),
+        "magazine": title.magazine,
+        **{name: getattr(title, name) for name in _PLAIN},
+        "offers": [{"format": o.format, "price_jpy": o.price_jpy, "stock": o.stock} for o in offers],
+    }
+    return {name: value for name, value in record.items() if value not in (None, [], {})}
+
+
+def titles_from(records: Sequence[str]) -> tuple[Title, ...]:
+    """The titles of stored records, checked by the rules of the import. Raises MalformedAnswer."""
+    if not records:
+        return ()
+    try:
+        return tuple(title for title, _ in parse("\n".join(records).encode("utf-8", "surrogatepass")))
+    except CatalogFileError as error:
+        raise MalformedAnswer("a record is none") from error
+
+
+def document(title: Title, offers: Sequence[Offer], place: int, kin: Sequence[str], vectors: Floats | None) -> Json:
+    """`vectors`: the headline's, then those of the passages (tools.search.document), of unit length; None without any."""
+    seen, terms = known(title), prose_terms(title)
+    return {
+        "title_id": title.title_id,
+        **_given(genre=title.genre, rating=title.rating),
+        "tags": list(dict.fromkeys(title.tags)),
+        "prior": seen.prior,
+        "rank": title.popularity_rank or _UNRANKED,
+        "place": place,
+        "prose_length": sum(terms.values()),
+        # Weights are halves, and a term can only stand there so many times: twice the weight.
+        "prose": " ".join(f"{term} " * round(2 * weight) for term, weight in terms.items()),
+        "names": [_name(key) for key in (*seen.names.whole, *seen.names.main)],
+        "people": [_person(author.name, author_keys(author)) for author in title.authors],
+        "card": json.dumps(_card(title, seen, place, kin, terms), ensure_ascii=False, separators=(",", ":")),
+        "record": json.dumps(record_of(title, offers), ensure_ascii=False, separators=(",", ":")),
+        **(_senses(vectors) if vectors is not None else {}),
+    }
+
+
+def card_from(text: str) -> Card:
+    """Raises LookupError, TypeError and ValueError for what is no card."""
+    card = json.loads(text)
+    authors = tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"])
+    names = NameKeys(tuple(card["whole"]), tuple(card["main"]))
+    seen = Known(names, authors, frozenset(card["tags"]), card["genre"], float(card["prior"]))
+    return Card(seen, int(card["place"]), card["rating"], tuple(card["related"]), tuple(card["kin"]), card["prose"])
+
+
+def direction_from(text: str | None) -> Floats | None:
+    """The unit vector that a whole title points to, where the index has vectors."""
+    return None if text is None else np.frombuffer(b64decode(text), np.float16).astype(np.float32)
+
+
+def _card(title: Title, seen: Known, place: int, kin: Sequence[str], terms: Mapping[str, float]) -> Json:
+    return {
+        "whole": seen.names.whole,
+        "main": seen.names.main,
+        "authors": [(sorted(keys.parts), keys.spellings) for keys in seen.authors],
+        "tags": sorted(seen.tags),
+        "genre": seen.genre,
+        "prior": seen.prior,
+        "rating": title.rating,
+        "place": place,
+        "related": title.related,
+        "kin": kin,
+        "prose": terms,
+    }
+
+
+def _name(key: str) -> Json:
+    skeleton = consonants(key) if key.isascii() else ""
+    return {"key": key, "grams": " ".join(grams(key)), **({"loan": skeleton} if len(skeleton) >= MIN_CONSONANTS else {})}
+
+
+def _person(name: str, keys: AuthorKeys) -> Json:
+    return {
+        "name": name,
+        "spellings": keys.spellings,
+        "turned": [spelling[::-1] for spelling in keys.spellings if has_kanji(spelling)],
+        "parts": sorted(keys.parts),
+        "grams": " ".join(dict.fromkeys(gram for spelling in keys.spellings for gram in grams(spelling))),
+    }
+
+
+def _senses(vectors: Floats) -> Json:
+    headline, passages = np.float32(HEADLINE) * vectors[0], vectors[1:]
+    senses = (passages + headline if len(passages) else headline[None]) / np.float32(1.0 + HEADLINE)
+    total = vectors.sum(axis=0)
+    direction = (total / max(1e-6, float(np.linalg.norm(total)))).astype(np.float16)
+    return {
+        "senses": [{"vector": [round(float(x), 6) for x in sense]} for sense in senses],
+        "direction": b64encode(direction.tobytes()).decode(),
+    }
+
+
+def _author(author: Author) -> Json:
+    return _given(name=author.name, name_ja=author.name_ja, name_kana=author.name_kana, role=author.role)
+
+
+def _given(**values: Any) -> Json:
+    return {name: value for name, value in values.items() if value is not None}

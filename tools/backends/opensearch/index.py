@@ -1,0 +1,161 @@
+"""The one definition of the index: what seeding creates, searching relies on, and doctor compares.
+
+An index is built once, from a whole catalogue, and never changed. Its name ends in the fingerprint of what it was built
+from, and an alias points to the one that serves, so that a new catalogue takes over in one atomic step.
+
+Terms are made here (`tools.search`) and not by the cluster's analysers, so that a title is found by the same rules on every
+backend, Japanese included, and the cluster needs no plugin but k-NN.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from tools.search.fusion import Weights
+
+FORMAT = "1"
+HEADLINE = Weights().headline
+"""A sense vector is (passage + HEADLINE × headline) / (1 + HEADLINE): its inner product with a query is what fusion makes of
+the two cosines, so that one search for nearest vectors finds what is best by both."""
+
+FOUND = ("title_id", "card", "record")
+"""What a hit has to bring: its id, what it is judged by, and the record it is shown by."""
+
+_LONGEST_TERM = 8_191
+_FINGERPRINT = 16
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Flavour:
+    """What differs between nodes and Serverless.
+
+    Serverless gives out document ids itself in vector collections, has no refresh, and searches vectors with Faiss. On
+    nodes Lucene's own HNSW needs no native library.
+    """
+
+    engine: str
+    own_ids: bool
+    can_refresh: bool
+    settings: Json
+
+
+NODES = Flavour("lucene", True, True, {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"})
+SERVERLESS = Flavour("faiss", False, False, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What an index was built from and with. Two of the same identity hold the same."""
+
+    format: str
+    embedder: str | None
+    dimensions: int
+    titles: int
+    content: str
+
+    @property
+    def fingerprint(self) -> str:
+        parts = (self.format, str(HEADLINE), self.embedder or "", str(self.dimensions), str(self.titles), self.content)
+        return sha256("\x00".join(parts).encode()).hexdigest()[:_FINGERPRINT]
+
+    def meta(self) -> Json:
+        return {
+            "format": self.format,
+            "embedder": self.embedder,
+            "dimensions": self.dimensions,
+            "titles": self.titles,
+            "content": self.content,
+            "headline": HEADLINE,
+        }
+
+    @classmethod
+    def from_meta(cls, meta: Json) -> Identity:
+        """Raises LookupError and TypeError for what this server did not write."""
+        embedder = meta["embedder"]
+        return cls(
+            str(meta["format"]),
+            None if embedder is None else str(embedder),
+            int(meta["dimensions"]),
+            int(meta["titles"]),
+            str(meta["content"]),
+        )
+
+
+def index_name(alias: str, identity: Identity) -> str:
+    return f"{alias}-{identity.fingerprint}"
+
+
+def is_index_of(alias: str, name: str) -> bool:
+    return re.fullmatch(rf"{re.escape(alias)}-[0-9a-f]{{{_FINGERPRINT}}}", name) is not None
+
+
+def creation(identity: Identity, flavour: Flavour) -> Json:
+    """The body that creates the index."""
+    similarity = {"prose": {"type": "BM25", "k1": 2.4, "b": 0.25}, "grams": {"type": "BM25", "k1": 1.0, "b": 1.0}}
+    settings = {"knn": True, **flavour.settings, **({"similarity": similarity} if flavour.own_ids else {})}
+    return {"settings": {"index": settings}, "mappings": mappings(identity, flavour)}
+
+
+def mappings(identity: Identity, flavour: Flavour) -> Json:
+    properties: Json = {
+        "title_id": _keyword(),
+        "genre": _keyword(),
+        "tags": _keyword(),
+        "rating": {"type": "double"},
+        # What popularity is ordered by: fame first, then rank, then the place in the file.
+        "prior": {"type": "float"},
+        "rank": {"type": "integer"},
+        "place": {"type": "integer"},
+        "prose_length": {"type": "float"},
+        "prose": _terms("prose", flavour),
+        "names": _nested({"key": _keyword(), "loan": _keyword(), "grams": _terms("grams", flavour)}),
+        "people": _nested(
+            {
+                "name": _keyword(),
+                "spellings": _keyword(),
+                "turned": _keyword(),
+                "parts": _keyword(),
+                "grams": _terms("grams", flavour),
+            }
+        ),
+        "card": _kept(),
+        "record": _kept(),
+        "direction": _kept(),
+    }
+    if identity.embedder is not None:
+        properties["senses"] = _nested({"vector": _vector(identity.dimensions, flavour)})
+    return {
+        "dynamic": "strict",
+        "_meta": identity.meta(),
+        "_source": {"excludes": ["senses", "prose", "names", "people"]},
+        "properties": properties,
+    }
+
+
+def _keyword() -> Json:
+    """Cut off where Lucene would refuse the document: a term has at most 32,766 bytes."""
+    return {"type": "keyword", "ignore_above": _LONGEST_TERM}
+
+
+def _terms(similarity: str, flavour: Flavour) -> Json:
+    """Terms that are ready, with a space between them. How often one stands there is its weight."""
+    field = {"type": "text", "analyzer": "whitespace"}
+    return {**field, "similarity": similarity} if flavour.own_ids else field
+
+
+def _nested(properties: Json) -> Json:
+    return {"type": "nested", "properties": properties}
+
+
+def _kept() -> Json:
+    """Given back as it came, searched by nobody."""
+    return {"type": "object", "enabled": False}
+
+
+def _vector(dimensions: int, flavour: Flavour) -> Json:
+    method = {"name": "hnsw", "engine": flavour.engine, "parameters": {"m": 16, "ef_construction": 128}}
+    return {"type": "knn_vector", "dimension": dimensions, "space_type": "innerproduct", "method": method}

@@ -1,0 +1,128 @@
+"""Loading a catalogue: a new index is built beside the one that serves, checked, and takes over in one step.
+
+The index is named by what it is built from, so that a load of the same catalogue with the same embedder has nothing to do,
+and one that was killed goes on where it stopped. What served before stays, for requests under way and for a way back, until
+the next load.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from tools.backends.opensearch.bulk import Bulk
+from tools.backends.opensearch.client import Client
+from tools.backends.opensearch.documents import document, record_of
+from tools.backends.opensearch.embedding import Batches
+from tools.backends.opensearch.index import FORMAT, NODES, SERVERLESS, Flavour, Identity, index_name
+from tools.backends.opensearch.indices import Indices
+from tools.backends.opensearch.kin import kin_of_all
+from tools.backends.opensearch.vectors import Floats
+from tools.models import Offer, Title
+from tools.ports import Embedder
+from tools.search.document import headline, passages
+
+Record = tuple[Title, tuple[Offer, ...]]
+Progress = Callable[[int, int, str], None]
+"""(done, total, what), called on the event loop."""
+_CHUNK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a load would do, or did. `there` titles were in the index before; `replaces` is what served until then."""
+
+    index: str
+    titles: int
+    there: int
+    serving: bool
+    replaces: tuple[str, ...]
+
+    @property
+    def nothing_to_do(self) -> bool:
+        return self.serving and self.there == self.titles
+
+
+async def load(
+    client: Client,
+    records: Sequence[Record],
+    embedder: Embedder | None,
+    *,
+    progress: Progress | None = None,
+    dry_run: bool = False,
+) -> Plan:
+    """Brings `records` into service and says what it did; with `dry_run`, what it would do, and changes nothing.
+
+    Raises BackendFailure when the cluster or the embedder stays away, and ValueError when the alias is no alias.
+    """
+    loading = Loading(client, records, embedder, progress or (lambda done, total, what: None))
+    plan = await loading.plan()
+    if not dry_run and not plan.nothing_to_do:
+        await loading.run(plan)
+    return plan
+
+
+class Loading:
+    """One load."""
+
+    def __init__(self, client: Client, records: Sequence[Record], embedder: Embedder | None, progress: Progress) -> None:
+        self._flavour: Flavour = SERVERLESS if client.address.serverless else NODES
+        self._identity = identity_of(records, embedder)
+        self._records, self._progress = records, progress
+        self._name = index_name(client.address.alias, self._identity)
+        self._indices = Indices(client, self._flavour)
+        self._bulk = Bulk(client, self._flavour, self._name)
+        self._batches = None if embedder is None else Batches(embedder)
+
+    async def plan(self) -> Plan:
+        serving = await self._indices.serving()
+        there = await self._indices.places(self._name) if await self._indices.exists(self._name) else set()
+        replaces = tuple(name for name in serving if name != self._name)
+        return Plan(self._name, len(self._records), len(there), self._name in serving, replaces)
+
+    async def run(self, plan: Plan) -> None:
+        if not await self._indices.exists(self._name):
+            await self._indices.create(self._name, self._identity)
+        missing = sorted(set(range(len(self._records))) - await self._indices.places(self._name))
+        kin = kin_of_all([title for title, _ in self._records])
+        done = len(self._records) - len(missing)
+        self._progress(done, len(self._records), "titles")
+        for chunk in _chunks(missing):
+            await self._bulk.add(await self._documents(chunk, kin))
+            done += len(chunk)
+            self._progress(done, len(self._records), "titles")
+        await self._indices.finish(self._name, len(self._records))
+        await self._indices.put_into_service(self._name)
+        await self._indices.remove_all_but({self._name, *plan.replaces})
+        self._progress(done, len(self._records), "in service")
+
+    async def _documents(self, places: Sequence[int], kin: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+        titles = [self._records[place][0] for place in places]
+        vectors = await self._vectors(titles)
+        rows = zip(places, titles, vectors, strict=True)
+        return [document(title, self._records[place][1], place, kin[place], vector) for place, title, vector in rows]
+
+    async def _vectors(self, titles: Sequence[Title]) -> Sequence[Floats | None]:
+        if self._batches is None:
+            return [None] * len(titles)
+        texts = [[headline(title), *passages(title)] for title in titles]
+        matrix = await self._batches.embed([text for group in texts for text in group])
+        return np.split(matrix, np.cumsum([len(group) for group in texts])[:-1])
+
+
+def identity_of(records: Sequence[Record], embedder: Embedder | None) -> Identity:
+    """By the records as they will be stored: order counts, spelling of the file does not."""
+    digest = sha256()
+    for title, offers in records:
+        digest.update(json.dumps(record_of(title, offers), sort_keys=True).encode() + b"\n")
+    name, dimensions = (None, 0) if embedder is None else (embedder.name, embedder.dimensions)
+    return Identity(FORMAT, name, dimensions, len(records), digest.hexdigest()[:32])
+
+
+def _chunks(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (places[start : start + _CHUNK] for start in range(0, len(places), _CHUNK))

@@ -1,0 +1,164 @@
+"""One search, in two requests at most in nearly all cases: what words find, then what is near in meaning.
+
+The query is embedded while the first is under way. The second finds the nearest titles and measures the ones that words
+found; where it is late, the words' answer stands. A third is made only when a described story has sequels to fetch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from session.deadline import Deadline
+from tools.backends.opensearch import queries
+from tools.backends.opensearch.client import Client
+from tools.backends.opensearch.filters import Gate, filter_queries
+from tools.backends.opensearch.judging import Anchor, Candidates, Judge, Judged, anchor_among
+from tools.backends.opensearch.similar import Similar
+from tools.backends.opensearch.statistics import Statistics
+from tools.backends.opensearch.vectors import Floats
+from tools.failures import BackendFailure
+from tools.models import CatalogQuery
+from tools.search.fusion import order
+from tools.search.query import Reading
+
+T = TypeVar("T")
+Answers = dict[str, Mapping[str, Any]]
+_KEPT_BACK = 0.03
+"""Seconds kept from the second request, to answer without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Records of the best titles, best first, and how many there are. `sensed`: meaning was used."""
+
+    records: tuple[str, ...]
+    total: int
+    sensed: bool
+
+
+class Search:
+    """The state of one search. `aliases` are names that the title it points from may be a nickname of."""
+
+    def __init__(
+        self,
+        client: Client,
+        workers: Executor,
+        statistics: Statistics,
+        query: CatalogQuery,
+        reading: Reading,
+        aliases: Sequence[str],
+    ) -> None:
+        self._client, self._workers, self._statistics = client, workers, statistics
+        self._query, self._reading, self._aliases = query, reading, aliases
+        self._candidates = Candidates(Gate(query.filters))
+        self._anchor: Anchor | None = None
+        self._themed = 0
+        self.index: str | None = None
+        """Which index answered."""
+
+    async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> Found:
+        """`vector` is the query's, under way; None where there is nothing to compare it with. Raises BackendFailure."""
+        called = await self._off_loop(self._take_first, await self._first(deadline))
+        if self._anchor is not None and self._reading.similar_to:
+            return await self._similar(self._anchor, vector is not None, deadline)
+        known = None if vector is None else await vector
+        await self._second(called, known, vector is not None, deadline)
+        judged, missing = await self._off_loop(self._judged)
+        if missing:
+            judged = await self._with_kin(missing, judged, deadline)
+        return self._found(judged)
+
+    async def _first(self, deadline: Deadline) -> Answers:
+        searches = queries.lexical(self._reading, self._query.filters, self._aliases)
+        terms = self._statistics.unknown((*self._reading.terms, *self._reading.translated))
+        if terms:
+            searches["frequencies"] = queries.frequencies(terms)
+        answers = await self._ask(searches, deadline)
+        if terms:
+            self._statistics.learn(terms, answers.pop("frequencies"))
+        return answers
+
+    def _take_first(self, answers: Answers) -> str | None:
+        """The id of the title that the query names, if it is one's name."""
+        pointed = self._reading.same_author_as or self._reading.similar_to
+        if pointed:
+            self._anchor = anchor_among(pointed, self._aliases, answers.pop("anchor"))
+        if "tags" in answers:
+            self._themed = int(answers["tags"]["aggregations"]["all"]["doc_count"])
+        for answer in answers.values():
+            self._candidates.take(answer)
+        return self._judge().called(self._candidates)
+
+    async def _second(self, called: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
+        searches = self._more(called, vector)
+        try:
+            answers = await self._ask(searches, deadline.less(_KEPT_BACK) if wanted else deadline)
+        except BackendFailure:
+            if not wanted:
+                raise
+            return
+        await self._off_loop(self._take_second, answers)
+
+    def _more(self, called: str | None, vector: Floats | None) -> dict[str, queries.Json]:
+        filters, cards = self._query.filters, self._candidates.cards
+        searches = {}
+        if vector is not None:
+            searches["near"] = queries.nearest(vector, filter_queries(filters), queries.RECALL)
+            if cards:
+                searches["senses"] = queries.sense_of(vector, list(cards))
+        if kin := [] if called is None else [i for i in cards[called].kin if i not in cards]:
+            searches["kin"] = queries.with_ids(kin, filters)
+        if self._anchor is not None and (spelled := self._anchor.spellings()):
+            searches["works"] = queries.by_authors_of(sorted(spelled), filters)
+        return searches
+
+    def _take_second(self, answers: Answers) -> None:
+        for name in ("near", "senses"):
+            if name in answers:
+                self._candidates.take_senses(answers[name])
+        for name in ("near", "kin", "works"):
+            if name in answers:
+                self._candidates.take(answers[name])
+
+    def _judged(self) -> tuple[Judged, list[str]]:
+        return self._judge().judged(self._candidates)
+
+    def _judge(self) -> Judge:
+        return Judge(self._reading, self._statistics, self._anchor)
+
+    async def _with_kin(self, missing: Sequence[str], judged: Judged, deadline: Deadline) -> Judged:
+        """Judged once more with the rest of the series; as it was when that is late."""
+        try:
+            answers = await self._ask({"kin": queries.with_ids(missing, self._query.filters)}, deadline.less(_KEPT_BACK))
+        except BackendFailure:
+            return judged
+        self._candidates.take(answers["kin"])
+        return (await self._off_loop(self._judged))[0]
+
+    async def _similar(self, anchor: Anchor, sensed: bool, deadline: Deadline) -> Found:
+        similar = Similar(anchor, self._statistics, self._query.filters)
+        answers = await self._ask(similar.searches(sensed), deadline)
+        self._candidates = Candidates(Gate(self._query.filters))
+        judged = await self._off_loop(similar.judged, self._candidates, answers)
+        self._themed = 0
+        return self._found(judged)
+
+    def _found(self, judged: Judged) -> Found:
+        best = [judged.ids[place] for place in order(judged.scores, self._query.limit)]
+        total = judged.answers() + max(0, self._themed - judged.themed()) * judged.all_themed_answer()
+        records = tuple(self._candidates.records[i] for i in best)
+        return Found(records, total, self._candidates.senses is not None)
+
+    async def _off_loop(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)
+
+    async def _ask(self, searches: Mapping[str, queries.Json], deadline: Deadline) -> Answers:
+        if not searches:
+            return {}
+        answers = await self._client.searches(list(searches.values()), deadline)
+        self.index = next((str(hit["_index"]) for each in answers for hit in each["hits"]["hits"]), self.index)
+        return dict(zip(searches, answers, strict=True))
