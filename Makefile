@@ -4,16 +4,19 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PORT   ?= $(or $(MANGA_PORT),8080)
 
-.PHONY: run test check smoke agent bench quality lock demo clean help
+.PHONY: run test test-stack check smoke seed doctor agent bench quality lock demo clean help
 
 help: ## what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 run: $(VENV)/.runtime ## serve the demo catalogue on 127.0.0.1:8080; MANGA_* settings pass through
 	@exec $(if $(filter command,$(origin PORT)),env MANGA_PORT=$(PORT)) $(BIN)/python -m server serve --with-parent
 
 test: $(VENV)/.dev ## all tests that this machine can run
 	@$(BIN)/python -m pytest -q $(ARGS)
+
+test-stack: $(VENV)/.dev ## the wire tests against real OpenSearch, DynamoDB and Redis (tests/stack/README.md)
+	@MANGA_TEST_STACK=1 $(BIN)/python -m pytest -q tests/wire $(ARGS)
 
 check: $(VENV)/.dev ## lint, format, types, import rule, lock
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -23,6 +26,12 @@ check: $(VENV)/.dev ## lint, format, types, import rule, lock
 
 smoke: ## talk to a running server as a person would, with curl
 	@sh infra/smoke.sh http://127.0.0.1:$(PORT)
+
+seed: $(VENV)/.runtime ## fill the OpenSearch and DynamoDB of the MANGA_* settings; ARGS="--catalog FILE", "--dry-run"
+	@$(BIN)/python -m infra.seed $(ARGS)
+
+doctor: $(VENV)/.runtime ## check every dependency of the MANGA_* settings, and say what to do
+	@$(BIN)/python -m server doctor $(ARGS)
 
 agent: $(VENV)/.dev ## an example agent in conversation with a running server; ARGS="--bedrock" for a real model
 	@$(BIN)/python -m infra.agent.agent --url http://127.0.0.1:$(PORT)/sse $(ARGS)

@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from server.settings import DEMO, Settings
 from session.backends.address import RedisAddress
 from session.deadline import Deadline
 from session.keyvalue import KeyValue
+from tools.failures import Failure
 from tools.ports import CatalogPort, Embedder, OrdersPort, StockPort
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 1.0
+WARM_UP_SECONDS = 4.0
 GREETING_SECONDS = 0.5
 """What a first client gets before the encoder is loaded."""
 EMBEDDED = "embedded:"
@@ -108,7 +110,15 @@ async def _open_catalog(settings: Settings, stack: AsyncExitStack, progress: Pro
     from tools.backends.opensearch.address import OpenSearchAddress
     from tools.backends.opensearch.catalog import OpenSearchCatalog
 
+    if embedder is not None:
+        await _warm_up(embedder, WARM_UP_SECONDS if settings.embedder == "local" else CONNECT_SECONDS)
     return await stack.enter_async_context(OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder))
+
+
+async def _warm_up(embedder: Embedder, seconds: float) -> None:
+    """The first text takes seconds (the encoder is loaded, or a connection made), which no customer's search has."""
+    with suppress(Failure):  # searches go by words alone then, and say so
+        await embedder.embed(["漫画"], Deadline.after(seconds))
 
 
 async def _open_embedded_catalog(

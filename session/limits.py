@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from session.deadline import Clock
 
+ROUNDING = 1e-9
+"""Seconds in floating point: a token that is due now is not refused for the last of their digits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -32,7 +35,7 @@ class LocalLimits:
         now = self._clock()
         tokens, refilled = self._buckets.pop(key, (float(self._rate.burst), now))
         tokens = min(self._rate.burst, tokens + (now - refilled) * self._rate.per_second)
-        passes = tokens >= 1
+        passes = tokens >= 1 - ROUNDING
         self._buckets[key] = (tokens - 1 if passes else tokens, now)
         if len(self._buckets) > self._capacity:
             self._buckets.popitem(last=False)

@@ -27,6 +27,7 @@ from tools.failures import BackendFailure, Failure
 from tools.ports import Embedder
 
 EMBED_SECONDS = 30.0
+PERMISSIONS = "dynamodb:DescribeTable, BatchGetItem and BatchWriteItem (and CreateTable, where none is there)"
 Progress = Callable[[int, int, str], None]
 
 
@@ -110,7 +111,8 @@ class _Tables:
         if isinstance(error, ValueError):
             what, _, remedy = str(error).partition("; ")
             return SeedError(where, Problem(what, remedy or "look at the tables there"))
-        return SeedError(where, dynamodb.problem_of(error, f"of the {error.dependency}"))
+        called = f"{self._address.prefix}{error.dependency}"
+        return SeedError(where, dynamodb.problem_of(error, called, PERMISSIONS))
 
 
 class _Index:

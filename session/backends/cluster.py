@@ -58,7 +58,7 @@ class ClusteredRedis:
         )
         # Replies as RESP2 has them, not as redis-py would convert them; it reads COMMAND's itself.
         for name in self._client.response_callbacks.keys() - {"COMMAND"}:
-            self._client.set_response_callback(name, _as_it_came)
+            self._client.set_response_callback(name, _as_it_came)  # type: ignore[arg-type]  # its protocol is stricter than its use
         self._client.result_callbacks.pop("PING", None)
         self._places = asyncio.Semaphore(AT_ONCE)
         self._under_way: set[asyncio.Task[Reply | Exception]] = set()

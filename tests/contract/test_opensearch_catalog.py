@@ -19,7 +19,7 @@ from tests.stack import opensearch
 from tests.stack.children import free_port
 from tests.stack.require import require
 from tests.support.catalogs import loaded, new_address
-from tests.support.wrong_opensearch import answers, serving
+from tests.support.wrong_opensearch import answers, packed, serving
 from tools.backends.embedded.records import Record
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.catalog import OpenSearchCatalog
@@ -33,10 +33,9 @@ pytestmark = pytest.mark.timeout(300)
 BOUND = 20.0
 """Seconds within which the cluster has to have noticed; what it is given to do takes it several times as long."""
 SLOW_DOCUMENTS = 60_000
-SLOW = {
-    "size": 0,
-    "query": {"script": {"script": {"source": "long s = 0; for (int i = 0; i < 100000; i++) { s += i % 7 } return s > 0"}}},
-}
+LOOP = "double s = 1; for (int i = 0; i < 20000; i++) { s = Math.sin(s + i) } return s > 2"
+"""Each step needs the one before, so that no compiler can make it short."""
+SLOW = {"size": 0, "query": {"script": {"script": {"source": LOOP}}}}
 
 
 class SlowEmbedder:
@@ -97,7 +96,7 @@ async def test_a_cancelled_call_leaves_no_task_on_the_cluster(
     slow_index: OpenSearchAddress, http: httpx.AsyncClient
 ) -> None:
     client = Client(slow_index)
-    calls = [asyncio.create_task(client.searches([SLOW], Deadline.after(120))) for _ in range(3)]
+    calls = [asyncio.create_task(client.searches([SLOW], Deadline.after(120))) for _ in range(2)]
 
     async def under_way() -> bool:
         return await searches_running(http, slow_index.alias) > 0
@@ -148,7 +147,7 @@ async def opened(address: OpenSearchAddress, embedder: Embedder | None) -> Async
         yield catalog
 
 
-QUERY = CatalogQuery("pirates who look for a treasure", Filters(), 10)
+QUERY = CatalogQuery("someone who cooks for strangers at night", Filters(), 10)
 
 
 async def test_words_answer_when_the_embedder_is_late_or_away(
@@ -226,9 +225,12 @@ WRONG = [
     (200, answers(timed_out=True), TimedOut),
     (200, answers(_shards={"total": 2, "successful": 1, "failed": 1, "failures": [BAD_SHARD]}), DependencyFailure),
     (200, answers(_shards={"total": 2, "successful": 1, "failed": 0}), DependencyFailure),
-    (200, answers({"_source": {"title_id": "a", "record": "{}"}}), DependencyFailure),
-    (200, answers({"_source": {"title_id": "a", "record": "\ud800"}}), DependencyFailure),
-    (200, answers({"_source": 5}), DependencyFailure),
+    (200, answers({"fields": {"title_id": ["a"], "packed": ["e30"]}}), DependencyFailure),
+    (200, answers({"fields": {"title_id": ["a"], "packed": ["\ud800"]}}), DependencyFailure),
+    (200, answers({"fields": {"title_id": ["a"], "packed": [packed({"title_id": "a"})]}}), DependencyFailure),
+    (200, answers({"fields": {"title_id": [], "packed": None}}), DependencyFailure),
+    (200, answers({"fields": 5}), DependencyFailure),
+    (200, answers({"_source": {"title_id": "a"}}), DependencyFailure),
     (200, answers(hits=None), DependencyFailure),
 ]
 

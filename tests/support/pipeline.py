@@ -125,10 +125,11 @@ async def open_kit(
     timeout_ms: int | None = None,
     warm: bool = True,
 ) -> AsyncIterator[Kit]:
-    """`timeout_ms` replaces every tool's own, so that what hangs is given up sooner."""
+    """`timeout_ms` replaces every tool's own, so that what hangs is given up sooner, and what works is not on a busy machine.
+    A backend's attempt has as long as its call."""
     chosen = [replace(tool, timeout_ms=timeout_ms) if timeout_ms else tool for tool in tools]
     registry, flags = registry_of(chosen), Flags()
-    guards = {name: Backend(name, policy) for name, policy in POLICIES.items()}
+    guards = {name: Backend(name, replace(policy, attempt_seconds=5.0)) for name, policy in POLICIES.items()}
     catalog = GuardedCatalog(backends.catalog, guards["catalog"])
     stock = GuardedStock(backends.stock, guards["stock"])
     store = Store(

@@ -6,6 +6,7 @@ import atexit
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import lru_cache
@@ -39,7 +40,8 @@ def seeded(settings: Mapping[str, str], *arguments: str) -> subprocess.Completed
 
 @lru_cache(maxsize=1)
 def _filled() -> Mapping[str, str]:
-    """Started once a run, and stopped with it."""
+    """Started once a run, and stopped with it. In servers that run longer it has names of its own, since what an earlier
+    run left there may be of an older version."""
     stack = ExitStack()
     atexit.register(stack.close)
     for name, missing in (
@@ -50,9 +52,10 @@ def _filled() -> Mapping[str, str]:
         require(name, missing)
     index = os.environ.get("MANGA_STACK_OPENSEARCH") or stack.enter_context(opensearch.opensearch_node())
     tables = os.environ.get("MANGA_STACK_DYNAMODB") or stack.enter_context(dynamodb.dynamodb_local())
+    name = f"wire{uuid.uuid4().hex[:8]}"
     settings = {
-        "MANGA_CATALOG_URL": index,
-        "MANGA_STORE_URL": f"dynamodb://{dynamodb.REGION}?endpoint={tables}",
+        "MANGA_CATALOG_URL": f"{index}/?alias={name}",
+        "MANGA_STORE_URL": f"dynamodb://{dynamodb.REGION}?endpoint={tables}&table_prefix={name}-",
         "MANGA_REDIS_URL": stack.enter_context(redis_servers.redis_server()),
     }
     done = seeded(settings)

@@ -77,7 +77,7 @@ def as_session(rate: Rate) -> Step:
 
 
 @pytest.mark.parametrize("step", [as_user, as_session])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     per_second=st.integers(1, 50),
     burst=st.integers(1, 8),

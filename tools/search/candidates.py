@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -86,11 +87,17 @@ def _called(reading: Reading, title: Known) -> float:
 
 def spelled_in_katakana(core: str, keys: Sequence[str]) -> float:
     """How near a text in katakana is to the nearest Latin name that it may spell; 0 where it is none."""
-    skeleton = consonants(core) if is_loan(core) else ""
+    skeleton = _skeleton(core)
     if len(skeleton) < MIN_CONSONANTS:
         return 0.0
     alike = (key for key in keys if key.isascii() and consonants(key) == skeleton)
     return max((loan_likeness(sound_key(core), key) for key in alike), default=0.0)
+
+
+@lru_cache(maxsize=256)
+def _skeleton(core: str) -> str:
+    """Asked for each candidate of a query: read once."""
+    return consonants(core) if is_loan(core) else ""
 
 
 def _tagged(reading: Reading, title: Known) -> float:

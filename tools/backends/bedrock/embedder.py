@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from aiobotocore.config import AioConfig
 from aiobotocore.session import get_session
-from botocore.exceptions import BotoCoreError, ClientError
+from aiohttp import ClientError as HttpError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    MetadataRetrievalError,
+    NoRegionError,
+    ReadTimeoutError,
+)
+from botocore.parsers import ResponseParserError
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
@@ -30,7 +42,16 @@ LONGEST_CHARACTERS = 8_000
 AT_ONCE = 16
 KEPT = 4_096
 CALL_SECONDS = 5.0
+START_SECONDS = 1.0
 THROTTLED = ("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "ModelNotReadyException")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A text under way and how many wait for it."""
+
+    task: asyncio.Task[Floats]
+    waiting: int = 0
 
 
 class BedrockEmbedder:
@@ -40,31 +61,36 @@ class BedrockEmbedder:
     waits for it.
     """
 
-    def __init__(self, client: Any, model: str) -> None:
-        self._client = client
+    def __init__(self, model: str, region: str | None) -> None:
         self._model = model
+        self._session = get_session()
+        # Botocore reads AWS_DEFAULT_REGION and the profile; ECS sets AWS_REGION.
+        self._region = region or self._session.get_config_variable("region") or os.environ.get("AWS_REGION")
+        if not self._region:
+            raise NoRegionError
+        self._stack = AsyncExitStack()
+        self._client: Any = None
+        self._opening: asyncio.Task[Any] | None = None
         self._places = asyncio.Semaphore(AT_ONCE)
         self._kept: OrderedDict[str, Floats] = OrderedDict()
-        self._asked: dict[str, asyncio.Task[Floats]] = {}
-        self._waiting: dict[str, int] = {}
+        self._asked: dict[str, _Asked] = {}
 
     @classmethod
     @asynccontextmanager
     async def open(cls, model: str, region: str | None = None) -> AsyncIterator[BedrockEmbedder]:
-        """Credentials, region and endpoint come from the environment as for every AWS client."""
-        config = AioConfig(
-            connect_timeout=1.0,
-            read_timeout=CALL_SECONDS,
-            max_pool_connections=AT_ONCE,
-            # Whoever calls has a deadline and knows whether there is time to ask again.
-            retries={"mode": "standard", "total_max_attempts": 1},
-        )
-        async with get_session().create_client("bedrock-runtime", region_name=region, config=config) as client:
-            embedder = cls(client, model)
-            try:
-                yield embedder
-            finally:
-                await embedder._cancel_all()
+        """Credentials, region and endpoint come from the environment as for every AWS client.
+
+        Credentials that cannot be had yet neither stop nor hold up a start: each call looks again. Raises what botocore
+        raises for a setting that is wrong.
+        """
+        embedder = cls(model, region)
+        try:
+            with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):
+                async with asyncio.timeout(START_SECONDS):
+                    await embedder._ready()
+            yield embedder
+        finally:
+            await embedder._aclose()
 
     @property
     def name(self) -> str:
@@ -81,74 +107,116 @@ class BedrockEmbedder:
         """
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
+        each = [asyncio.ensure_future(self._vector(text[:LONGEST_CHARACTERS])) for text in texts]
         try:
             async with asyncio.timeout(deadline.remaining()):
-                vectors = await asyncio.gather(*(self._vector(text[:LONGEST_CHARACTERS]) for text in texts))
+                return np.stack(await asyncio.gather(*each))
         except TimeoutError:
             raise TimedOut("The embedder did not answer in time.", dependency="embedder") from None
-        return np.stack(vectors)
+        finally:
+            for other in each:  # where one fails, nobody waits for the rest
+                other.cancel()
+            await asyncio.gather(*each, return_exceptions=True)
 
     async def _vector(self, text: str) -> Floats:
         if (known := self._kept.get(text)) is not None:
             self._kept.move_to_end(text)
             return known
-        task = self._asked.get(text)
-        if task is None:
-            task = self._asked[text] = asyncio.create_task(self._ask(text), name="bedrock embed")
-            task.add_done_callback(lambda _: self._asked.pop(text, None))
-        self._waiting[text] = self._waiting.get(text, 0) + 1
+        asked = self._asked.get(text)
+        if asked is None:
+            asked = self._asked[text] = _Asked(asyncio.create_task(self._ask(text), name="bedrock embed"))
+            asked.task.add_done_callback(_looked_at)
+        asked.waiting += 1
         try:
-            return await asyncio.shield(task)
+            return await asyncio.shield(asked.task)
         finally:
-            self._leave(text, task)
-
-    def _leave(self, text: str, task: asyncio.Task[Floats]) -> None:
-        self._waiting[text] -= 1
-        if not self._waiting[text]:
-            del self._waiting[text]
-            task.cancel()
+            asked.waiting -= 1
+            if not asked.waiting:
+                # Out of the way at once: who comes now must not wait for a task that is being cancelled.
+                del self._asked[text]
+                asked.task.cancel()
 
     async def _ask(self, text: str) -> Floats:
         body = json.dumps({"inputText": text, "dimensions": DIMENSIONS, "normalize": True})
         try:
             async with self._places, asyncio.timeout(CALL_SECONDS):
-                answer = await self._client.invoke_model(
+                client = self._client or await self._ready()
+                answer = await client.invoke_model(
                     modelId=self._model, body=body, contentType="application/json", accept="application/json"
                 )
-                vector = _vector_of(await answer["body"].read())
-        except (ClientError, BotoCoreError, OSError, TimeoutError) as error:
+                async with answer["body"] as stream:
+                    read = await stream.read()
+        except (ClientError, BotoCoreError, ResponseParserError, HttpError, OSError) as error:
             raise _translated(error) from None
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            # The driver takes an error's body apart without looking what it is.
+            raise _nonsense() from None
+        vector = _vector_of(read)
         self._keep(text, vector)
         return vector
+
+    async def _ready(self) -> Any:
+        """Callers share one attempt at making the client, which outlives those that stop waiting."""
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.create_task(self._open(), name="bedrock client")
+            self._opening.add_done_callback(_looked_at)
+        return await asyncio.shield(self._opening)
+
+    async def _open(self) -> Any:
+        if self._client is None:
+            config = AioConfig(
+                connect_timeout=1.0,
+                read_timeout=CALL_SECONDS,
+                max_pool_connections=AT_ONCE,
+                # Whoever calls has a deadline and knows whether there is time to ask again.
+                retries={"mode": "standard", "total_max_attempts": 1},
+            )
+            making = self._session.create_client("bedrock-runtime", region_name=self._region, config=config)
+            self._client = await self._stack.enter_async_context(making)
+        return self._client
 
     def _keep(self, text: str, vector: Floats) -> None:
         self._kept[text] = vector
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 
-    async def _cancel_all(self) -> None:
-        tasks = list(self._asked.values())
+    async def _aclose(self) -> None:
+        tasks: list[asyncio.Task[Any]] = [asked.task for asked in self._asked.values()]
+        tasks += [self._opening] if self._opening is not None else []
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._stack.aclose()
+
+
+def _looked_at(task: asyncio.Task[Any]) -> None:
+    """A failure that nobody waited for is not an error to report."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _vector_of(body: bytes) -> Floats:
     """Raises `DependencyFailure` for anything that is not a vector of the right length."""
     try:
-        vector = np.asarray(json.loads(body)["embedding"], np.float32)
-    except (ValueError, KeyError, TypeError):
-        vector = np.zeros(0, np.float32)
-    length = float(np.linalg.norm(vector)) if vector.shape == (DIMENSIONS,) else 0.0
+        with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
+            vector = np.asarray(json.loads(body)["embedding"], np.float64)
+            length = float(np.linalg.norm(vector)) if vector.shape == (DIMENSIONS,) else 0.0
+    except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
+        length = 0.0
     if not np.isfinite(length) or length == 0:
-        raise DependencyFailure("The embedder answered with something that is no vector.", dependency="embedder")
+        raise _nonsense()
     return np.asarray(vector / length, np.float32)
 
 
+def _nonsense() -> DependencyFailure:
+    return DependencyFailure("The embedder answered with something that is no vector.", dependency="embedder")
+
+
 def _translated(error: Exception) -> BackendFailure:
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError | ReadTimeoutError | ConnectTimeoutError):
         return TimedOut("The embedder did not answer in time.", dependency="embedder")
-    code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
-    if code in THROTTLED:
+    refusal = error.response if isinstance(error, ClientError) else {}
+    status = refusal.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    if refusal.get("Error", {}).get("Code", "") in THROTTLED or status == 429:
         return Throttled("The embedder asks for fewer calls.", dependency="embedder", retry_after_ms=1000)
     return DependencyFailure("The embedder cannot be used.", dependency="embedder")

@@ -30,27 +30,35 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
     called = table.called(address.prefix)
     try:
         async with asyncio.timeout(deadline.less(0.8).remaining()):
-            await connection.call("get_item", TableName=called, Key=key_of_nobody(table))
+            await _look_up_nobody(connection, table, called)
             description = await _description(connection, called)
     except TimeoutError:
         return Diagnosis.of(await _silence(address))
     except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
-        silent = isinstance(error, (ReadTimeoutError, ConnectTimeoutError))
-        return Diagnosis.of(await _silence(address) if silent else problem_of(error, called))
+        if code_of(error) == "ValidationException":  # of such a request only the key can be wrong
+            return Diagnosis.of(Problem(f"the table {called} has other keys than it should", _remade()))
+        return Diagnosis.of(problem_of(error, called))
     if description and (wrong := difference(description, table, address.prefix)):
         return Diagnosis.of(Problem(f"the table {called} {wrong}", _remade()))
     items = description.get("ItemCount") if description else None
     return Diagnosis(OK, f"table {called}" + (f", {items:,} items at the last count" if items is not None else ""))
 
 
-def problem_of(error: BaseException, called: str) -> Problem:
-    """Of an error of the driver's, or of a failure that was made of one."""
-    code = code_of(error)
-    if code == "ResourceNotFoundException":
+def problem_of(error: BaseException, called: str, permission: str = "dynamodb:GetItem") -> Problem:
+    """Of an error of the driver's, or of a failure that was made of one. `permission` is the IAM action that was needed."""
+    if code_of(error) == "ResourceNotFoundException":
         return Problem(f"the table {called} is not there", SEED)
-    if code == "ValidationException":
-        return Problem(f"the table {called} has other keys than it should", _remade())
-    return aws_problem(error, SETTING, f"dynamodb:GetItem on {called}")
+    return aws_problem(error, SETTING, f"{permission} on {called}")
+
+
+async def _look_up_nobody(connection: Connection, table: Table, called: str) -> None:
+    """Until it is answered: serving's own limits are short, and whoever examines has more patience than a customer."""
+    while True:
+        try:
+            await connection.call("get_item", TableName=called, Key=key_of_nobody(table))
+        except (ConnectTimeoutError, ReadTimeoutError):
+            continue
+        return
 
 
 async def _description(connection: Connection, called: str) -> dict[str, Any]:

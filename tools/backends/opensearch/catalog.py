@@ -16,6 +16,7 @@ from tools.backends.opensearch.client import Client
 from tools.backends.opensearch.documents import titles_from
 from tools.backends.opensearch.errors import answering
 from tools.backends.opensearch.filters import filter_queries
+from tools.backends.opensearch.recalled import column
 from tools.backends.opensearch.searching import Found, Search
 from tools.backends.opensearch.state import IndexState
 from tools.backends.opensearch.statistics import Statistics
@@ -39,6 +40,8 @@ class OpenSearchCatalog:
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
         self._reader = QueryReader.load()
+        warming = None if self._vectors is None else asyncio.create_task(self._vectors.warm(), name="warm embedder")
+        self._warming = warming
 
     @classmethod
     @asynccontextmanager
@@ -48,13 +51,20 @@ class OpenSearchCatalog:
         Raises ValueError for a certificate file that can't be used or AWS credentials that are not there.
         """
         single_threaded_blas()
-        workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
         client = Client(address)
+        workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
+        catalog = cls(client, embedder, workers)
         try:
-            yield cls(client, embedder, workers)
+            yield catalog
         finally:
+            await catalog._stop()
             await client.aclose()
             workers.shutdown(wait=False, cancel_futures=True)
+
+    async def _stop(self) -> None:
+        if self._warming is not None:
+            self._warming.cancel()
+            await asyncio.wait({self._warming})
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Raises BackendFailure. Where the cluster or the embedder is late with meaning, words alone answer."""
@@ -73,11 +83,9 @@ class OpenSearchCatalog:
         if not asked:
             return {}
         async with answering(deadline):
-            body = queries.with_ids(asked, Filters(), source=("title_id", "record"))
-            answer = (await self._client.searches([body], deadline))[0]
-            records = {hit["_source"]["title_id"]: hit["_source"]["record"] for hit in answer["hits"]["hits"]}
-            titles = titles_from(list(records.values()))
-            return {title.title_id: title for title in titles}
+            answer = (await self._client.searches([queries.with_ids(asked, Filters())], deadline))[0]
+            packed = {column(hit, "title_id"): column(hit, "packed") for hit in answer["hits"]["hits"]}
+            return {title.title_id: title for title in titles_from(list(packed.values()))}
 
     async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises BackendFailure."""
@@ -92,7 +100,7 @@ class OpenSearchCatalog:
             if body is None or limit < 1:
                 return ()
             answer = (await self._client.searches([body], deadline))[0]
-            return titles_from([hit["_source"]["record"] for hit in answer["hits"]["hits"]])
+            return titles_from([column(hit, "packed") for hit in answer["hits"]["hits"]])
 
     async def health(self, deadline: Deadline) -> Health:
         """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
@@ -127,11 +135,11 @@ class OpenSearchCatalog:
 
     async def _popular(self, filters: Filters, limit: int, deadline: Deadline) -> CatalogPage:
         answer = (await self._client.searches([queries.popular(filters, limit)], deadline))[0]
-        records = tuple(hit["_source"]["record"] for hit in answer["hits"]["hits"])
-        return self._page(Found(records, int(answer["hits"]["total"]["value"]), True), filters, ())
+        packed = tuple(column(hit, "packed") for hit in answer["hits"]["hits"])
+        return self._page(Found(packed, int(answer["hits"]["total"]["value"]), True), filters, ())
 
     def _page(self, found: Found, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
-        titles = titles_from(found.records)
+        titles = titles_from(found.packed)
         fitting = tuple(title for title in titles if satisfies(title, filters))
         return CatalogPage(fitting, found.total - (len(titles) - len(fitting)), degraded)
 

@@ -1,16 +1,20 @@
 """Titles to documents and back.
 
-A document holds what OpenSearch searches by, and two texts of JSON that it only keeps: the title's record (the import
-format, offers included) and its card. A hit is judged here, in this process, by the numbers that the embedded catalogue
-would give it; the card has the keys this takes, since making them from names costs ten times as long as reading them.
+A document holds what OpenSearch searches by, and JSON that it only keeps: the title's record (the import format, offers
+included; as it is for people, packed for hits) and its card. A hit is judged here, in this process, by the numbers that the
+embedded catalogue would give it; the card has the keys this takes, since making them from names costs ten times as long as
+reading them.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -64,19 +68,19 @@ def record_of(title: Title, offers: Sequence[Offer] = ()) -> Json:
     return {name: value for name, value in record.items() if value not in (None, [], {})}
 
 
-def titles_from(records: Sequence[str]) -> tuple[Title, ...]:
-    """The titles of stored records, checked by the rules of the import. Raises MalformedAnswer."""
-    if not records:
+def titles_from(packed: Sequence[str]) -> tuple[Title, ...]:
+    """The titles of packed records, checked by the rules of the import. Raises MalformedAnswer."""
+    if not packed:
         return ()
     try:
-        return tuple(title for title, _ in parse("\n".join(records).encode("utf-8", "surrogatepass")))
-    except CatalogFileError as error:
+        return tuple(title for title, _ in parse(b"\n".join(map(_unpacked, packed))))
+    except (CatalogFileError, ValueError) as error:
         raise MalformedAnswer("a record is none") from error
 
 
 def document(title: Title, offers: Sequence[Offer], place: int, kin: Sequence[str], vectors: Floats | None) -> Json:
     """`vectors`: the headline's, then those of the passages (tools.search.document), of unit length; None without any."""
-    seen, terms = known(title), prose_terms(title)
+    seen, terms, record = known(title), prose_terms(title), record_of(title, offers)
     return {
         "title_id": title.title_id,
         **_given(genre=title.genre, rating=title.rating),
@@ -89,24 +93,43 @@ def document(title: Title, offers: Sequence[Offer], place: int, kin: Sequence[st
         "prose": " ".join(f"{term} " * round(2 * weight) for term, weight in terms.items()),
         "names": [_name(key) for key in (*seen.names.whole, *seen.names.main)],
         "people": [_person(author.name, author_keys(author)) for author in title.authors],
-        "card": json.dumps(_card(title, seen, place, kin, terms), ensure_ascii=False, separators=(",", ":")),
-        "record": json.dumps(record_of(title, offers), ensure_ascii=False, separators=(",", ":")),
+        "card": _packed(_card(title, seen, place, kin, terms)),
+        "packed": _packed(record),
+        "record": record,
         **(_senses(vectors) if vectors is not None else {}),
     }
 
 
-def card_from(text: str) -> Card:
-    """Raises LookupError, TypeError and ValueError for what is no card."""
-    card = json.loads(text)
+@lru_cache(maxsize=2_048)
+def card_from(packed: str) -> Card:
+    """Raises LookupError, TypeError and ValueError for what is no card.
+
+    Well-known titles come again and again: 2,048 cards are kept, some 10 KB each.
+    """
+    card = json.loads(_unpacked(packed))
     authors = tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"])
     names = NameKeys(tuple(card["whole"]), tuple(card["main"]))
+    prose = {intern(term): weight for term, weight in card["prose"].items()}
     seen = Known(names, authors, frozenset(card["tags"]), card["genre"], float(card["prior"]))
-    return Card(seen, int(card["place"]), card["rating"], tuple(card["related"]), tuple(card["kin"]), card["prose"])
+    return Card(seen, int(card["place"]), card["rating"], tuple(card["related"]), tuple(card["kin"]), prose)
 
 
 def direction_from(text: str | None) -> Floats | None:
     """The unit vector that a whole title points to, where the index has vectors."""
     return None if text is None else np.frombuffer(b64decode(text), np.float16).astype(np.float32)
+
+
+def _packed(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
+
+
+def _unpacked(packed: str) -> bytes:
+    """Columns come back without the padding of their base64."""
+    try:
+        return zlib.decompress(b64decode(packed + "=="))
+    except zlib.error as error:
+        raise ValueError("not packed") from error
 
 
 def _card(title: Title, seen: Known, place: int, kin: Sequence[str], terms: Mapping[str, float]) -> Json:

@@ -21,8 +21,11 @@ HEADLINE = Weights().headline
 """A sense vector is (passage + HEADLINE × headline) / (1 + HEADLINE): its inner product with a query is what fusion makes of
 the two cosines, so that one search for nearest vectors finds what is best by both."""
 
-FOUND = ("title_id", "card", "record")
-"""What a hit has to bring: its id, what it is judged by, and the record it is shown by."""
+FOUND = ("title_id", "card", "packed")
+"""What a hit has to bring: its id, what it is judged by, and the record it is shown by, all from columns (doc values).
+
+Reading the documents themselves (`_source`) took 20 to 40 ms for 160 hits where their columns take 3.
+"""
 
 _LONGEST_TERM = 8_191
 _FINGERPRINT = 16
@@ -122,7 +125,8 @@ def mappings(identity: Identity, flavour: Flavour) -> Json:
                 "grams": _terms("grams", flavour),
             }
         ),
-        "card": _kept(),
+        "card": _column(),
+        "packed": _column(),
         "record": _kept(),
         "direction": _kept(),
     }
@@ -131,7 +135,7 @@ def mappings(identity: Identity, flavour: Flavour) -> Json:
     return {
         "dynamic": "strict",
         "_meta": identity.meta(),
-        "_source": {"excludes": ["senses", "prose", "names", "people"]},
+        "_source": {"excludes": ["senses", "prose", "names", "people", "card", "packed"]},
         "properties": properties,
     }
 
@@ -149,6 +153,11 @@ def _terms(similarity: str, flavour: Flavour) -> Json:
 
 def _nested(properties: Json) -> Json:
     return {"type": "nested", "properties": properties}
+
+
+def _column() -> Json:
+    """Bytes that come with a hit and are searched by nobody."""
+    return {"type": "binary", "doc_values": True, "store": False}
 
 
 def _kept() -> Json:

@@ -3,16 +3,15 @@ recalled. Blocking and pure; run off the event loop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tools.backends.opensearch.documents import Card, card_from, direction_from
-from tools.backends.opensearch.filters import Gate
 from tools.backends.opensearch.kin import is_telling
-from tools.backends.opensearch.queries import cosine_of, name_and_author
+from tools.backends.opensearch.queries import name_and_author
+from tools.backends.opensearch.recalled import Anchor, Answer, Candidates, Judged, column
 from tools.backends.opensearch.statistics import Statistics
 from tools.search.candidates import evidence_for, spelled_in_katakana
 from tools.search.evidence import Evidence, Floats
@@ -25,69 +24,6 @@ from tools.search.romaji import sound_key
 _ANCHOR, _FAME = 0.88, np.float32(0.05)
 _KIN_FACTOR, _WITH_AUTHOR_FACTOR, _RELATED = 0.92, 0.97, 0.8
 _TRANSLATED = np.float32(0.9)
-Answer = Mapping[str, Any]
-
-
-@dataclass(slots=True)
-class Candidates:
-    """Titles that were recalled and pass the filters: cards and records by id. `senses`: cosines by id, None without any."""
-
-    gate: Gate
-    cards: dict[str, Card] = field(default_factory=dict)
-    records: dict[str, str] = field(default_factory=dict)
-    senses: dict[str, float] | None = None
-
-    def take(self, answer: Answer) -> None:
-        """Raises LookupError, TypeError and ValueError for hits that are none of ours."""
-        for hit in answer["hits"]["hits"]:
-            source = hit["_source"]
-            if source["title_id"] not in self.cards and self.gate.admits(card := card_from(source["card"])):
-                self.cards[source["title_id"]] = card
-                self.records[source["title_id"]] = source["record"]
-
-    def take_senses(self, answer: Answer) -> None:
-        """The scores of a search for vectors."""
-        senses = self.senses if self.senses is not None else {}
-        for hit in answer["hits"]["hits"]:
-            senses[hit["_source"]["title_id"]] = cosine_of(float(hit["_score"]))
-        self.senses = senses
-
-    def ordered(self) -> list[str]:
-        """Ids in the order of the catalogue file, which decides between equals."""
-        return sorted(self.cards, key=lambda title_id: self.cards[title_id].place)
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """The title that a query points from ("like …", "by the author of …"). `direction`: where its vectors point."""
-
-    title_id: str
-    card: Card
-    direction: Floats | None
-
-    def spellings(self) -> set[str]:
-        """Of its authors' names."""
-        return {spelling for keys in self.card.known.authors for spelling in keys.spellings}
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Scores of titles, in the order of `ids`; 0 is no answer. `tags`: the share of the themes that each has."""
-
-    ids: list[str]
-    scores: Floats
-    tags: Floats | None = None
-
-    def answers(self) -> int:
-        return int(np.count_nonzero(self.scores))
-
-    def themed(self) -> int:
-        """How many of them have all themes of the query."""
-        return 0 if self.tags is None else int(np.count_nonzero(self.tags == 1.0))
-
-    def all_themed_answer(self) -> bool:
-        """Whether having all themes is enough to be an answer, so that those not recalled are answers too."""
-        return self.themed() > 0 and self.tags is not None and bool(np.all(self.scores[self.tags == 1.0] > 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +80,8 @@ class Judge:
     def _words(self, cards: Sequence[Card]) -> Floats:
         proses = [card.prose for card in cards]
         own = self.statistics.covered(self.reading.terms, proses)
-        if not self.reading.translated:
-            return own
-        bridged: Floats = self.statistics.covered(self.reading.translated, proses)
-        return np.maximum(own, _TRANSLATED * bridged).astype(np.float32)
+        bridged = self.statistics.covered(self.reading.translated, proses)
+        return np.asarray(np.maximum(own, _TRANSLATED * bridged), np.float32)
 
     def _called_with_author(self, cards: Sequence[Card]) -> Floats:
         found = np.zeros(len(cards), np.float32)
@@ -163,8 +97,8 @@ class Judge:
     def _works(self, cards: Sequence[Card]) -> Floats:
         """1 for the works of the anchor's authors."""
         spelled = self.anchor.spellings() if self.anchor else set()
-        theirs = (any(not spelled.isdisjoint(keys.spellings) for keys in card.known.authors) for card in cards)
-        return np.fromiter(theirs, np.float32, len(cards))
+        theirs = [any(not spelled.isdisjoint(keys.spellings) for keys in card.known.authors) for card in cards]
+        return np.array(theirs, np.float32)
 
 
 def all_keys(names: NameKeys) -> tuple[str, ...]:
@@ -181,14 +115,14 @@ def best_called(names: Floats, prior: Floats) -> int | None:
 
 def anchor_among(name: str, aliases: Iterable[str], answer: Answer) -> Anchor | None:
     """The best known title that is called `name` or one of `aliases`, if one is."""
-    hits = [(hit["_source"], card_from(hit["_source"]["card"])) for hit in answer["hits"]["hits"]]
+    hits = [(hit, card_from(column(hit, "card"))) for hit in answer["hits"]["hits"]]
     asked = [(sound_key(name), 1.0), *((key, ALIAS_FACTOR) for key in aliases)]
     names = np.array([_named(name, asked, card.known.names) for _, card in hits], np.float32)
     best = best_called(names, np.array([card.known.prior for _, card in hits], np.float32))
     if best is None:
         return None
-    source, card = hits[best]
-    return Anchor(str(source["title_id"]), card, direction_from(source.get("direction")))
+    hit, card = hits[best]
+    return Anchor(column(hit, "title_id"), card, direction_from(hit["_source"].get("direction")))
 
 
 def _named(name: str, asked: Sequence[tuple[str, float]], names: NameKeys) -> float:

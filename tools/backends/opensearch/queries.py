@@ -44,10 +44,15 @@ def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json
     return {
         "query": {"bool": {"must": [query], "filter": list(filters)}},
         "size": size,
-        "_source": list(FOUND),
         "track_total_hits": False,
+        **columns(*FOUND),
         **more,
     }
+
+
+def columns(*names: str) -> Json:
+    """These columns of each hit, and nothing of the document."""
+    return {"stored_fields": "_none_", "docvalue_fields": list(names)}
 
 
 def lexical(reading: Reading, filters: Filters, aliases: Sequence[str]) -> dict[str, Json]:
@@ -69,8 +74,8 @@ def lexical(reading: Reading, filters: Filters, aliases: Sequence[str]) -> dict[
     if reading.themes or reading.genre:
         found["tags"] = _tagged(reading, allowed)
     if pointed := reading.same_author_as or reading.similar_to:
-        anchor = search(called([sound_key(pointed), *aliases], pointed), [], RECALL // 4)
-        found["anchor"] = {**anchor, "_source": [*FOUND, "direction"]}
+        anchor = search(called([sound_key(pointed), *aliases], pointed), [], RECALL // 4, stored_fields=[])
+        found["anchor"] = {**anchor, "_source": ["direction"]}
     return found
 
 
@@ -150,12 +155,11 @@ _BEST_KNOWN: list[Json] = [{"_score": "desc"}, *BY_FAME]
 def popular(filters: Filters, limit: int) -> Json:
     """The best known under the filters, and how many there are."""
     body = search({"match_all": {}}, filter_queries(filters), limit, sort=BY_FAME)
-    return {**body, "track_total_hits": True, "_source": ["title_id", "record"]}
+    return {**body, "track_total_hits": True, **columns("packed")}
 
 
-def with_ids(title_ids: Sequence[str], filters: Filters, *, source: Sequence[str] = FOUND) -> Json:
-    query = {"terms": {"title_id": list(title_ids)}}
-    return {**search(query, filter_queries(filters), max(1, len(title_ids))), "_source": list(source)}
+def with_ids(title_ids: Sequence[str], filters: Filters) -> Json:
+    return search({"terms": {"title_id": list(title_ids)}}, filter_queries(filters), max(1, len(title_ids)))
 
 
 def by_authors_of(spellings: Sequence[str], filters: Filters) -> Json:
@@ -173,7 +177,7 @@ def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
     """How near each of these titles is to `vector`: as many neighbours are asked for as they can have, which is exact."""
     filters = [{"terms": {"title_id": list(title_ids)}}]
     query = _senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids)))
-    return {**search(query, [], len(title_ids)), "_source": ["title_id"]}
+    return {**search(query, [], len(title_ids)), **columns("title_id")}
 
 
 def _senses(vector: NDArray[np.float32], filters: Sequence[Json], k: int) -> Json:

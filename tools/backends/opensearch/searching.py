@@ -16,7 +16,8 @@ from session.deadline import Deadline
 from tools.backends.opensearch import queries
 from tools.backends.opensearch.client import Client
 from tools.backends.opensearch.filters import Gate, filter_queries
-from tools.backends.opensearch.judging import Anchor, Candidates, Judge, Judged, anchor_among
+from tools.backends.opensearch.judging import Judge, anchor_among
+from tools.backends.opensearch.recalled import Anchor, Candidates, Judged
 from tools.backends.opensearch.similar import Similar
 from tools.backends.opensearch.statistics import Statistics
 from tools.backends.opensearch.vectors import Floats
@@ -33,9 +34,9 @@ _KEPT_BACK = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Records of the best titles, best first, and how many there are. `sensed`: meaning was used."""
+    """Packed records of the best titles, best first, and how many there are. `sensed`: meaning was used."""
 
-    records: tuple[str, ...]
+    packed: tuple[str, ...]
     total: int
     sensed: bool
 
@@ -150,8 +151,7 @@ class Search:
     def _found(self, judged: Judged) -> Found:
         best = [judged.ids[place] for place in order(judged.scores, self._query.limit)]
         total = judged.answers() + max(0, self._themed - judged.themed()) * judged.all_themed_answer()
-        records = tuple(self._candidates.records[i] for i in best)
-        return Found(records, total, self._candidates.senses is not None)
+        return Found(tuple(self._candidates.packed[i] for i in best), total, self._candidates.senses is not None)
 
     async def _off_loop(self, work: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)

@@ -7,8 +7,8 @@ from typing import Any
 
 from tools.backends.opensearch.alike import alike, likenesses
 from tools.backends.opensearch.filters import filter_queries
-from tools.backends.opensearch.judging import Anchor, Candidates, Judged
 from tools.backends.opensearch.queries import RECALL, Json, nearest
+from tools.backends.opensearch.recalled import Anchor, Candidates, Judged
 from tools.backends.opensearch.statistics import Statistics
 from tools.models import Facets, Filters
 

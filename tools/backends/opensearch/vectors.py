@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from tools.ports import Embedder
 Floats = NDArray[np.float32]
 _PATIENCE = 0.3
 _KEPT_QUERIES = 2_048
+_WARM_SECONDS = 60.0
 
 
 class QueryVectors:
@@ -23,6 +25,11 @@ class QueryVectors:
     def __init__(self, embedder: Embedder, patience: float = _PATIENCE) -> None:
         self._embedder, self._patience = embedder, patience
         self._kept: OrderedDict[str, Floats] = OrderedDict()
+
+    async def warm(self) -> None:
+        """The first text takes a local encoder a second or two, which is longer than a search would wait."""
+        with suppress(BackendFailure):
+            await self._embedder.embed(["warm up"], Deadline.after(_WARM_SECONDS))
 
     def disagreement(self, identity: Identity) -> str | None:
         """Why vectors of this embedder can't be compared with those of the index; None when they can."""

@@ -1,0 +1,82 @@
+"""What every embedder does. The bodies never learn which one they talk to."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from session.deadline import Deadline
+from tests.support.bedrock import bedrock, bedrock_embedder
+from tools.failures import TimedOut
+from tools.ports import Embedder
+
+__all__ = ["bedrock", "bedrock_embedder"]
+
+ODD = ["?", "海賊王におれはなる", "🐟" * 50, "a\x00b", '"}{\\', "e\u0301", "x" * 20_000, "進撃\r\nの巨人"]
+
+
+@pytest.fixture(params=["local", "bedrock"])
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    return request.getfixturevalue(f"{request.param}_embedder")  # type: ignore[no-any-return]
+
+
+def later() -> Deadline:
+    return Deadline.after(60)
+
+
+async def test_each_text_gets_a_row_of_length_one(embedder: Embedder) -> None:
+    """In single precision, as wide as the embedder says."""
+    vectors = await embedder.embed(["pirates", "忍者", "school romance"], later())
+    assert (vectors.shape, vectors.dtype) == ((3, embedder.dimensions), np.float32)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1.0] * 3, abs=1e-5)
+
+
+async def test_no_texts_are_no_rows(embedder: Embedder) -> None:
+    assert (await embedder.embed([], later())).shape == (0, embedder.dimensions)
+
+
+async def test_a_row_depends_on_its_text_alone(embedder: Embedder) -> None:
+    """Not on its place, nor on what is asked with it, nor on when."""
+    together = await embedder.embed(["pirates", "忍者", "pirates"], later())
+    alone = await embedder.embed(["忍者"], later())
+    assert np.allclose(together[0], together[2], atol=1e-5)
+    assert np.allclose(together[1], alone[0], atol=1e-5)
+    assert not np.allclose(together[0], together[1], atol=1e-2)
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+async def test_any_text_has_a_vector(embedder: Embedder, text: str) -> None:
+    (vector,) = await embedder.embed([text], later())
+    assert np.isfinite(vector).all()
+
+
+async def test_what_means_more_alike_is_nearer(embedder: Embedder) -> None:
+    near, text, far = await embedder.embed(
+        ["a boy becomes a ninja", "a boy becomes a great ninja", "cooking sushi for the emperor"], later()
+    )
+    assert text @ near > text @ far
+
+
+async def test_at_a_deadline_that_is_over_it_has_timed_out(embedder: Embedder) -> None:
+    with pytest.raises(TimedOut) as caught:
+        await embedder.embed(["a text that nobody asked for before"], Deadline.after(-1))
+    assert caught.value.dependency == "embedder"
+
+
+async def test_many_callers_each_get_their_own(embedder: Embedder) -> None:
+    """Also when others leave in the middle."""
+    texts = [f"volume {n} of the story" for n in range(20)]
+    gone = [asyncio.ensure_future(embedder.embed([text], later())) for text in texts]
+    waiting = [asyncio.ensure_future(embedder.embed([text], later())) for text in texts]
+    await asyncio.sleep(0)
+    for task in gone:
+        task.cancel()
+    found = np.concatenate(await asyncio.gather(*waiting))
+    await asyncio.gather(*gone, return_exceptions=True)
+    assert np.allclose(found, await embedder.embed(texts, later()), atol=1e-5)
+
+
+def test_the_name_says_which_model_it_is_and_stays(embedder: Embedder) -> None:
+    assert embedder.name == embedder.name != ""

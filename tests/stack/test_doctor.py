@@ -1,0 +1,287 @@
+"""Doctor on real servers, each fault really made."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import httpx
+import pytest
+
+from server.doctor import examine
+from server.settings import Settings
+from tests.stack import redis_servers
+from tests.stack.dynamodb import KEYS, REGION
+from tests.stack.require import require
+from tests.support.stack import seeded
+from tools.backends.opensearch.index import FORMAT, NODES, Identity, creation
+
+pytestmark = pytest.mark.timeout(300)
+
+BOUND_SECONDS = 15
+Finding = dict[str, Any]
+Doctor = Callable[..., Awaitable[dict[str, Finding]]]
+
+
+@pytest.fixture
+def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
+    """The findings by name; fails where the exit status and they disagree."""
+
+    async def run(**settings: Any) -> dict[str, Finding]:
+        async with asyncio.timeout(BOUND_SECONDS):
+            status = await examine(Settings(**{"embedder": "none", **settings}), as_json=True)
+        report = json.loads(capsys.readouterr().out)
+        found = {each["name"]: each for each in report["dependencies"]}
+        assert (status == 0) is report["well"] is all(each["state"] == "ok" for each in found.values())
+        return found
+
+    return run
+
+
+@pytest.fixture
+def name() -> str:
+    return f"doctor{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def node(opensearch_url: str, name: str) -> Iterator[str]:
+    """The shared node, without this test's indices afterwards."""
+    yield opensearch_url
+    for index in httpx.get(f"{opensearch_url}/_alias", timeout=10).json():
+        if index.startswith(name):
+            httpx.delete(f"{opensearch_url}/{index}", timeout=30)
+
+
+@pytest.fixture
+def tables(dynamodb_endpoint: str, name: str) -> Iterator[Any]:
+    client = boto3.client("dynamodb", region_name=REGION, endpoint_url=dynamodb_endpoint, **KEYS)
+    yield client
+    for table in client.list_tables(ExclusiveStartTableName=name)["TableNames"]:
+        if table.startswith(name):
+            client.delete_table(TableName=table)
+
+
+def store_url(endpoint: str, name: str) -> str:
+    return f"dynamodb://{REGION}?endpoint={endpoint}&table_prefix={name}-"
+
+
+def small_catalog(folder: Path) -> Path:
+    path = folder / "catalog.jsonl"
+    path.write_text('{"title_id": "manga-000001", "title": {"en": "One"}}\n', "utf-8")
+    return path
+
+
+def index_made_by(node: str, alias: str, identity: Identity, **settings: str) -> None:
+    """An empty index as the seed command would make it, with the alias before it."""
+    body = creation(identity, NODES) | {"aliases": {alias: {}}}
+    body["settings"]["index"] |= settings
+    # An index that cannot be put anywhere would be waited for.
+    params = {"wait_for_active_shards": "0" if settings else "1"}
+    made = httpx.put(f"{node}/{alias}-{identity.fingerprint}", params=params, json=body, timeout=30)
+    assert made.status_code == 200, made.text
+
+
+async def test_all_is_well_after_a_seed(
+    node: str, tables: Any, dynamodb_endpoint: str, redis_url: str, name: str, tmp_path: Path, doctor: Doctor
+) -> None:
+    """With versions, counts, and addresses that show where each is."""
+    catalog, store = f"{node}/?alias={name}", store_url(dynamodb_endpoint, name)
+    done = seeded({"MANGA_CATALOG_URL": catalog, "MANGA_STORE_URL": store}, "--catalog", str(small_catalog(tmp_path)))
+    assert done.returncode == 0, done.stderr
+    found = await doctor(catalog_url=catalog, store_url=store, redis_url=redis_url, embedder="local")
+    assert {each["state"] for each in found.values()} == {"ok"}, found
+    assert found["catalog"]["version"].startswith("OpenSearch 3.")
+    assert f"1 titles in {name}-" in found["catalog"]["detail"]
+    assert found["stock"]["detail"].startswith(f"table {name}-stock, 1 items")
+    assert found["redis"]["version"].startswith("Redis ")
+    assert found["redis"]["where"] == redis_url.removesuffix("/0")
+
+
+async def test_a_missing_index_and_missing_tables_ask_for_the_seed_command(
+    node: str, dynamodb_endpoint: str, name: str, doctor: Doctor
+) -> None:
+    """By the names that were looked for."""
+    found = await doctor(catalog_url=f"{node}/?alias={name}", store_url=store_url(dynamodb_endpoint, name))
+    assert found["catalog"]["detail"] == f"there is no index behind the alias {name}"
+    assert found["catalog"]["version"].startswith("OpenSearch")
+    assert found["stock"]["detail"] == f"the table {name}-stock is not there"
+    assert found["orders"]["detail"] == f"the table {name}-orders is not there"
+    assert {found[each]["remedy"] for each in ("catalog", "stock", "orders")} == {"run: python -m infra.seed"}
+
+
+async def test_an_embedder_of_other_dimensions_than_the_index_is_told_of(node: str, name: str, doctor: Doctor) -> None:
+    """Searches go by words alone then; both are named."""
+    index_made_by(node, name, Identity(FORMAT, "another-embedder", 256, 0, "0"))
+    found = (await doctor(catalog_url=f"{node}/?alias={name}", embedder="local"))["catalog"]
+    assert found["state"] == "degraded"
+    assert "another-embedder (256 dimensions)" in found["detail"]
+    assert "(512)" in found["detail"]
+    assert "MANGA_EMBEDDER" in found["remedy"]
+
+
+async def test_an_index_without_vectors_is_told_of_only_where_an_embedder_is_set(
+    node: str, name: str, doctor: Doctor
+) -> None:
+    """MANGA_EMBEDDER=none wants none."""
+    index_made_by(node, name, Identity(FORMAT, None, 0, 0, "0"))
+    assert (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]["state"] == "ok"
+    found = (await doctor(catalog_url=f"{node}/?alias={name}", embedder="local"))["catalog"]
+    assert (found["state"], "no vectors" in found["detail"]) == ("degraded", True)
+
+
+async def test_an_index_that_lacks_titles_is_told_of(node: str, name: str, doctor: Doctor) -> None:
+    """It knows how many it was made for."""
+    index_made_by(node, name, Identity(FORMAT, None, 0, 5, "0"))
+    found = (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]
+    assert (found["state"], found["detail"]) == ("degraded", "the index has 0 of its 5 titles")
+
+
+async def test_an_index_of_another_version_or_of_somebody_else_is_told_of(node: str, name: str, doctor: Doctor) -> None:
+    """Neither is searched."""
+    index_made_by(node, name, Identity("0", None, 0, 0, "0"))
+    old = (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]
+    assert "another version" in old["detail"]
+    assert "infra.seed" in old["remedy"]
+    other = f"{name}x"
+    httpx.put(f"{node}/{other}-theirs", json={"aliases": {other: {}}}, timeout=30)
+    found = (await doctor(catalog_url=f"{node}/?alias={other}"))["catalog"]
+    assert "not made by this server" in found["detail"]
+
+
+async def test_a_red_cluster_is_told_of(node: str, name: str, doctor: Doctor) -> None:
+    """An index whose only shard no node may hold."""
+    index_made_by(
+        node, name, Identity(FORMAT, None, 0, 0, "0"), **{"routing.allocation.require._name": "a-node-that-is-not-there"}
+    )
+    found = (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]
+    assert found["state"] == "down"
+    assert found["detail"].startswith("the cluster is red: ")
+
+
+async def test_a_table_with_other_keys_is_told_of(tables: Any, dynamodb_endpoint: str, name: str, doctor: Doctor) -> None:
+    """As serving would meet it: by a refused key."""
+    tables.create_table(
+        TableName=f"{name}-stock",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "isbn", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "isbn", "KeyType": "HASH"}],
+    )
+    found = await doctor(store_url=store_url(dynamodb_endpoint, name))
+    assert found["stock"]["detail"] == f"the table {name}-stock has other keys than it should"
+    assert "table_prefix" in found["stock"]["remedy"]
+
+
+async def test_a_table_without_its_index_is_told_of(tables: Any, dynamodb_endpoint: str, name: str, doctor: Doctor) -> None:
+    """Its keys are right, so an order is found; what somebody bought is not."""
+    keys = {"owner": "HASH", "order_id": "RANGE"}
+    tables.create_table(
+        TableName=f"{name}-orders",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in keys],
+        KeySchema=[{"AttributeName": each, "KeyType": kind} for each, kind in keys.items()],
+    )
+    found = await doctor(store_url=store_url(dynamodb_endpoint, name))
+    assert found["orders"]["detail"] == f"the table {name}-orders lacks the index by_time"
+
+
+def told(server: redis_servers.Redis, *words: str) -> None:
+    subprocess.run(["redis-cli", "-p", str(server.port), *words], check=True, capture_output=True, timeout=BOUND_SECONDS)
+
+
+@pytest.fixture
+def redis() -> Iterator[Callable[..., redis_servers.Redis]]:
+    """Servers of one's own."""
+    require("Redis", redis_servers.missing())
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(redis_servers.started(**options))
+
+
+@pytest.mark.parametrize(
+    ("login", "said"),
+    [
+        (":wrong-one@", "it refuses user and password"),
+        ("nobody:wrong-one@", "it refuses user and password"),
+        ("", "it wants a password"),
+    ],
+)
+async def test_a_wrong_password_of_redis_is_told_of_and_not_shown(login: str, said: str, redis: Any, doctor: Doctor) -> None:
+    """Neither in the address nor in what is wrong."""
+    server = redis(password="the-right-one")
+    found = (await doctor(redis_url=f"redis://{login}127.0.0.1:{server.port}/0"))["redis"]
+    assert (found["state"], found["detail"]) == ("down", said)
+    assert "wrong-one" not in json.dumps(found)
+    assert (await doctor(redis_url=server.url))["redis"]["state"] == "ok"
+
+
+async def test_a_password_that_redis_does_not_ask_for_is_told_of(redis: Any, doctor: Doctor) -> None:
+    """It refuses the greeting then."""
+    found = (await doctor(redis_url=f"redis://:secret@127.0.0.1:{redis().port}/0"))["redis"]
+    assert found["detail"] == "it has no such user, or wants no password"
+
+
+async def test_a_database_that_redis_does_not_have_is_told_of(redis: Any, doctor: Doctor) -> None:
+    """There are sixteen by default."""
+    found = (await doctor(redis_url=f"redis://127.0.0.1:{redis().port}/99"))["redis"]
+    assert found["detail"] == "it has no database of this number"
+
+
+async def test_a_certificate_of_an_unknown_authority_is_told_of(redis: Any, doctor: Doctor) -> None:
+    """And with its authority named it is trusted."""
+    server = redis(tls=True)
+    found = (await doctor(redis_url=f"rediss://127.0.0.1:{server.port}/0"))["redis"]
+    assert found["detail"].startswith("its certificate is not trusted: ")
+    assert (await doctor(redis_url=server.url))["redis"]["state"] == "ok"
+
+
+async def test_plain_words_to_a_server_that_wants_tls_are_told_of(redis: Any, doctor: Doctor) -> None:
+    """With a hint to the scheme."""
+    found = (await doctor(redis_url=f"redis://127.0.0.1:{redis(tls=True).port}/0"))["redis"]
+    assert found["state"] == "down"
+    assert "TLS" in found["remedy"]
+
+
+async def test_a_redis_that_hangs_is_told_of(redis: Any, doctor: Doctor) -> None:
+    """Its connection is taken by the kernel, and nothing follows."""
+    server = redis()
+    server.child.pause()
+    found = (await doctor(redis_url=server.url))["redis"]
+    assert found["detail"] == "it takes the connection and does not answer"
+
+
+async def test_replicas_are_told_of(redis: Any, doctor: Doctor) -> None:
+    """One that takes no writes, and one that has lost its primary and answers nothing."""
+    server = redis()
+    told(server, "replicaof", "127.0.0.1", "1")
+    assert (await doctor(redis_url=server.url))["redis"]["detail"] == "it is a replica and takes no writes"
+    told(server, "config", "set", "replica-serve-stale-data", "no")
+    assert (await doctor(redis_url=server.url))["redis"]["detail"] == "it is a replica that lost its primary"
+
+
+async def test_a_full_redis_is_told_of(redis: Any, doctor: Doctor) -> None:
+    """And one that will refuse writes once it is full, beforehand."""
+    server = redis()
+    told(server, "config", "set", "maxmemory", "100mb")
+    ahead = (await doctor(redis_url=server.url))["redis"]
+    assert (ahead["state"], "volatile-lru" in ahead["remedy"]) == ("degraded", True)
+    told(server, "config", "set", "maxmemory", "1")
+    assert (await doctor(redis_url=server.url))["redis"]["detail"] == "its memory is full"
+
+
+async def test_a_cluster_and_a_single_server_are_told_apart(redis: Any, redis_cluster_url: str, doctor: Doctor) -> None:
+    """Each by the scheme that it wants; and a cluster whose slots nobody serves is down."""
+    port = urlsplit(redis_cluster_url).port
+    assert (await doctor(redis_url=f"redis+cluster://127.0.0.1:{port}"))["redis"]["state"] == "ok"
+    found = (await doctor(redis_url=f"redis://127.0.0.1:{port}"))["redis"]
+    assert (found["detail"], "redis+cluster" in found["remedy"]) == ("it is a cluster", True)
+    single = (await doctor(redis_url=f"redis+cluster://127.0.0.1:{redis().port}"))["redis"]
+    assert single["detail"] == "it is no cluster"
+    empty = (await doctor(redis_url=f"redis+cluster://127.0.0.1:{redis(cluster=True).port}"))["redis"]
+    assert empty["detail"] == "the cluster is down: not every slot is served"

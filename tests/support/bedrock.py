@@ -1,0 +1,156 @@
+"""A server in Bedrock's place: Titan's InvokeModel over HTTP, as good or as bad as a test wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from aiohttp import web
+
+from tools.backends.bedrock.embedder import BedrockEmbedder
+
+MODEL = "amazon.titan-embed-text-v2:0"
+REGION = "eu-west-1"
+SECRET = "hunter2-of-the-role"
+DIMENSIONS = 512
+Answer = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
+
+
+@dataclass
+class Bedrock:
+    """What was asked, how many were being answered at once at most, and how many callers hung up before their answer."""
+
+    url: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    signed: list[str] = field(default_factory=list)
+    under_way: int = 0
+    most_at_once: int = 0
+    hung_up: int = 0
+    held: asyncio.Event | None = None
+    answer: Answer | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        return [each["inputText"] for each in self.asked]
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Questions that come in the block are answered when it ends."""
+        self.held = asyncio.Event()
+        try:
+            yield
+        finally:
+            self.held.set()
+            self.held = None
+
+    async def invoke(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        self.asked.append({"model": unquote(request.match_info["model"]), **body})
+        self.signed.append(request.headers.get("Authorization", ""))
+        self.under_way += 1
+        self.most_at_once = max(self.most_at_once, self.under_way)
+        try:
+            if (held := self.held) is not None:
+                await held.wait()
+            if self.answer is not None:
+                return await self.answer(request, body)
+            if not body["inputText"]:
+                return await says({"message": "expected minLength: 1"}, 400, "ValidationException")(request, body)
+            return web.json_response({"embedding": vector_of(body["inputText"]), "inputTextTokenCount": 3})
+        except asyncio.CancelledError:
+            self.hung_up += 1
+            raise
+        finally:
+            self.under_way -= 1
+
+
+def vector_of(text: str, dimensions: int = DIMENSIONS, length: float = 3.0) -> list[float]:
+    """The same for the same text, and of another length than 1."""
+    # Each pair of characters is a direction, so that texts that share some are near each other.
+    total = np.full(dimensions, 1e-3)
+    for pair in map("".join, zip(text, text[1:] + " ", strict=False)):
+        seed = int.from_bytes(hashlib.sha256(pair.encode("utf-8", "surrogatepass")).digest()[:8])
+        total += np.random.default_rng(seed).standard_normal(dimensions)
+    return (length * total / np.linalg.norm(total)).tolist()  # type: ignore[no-any-return]
+
+
+def says(body: bytes | str | dict[str, Any] | list[Any], status: int = 200, kind: str = "") -> Answer:
+    """The same words to every question. `kind` is AWS's name for a refusal."""
+    raw = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"} | ({"x-amzn-ErrorType": kind} if kind else {})
+
+    async def answer(_: web.Request, __: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(body=raw, status=status, headers=headers)
+
+    return answer
+
+
+async def breaks_off(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+    """Promises more than it sends, and hangs up."""
+    response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
+    await response.prepare(request)
+    await response.write(b'{"embedding": [0.1, ')
+    assert request.transport is not None
+    request.transport.abort()
+    return response
+
+
+async def hangs_up(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+    """Says nothing at all."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Bedrock]:
+    bedrock = Bedrock()
+    application = web.Application()
+    application.router.add_post("/model/{model}/invoke", bedrock.invoke)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        bedrock.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield bedrock
+    finally:
+        await runner.cleanup()
+
+
+def lead_there(monkeypatch: pytest.MonkeyPatch, bedrock: Bedrock) -> None:
+    """The environment of a process that uses this server, and no AWS account."""
+    for name in (
+        "AWS_PROFILE",
+        "AWS_REGION",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", bedrock.url)
+
+
+@pytest.fixture
+async def bedrock(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bedrock]:
+    async with serving() as server:
+        lead_there(monkeypatch, server)
+        yield server
+
+
+@pytest.fixture
+async def bedrock_embedder(bedrock: Bedrock) -> AsyncIterator[BedrockEmbedder]:
+    async with BedrockEmbedder.open(MODEL) as embedder:
+        yield embedder

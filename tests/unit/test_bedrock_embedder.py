@@ -1,0 +1,327 @@
+"""The embedder on Bedrock, by the real AWS client, against a local server that is slow, throttles, breaks and lies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import numpy as np
+import pytest
+from botocore.exceptions import NoRegionError
+
+from session.deadline import Deadline
+from tests.support.bedrock import (
+    DIMENSIONS,
+    MODEL,
+    REGION,
+    SECRET,
+    Answer,
+    Bedrock,
+    bedrock,
+    bedrock_embedder,
+    breaks_off,
+    hangs_up,
+    says,
+    vector_of,
+)
+from tests.support.valkey import eventually
+from tools.backends.bedrock import embedder as module
+from tools.backends.bedrock.embedder import AT_ONCE, BedrockEmbedder
+from tools.backends.opensearch.index import Identity
+from tools.backends.opensearch.vectors import QueryVectors
+from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+
+__all__ = ["bedrock", "bedrock_embedder"]
+
+
+@pytest.fixture
+def own(bedrock_embedder: BedrockEmbedder) -> BedrockEmbedder:
+    return bedrock_embedder
+
+
+def soon() -> Deadline:
+    return Deadline.after(10)
+
+
+def begun(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    return asyncio.ensure_future(work)
+
+
+async def left(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_text_becomes_a_vector_of_length_one_in_its_direction(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """The model's own vector, made unit length, in single precision."""
+    (vector,) = await own.embed(["海賊王"], soon())
+    expected = np.asarray(vector_of("海賊王"))
+    assert vector.dtype == np.float32
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-6)
+    assert vector @ expected / np.linalg.norm(expected) == pytest.approx(1.0, abs=1e-6)
+
+
+async def test_the_request_is_titans_and_signed_for_the_region(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    await own.embed(["One Piece"], soon())
+    assert bedrock.asked == [{"model": MODEL, "inputText": "One Piece", "dimensions": DIMENSIONS, "normalize": True}]
+    assert f"/{REGION}/bedrock/aws4_request" in bedrock.signed[0]
+    assert SECRET not in bedrock.signed[0]
+
+
+async def test_the_region_may_come_as_ecs_gives_it(bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ECS sets AWS_REGION, which botocore does not read; without any region the start says so."""
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    with pytest.raises(NoRegionError):
+        async with BedrockEmbedder.open(MODEL):
+            raise AssertionError
+    monkeypatch.setenv("AWS_REGION", "ap-northeast-1")
+    async with BedrockEmbedder.open(MODEL) as own:
+        await own.embed(["x"], soon())
+    assert "/ap-northeast-1/bedrock/" in bedrock.signed[0]
+
+
+async def test_a_text_is_asked_for_once_and_then_remembered(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """Also while Bedrock is away."""
+    first = await own.embed(["a", "b"], soon())
+    bedrock.answer = says({}, 500)
+    assert np.array_equal(await own.embed(["b", "a", "b"], soon()), first[[1, 0, 1]])
+    assert sorted(bedrock.texts) == ["a", "b"]
+
+
+async def test_only_so_many_are_remembered_and_the_latest_used_stay(
+    bedrock: Bedrock, own: BedrockEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "KEPT", 2)
+    for text in ("a", "b", "a", "c", "a", "b"):
+        await own.embed([text], soon())
+    assert bedrock.texts == ["a", "b", "c", "b"]
+
+
+async def test_what_a_caller_does_to_its_vector_is_its_own_affair(own: BedrockEmbedder) -> None:
+    first = await own.embed(["a"], soon())
+    kept = first.copy()
+    first[:] = 0
+    assert np.array_equal(await own.embed(["a"], soon()), kept)
+
+
+async def test_equal_texts_under_way_are_one_request(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """However many wait for it, in one call or in many, each gets the vector."""
+    with bedrock.holding():
+        waiting = [begun(own.embed(["same", "same"], soon())) for _ in range(20)]
+        await eventually(lambda: bedrock.under_way)
+        await asyncio.sleep(0)
+    found = await asyncio.gather(*waiting)
+    assert bedrock.texts == ["same"]
+    assert all(np.array_equal(each, found[0]) for each in found)
+
+
+async def test_the_first_caller_leaving_takes_nothing_from_the_others(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    with bedrock.holding():
+        leader = begun(own.embed(["same"], soon()))
+        await eventually(lambda: bedrock.under_way)
+        follower = begun(own.embed(["same"], soon()))
+        await asyncio.sleep(0)
+        await left(leader)
+    assert (await follower).shape == (1, DIMENSIONS)
+    assert (len(bedrock.asked), bedrock.hung_up) == (1, 0)
+
+
+async def test_the_last_caller_leaving_ends_the_request_and_leaves_no_task(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """Bedrock sees the connection go; whoever comes next asks anew."""
+    before = asyncio.all_tasks()
+    with bedrock.holding():
+        callers = [begun(own.embed(["same", "other"], soon())) for _ in range(3)]
+        await eventually(lambda: bedrock.under_way == 2)
+        await left(*callers)
+        await eventually(lambda: bedrock.hung_up == 2)
+    await eventually(lambda: not [task for task in asyncio.all_tasks() - before if task.get_name() == "bedrock embed"])
+    assert (await own.embed(["same"], soon())).shape == (1, DIMENSIONS)
+    assert bedrock.texts.count("same") == 2
+
+
+async def test_who_comes_while_the_last_one_leaves_is_not_cancelled_with_it(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    with bedrock.holding():
+        leaving = begun(own.embed(["same"], soon()))
+        await eventually(lambda: bedrock.under_way)
+        leaving.cancel()
+        coming = begun(own.embed(["same"], soon()))
+        await asyncio.gather(leaving, return_exceptions=True)
+        coming_too = begun(own.embed(["same"], soon()))
+        await asyncio.sleep(0)
+    assert np.array_equal(await coming, await coming_too)
+
+
+async def test_a_deadline_ends_the_wait_of_one_and_of_no_other(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    with bedrock.holding():
+        patient = begun(own.embed(["same"], soon()))
+        await eventually(lambda: bedrock.under_way)
+        with pytest.raises(TimedOut) as caught:
+            await own.embed(["same"], Deadline.after(0.02))
+        assert caught.value.dependency == "embedder"
+        assert not patient.done()
+    assert (await patient).shape == (1, DIMENSIONS)
+
+
+async def test_a_server_that_says_nothing_is_given_up_whoever_waits(
+    bedrock: Bedrock, own: BedrockEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await own.embed(["the first question takes longer"], soon())
+    monkeypatch.setattr(module, "CALL_SECONDS", 0.5)
+    with bedrock.holding():
+        with pytest.raises(TimedOut):
+            await own.embed(["a"], Deadline.after(60))
+        await eventually(lambda: bedrock.hung_up)
+
+
+async def test_one_text_that_fails_ends_the_others_of_its_call(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """Nobody waits for them any more."""
+    failing, held = says({}, 500), asyncio.Event()
+
+    async def answer(request: Any, body: dict[str, Any]) -> Any:
+        if body["inputText"] == "bad":
+            return await failing(request, body)
+        await held.wait()
+        raise AssertionError
+
+    bedrock.answer = answer
+    with pytest.raises(DependencyFailure):
+        await own.embed(["good", "bad"], soon())
+    await eventually(lambda: bedrock.hung_up == 1)
+
+
+async def test_at_most_sixteen_are_asked_at_once(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    with bedrock.holding():
+        waiting = begun(own.embed([str(n) for n in range(3 * AT_ONCE)], soon()))
+        await eventually(lambda: bedrock.under_way == AT_ONCE)
+    assert (await waiting).shape == (3 * AT_ONCE, DIMENSIONS)
+    assert (AT_ONCE, bedrock.most_at_once, len(bedrock.asked)) == (16, 16, 48)
+
+
+async def test_those_that_wait_for_a_place_and_leave_never_ask(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    with bedrock.holding():
+        first = begun(own.embed([str(n) for n in range(AT_ONCE)], soon()))
+        await eventually(lambda: bedrock.under_way == AT_ONCE)
+        queued = begun(own.embed(["late"], soon()))
+        await asyncio.sleep(0)
+        await left(queued)
+    await first
+    assert "late" not in bedrock.texts
+
+
+THROTTLING = [
+    says({"message": "Too many requests"}, 429, "ThrottlingException"),
+    says({"message": "quota"}, 400, "ServiceQuotaExceededException"),
+    says({"message": "wait"}, 429, "ModelNotReadyException"),
+    says("<html>slow down</html>", 429),
+]
+
+
+@pytest.mark.parametrize("answer", THROTTLING, ids=["throttling", "quota", "not ready", "bare 429"])
+async def test_throttling_is_told_with_when_to_ask_again_and_is_asked_once(
+    bedrock: Bedrock, own: BedrockEmbedder, answer: Answer
+) -> None:
+    """The driver does not try by itself: whoever calls knows how much time there is."""
+    bedrock.answer = answer
+    with pytest.raises(Throttled) as caught:
+        await own.embed(["a"], soon())
+    assert caught.value.retry_after_ms == 1000
+    assert len(bedrock.asked) == 1
+
+
+def embedding(values: Any) -> Answer:
+    return says({"embedding": values, "inputTextTokenCount": 1})
+
+
+UNUSABLE = {
+    "too short": embedding(vector_of("a", 256)),
+    "too long": embedding(vector_of("a", 1024)),
+    "zeros": embedding([0.0] * DIMENSIONS),
+    "words": embedding(["a"] * DIMENSIONS),
+    "nulls": embedding([None] * DIMENSIONS),
+    "ragged": embedding([[0.1], 0.2] * (DIMENSIONS // 2)),
+    "nested": embedding([vector_of("a")]),
+    "nothing": embedding(None),
+    "a number": embedding(1.0),
+    "an object": embedding({"0": 1}),
+    "infinite": says('{"embedding": [' + ",".join(["Infinity"] * DIMENSIONS) + "]}"),
+    "not a number": says('{"embedding": [' + ",".join(["NaN"] * DIMENSIONS) + "]}"),
+    "overflowing": says('{"embedding": [' + ",".join(["1e308"] * DIMENSIONS) + "]}"),
+    "a huge integer": says('{"embedding": [' + ",".join(["9" * 400] * DIMENSIONS) + "]}"),
+    "another key": says({"vector": vector_of("a")}),
+    "a list": says([1, 2]),
+    "empty": says(b""),
+    "no JSON": says(b"\xff\xfe<html>"),
+    "deep": says("[" * 100_000),
+    "half a body": breaks_off,
+    "no answer": hangs_up,
+    "an error": says({"message": "internal 10.0.0.7"}, 500, "InternalServerException"),
+    "away": says({"message": "later"}, 503, "ServiceUnavailableException"),
+    "no such model": says({"message": f"arn:aws:bedrock:{REGION}:123456789012"}, 400, "ValidationException"),
+    "not allowed": says({"message": f"arn:aws:bedrock:{REGION}:123456789012"}, 403, "AccessDeniedException"),
+    "an error of no JSON": says("<html>proxy 10.0.0.7</html>", 502),
+    "an error that is a list": says([1], 500),
+    "an error that is a number": says("7", 400, "ValidationException"),
+}
+
+
+async def test_an_answer_that_cannot_be_used_is_a_failure_that_tells_nothing_of_the_driver(
+    bedrock: Bedrock, own: BedrockEmbedder
+) -> None:
+    """And is not remembered: the next answer counts."""
+    for what, bedrock.answer in UNUSABLE.items():
+        with pytest.raises(BackendFailure) as caught:
+            pytest.fail(f"{what} gave {await own.embed(['a'], soon())}")
+        failure = caught.value
+        assert type(failure) is DependencyFailure, what
+        assert failure.dependency == "embedder", what
+        said = ("The embedder cannot be used.", "The embedder answered with something that is no vector.")
+        assert failure.message in said, what
+        assert failure.__context__ is None or failure.__suppress_context__, what
+    bedrock.answer = None
+    assert (await own.embed(["a"], soon())).shape == (1, DIMENSIONS)
+
+
+async def test_a_server_that_is_not_there_is_a_failure(bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "http://127.0.0.1:9")
+    async with BedrockEmbedder.open(MODEL) as own:
+        with pytest.raises(DependencyFailure, match="cannot be used"):
+            await own.embed(["a"], soon())
+
+
+async def test_without_credentials_it_opens_fails_and_works_once_there_are_some(
+    bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The endpoint that gives a task its credentials may be late at a start."""
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:9/role")
+    monkeypatch.setenv("AWS_METADATA_SERVICE_NUM_ATTEMPTS", "1")
+    async with BedrockEmbedder.open(MODEL) as own:
+        with pytest.raises(DependencyFailure):
+            await own.embed(["a"], soon())
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        assert (await own.embed(["a"], soon())).shape == (1, DIMENSIONS)
+
+
+async def test_closing_ends_what_is_under_way(bedrock: Bedrock) -> None:
+    before = asyncio.all_tasks()
+    with bedrock.holding():
+        async with BedrockEmbedder.open(MODEL) as own:
+            waiting = begun(own.embed(["a"], soon()))
+            await eventually(lambda: bedrock.under_way)
+        await asyncio.gather(waiting, return_exceptions=True)
+        await eventually(lambda: bedrock.hung_up)
+        assert not [task for task in asyncio.all_tasks() - before if "bedrock" in task.get_name()]
+
+
+async def test_a_disagreement_with_the_index_is_told_with_both_sides_and_what_to_do(own: BedrockEmbedder) -> None:
+    """An index of 1,024 dimensions, or of another model with as many."""
+    vectors = QueryVectors(own)
+    assert vectors.disagreement(Identity("1", own.name, DIMENSIONS, 9, "x")) is None
+    for name, dimensions in ((f"{MODEL}/1024", 1024), ("use-multilingual-v3", DIMENSIONS)):
+        told = vectors.disagreement(Identity("1", name, dimensions, 9, "x")) or ""
+        for part in (name, str(dimensions), own.name, str(DIMENSIONS), "MANGA_EMBEDDER", "load the catalogue again"):
+            assert part in told

@@ -1,0 +1,287 @@
+"""What `docker compose up` and the Dockerfiles say is so: checked by Compose itself, by hadolint, and against the code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.agent.agent import _parser as agent_parser
+from infra.seed.__main__ import _parser as seed_parser
+from server.http.origins import AllowedOrigins
+from server.settings import ROOT, Settings, unknown_settings
+from server.telemetry.events import CallFinished
+from server.telemetry.metrics import Metrics
+from session.backends.address import RedisAddress
+from session.breaker import BreakerState
+from tests.stack import artefacts
+from tests.stack.require import require
+from tools.backends.dynamodb.address import DynamoAddress
+from tools.backends.opensearch.address import OpenSearchAddress
+
+OURS = ("server", "seed")
+ONE_SHOT = ("seed", "agent")
+COMPOSE = (ROOT / "docker-compose.yml").read_text("utf-8")
+DOCKERFILES = ("Dockerfile", "infra/agent/Dockerfile")
+OBSERVABILITY = ROOT / "infra/observability"
+DEFAULTS = Settings()
+
+
+def tool(name: str) -> str:
+    """A program that a wheel of the test requirements brought along."""
+    beside = Path(sys.executable).with_name(name)
+    found = str(beside) if beside.exists() else shutil.which(name)
+    require(name, None if found else "it is not installed with requirements-dev.lock")
+    assert found is not None
+    return found
+
+
+@cache
+def composed(**environment: str) -> dict[str, Any]:
+    """Every service, as Compose understands the file, in an environment without settings."""
+    clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | environment
+    profiles = ("--profile", "observability", "--profile", "agent")
+    # An .env of whoever runs this is none of the test's affair.
+    command = [tool("docker-compose"), "--env-file", os.devnull, *profiles, "config", "--format", "json"]
+    done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)["services"]  # type: ignore[no-any-return]
+
+
+def instructions(dockerfile: str, kind: str) -> list[str]:
+    """What follows an instruction, line by line, continuations joined."""
+    text = (ROOT / dockerfile).read_text("utf-8").replace("\\\n", " ")
+    return [line.removeprefix(f"{kind} ").strip() for line in text.splitlines() if line.startswith(f"{kind} ")]
+
+
+def manga(environment: dict[str, str | None]) -> dict[str, str]:
+    return {name: value or "" for name, value in environment.items() if name.startswith("MANGA_")}
+
+
+def image_environment() -> dict[str, str]:
+    """The ENV of the server's image."""
+    return dict(re.findall(r"(\w+)=(\S+)", " ".join(instructions("Dockerfile", "ENV"))))
+
+
+def test_compose_takes_the_file_with_every_profile() -> None:
+    assert set(composed()) >= {"server", "seed", "opensearch", "dynamodb", "valkey", "agent", "prometheus", "grafana"}
+    without = [name for name, service in composed().items() if not service.get("profiles")]
+    assert set(without) == {"server", "seed", "opensearch", "dynamodb", "valkey"}
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_the_server_starts_with_these_settings_and_knows_every_one(service: str) -> None:
+    """As the server itself reads them, together with those of the image."""
+    environment = manga({**image_environment(), **composed()[service]["environment"]})
+    assert unknown_settings(environment) == {}
+    settings = Settings.from_environment(environment)
+    addresses = {
+        "opensearch": OpenSearchAddress.parse(settings.catalog_url).port,
+        "dynamodb": int((DynamoAddress.parse(settings.store_url).endpoint or "").rpartition(":")[2]),
+        "valkey": RedisAddress.parse(settings.redis_url).port,
+    }
+    assert addresses == {"opensearch": 9200, "dynamodb": 8000, "valkey": 6379}
+    for name in addresses:
+        assert f"//{name}:" in f"{settings.catalog_url} {settings.store_url} {settings.redis_url}"
+        assert f"{addresses[name]}" in " ".join(composed()[name]["healthcheck"]["test"]) or name == "valkey"
+
+
+def test_the_server_and_the_seed_mean_the_same_backends() -> None:
+    """The same image and addresses, and the same embedder, or the index would not fit."""
+    server, seed = (composed(MANGA_EMBEDDER="none")[name] for name in OURS)
+    assert server["image"] == seed["image"]
+    for name, value in seed["environment"].items():
+        assert server["environment"][name] == value, name
+
+
+def test_what_can_be_changed_from_outside_has_the_servers_own_defaults() -> None:
+    """`${MANGA_…:-default}`; the port's is where README and make expect the server."""
+    for name, default in re.findall(r"\$\{(MANGA_\w+):-([^}]*)\}", COMPOSE):
+        assert hasattr(DEFAULTS, name.removeprefix("MANGA_").lower()), name
+        if default:
+            assert Settings.from_environment({name: default}) == DEFAULTS, name
+
+
+def test_every_name_of_a_setting_in_the_dockerfiles_is_one() -> None:
+    for dockerfile in DOCKERFILES:
+        named = re.findall(r"\b(MANGA_[A-Z_]*[A-Z])\b", (ROOT / dockerfile).read_text("utf-8"))
+        assert unknown_settings(dict.fromkeys(named, "x")) == {}
+
+
+def test_nothing_is_published_beyond_this_machine() -> None:
+    """Every port is bound to the loopback by name; nothing shares the network of the host."""
+    published = [(name, port) for name, service in composed().items() for port in service.get("ports", [])]
+    assert {name for name, _ in published} == {"server", "prometheus", "grafana"}
+    assert {port["host_ip"] for _, port in published} == {"127.0.0.1"}
+    assert not any("network_mode" in service or service.get("privileged") for service in composed().values())
+
+
+def test_the_ports_are_those_that_are_listened_on() -> None:
+    """In the image, in its container, and on the host."""
+    (port,) = composed()["server"]["ports"]
+    assert port["published"] == str(DEFAULTS.port)
+    listened = composed()["server"]["environment"]["MANGA_PORT"]
+    assert str(port["target"]) == listened == image_environment()["MANGA_PORT"] == instructions("Dockerfile", "EXPOSE")[0]
+    assert composed(MANGA_PORT="9000")["server"]["ports"][0]["published"] == "9000"
+    assert composed(MANGA_PORT="9000")["server"]["environment"]["MANGA_PORT"] == listened
+
+
+def test_whoever_calls_the_server_by_name_is_let_in() -> None:
+    """The agent and Prometheus from inside, everybody else of this machine from outside, and no other name."""
+    settings = Settings.from_environment(manga(composed()["server"]["environment"]))
+    allowed = AllowedOrigins(settings.host, settings.port, settings.allowed_hosts)
+    (target,) = re.findall(r'targets: \["([^"]+)"\]', (OBSERVABILITY / "prometheus.yml").read_text("utf-8"))
+    agent = agent_parser().parse_args(composed()["agent"]["command"]).url
+    for host in (target, agent.split("/")[2], "127.0.0.1:8080", "localhost:9000"):
+        assert allowed.host(host), host
+    assert not allowed.host("evil.example:8080")
+
+
+def test_every_service_that_stays_has_a_health_check_and_the_servers_is_its_own() -> None:
+    services = composed()
+    for name, service in services.items():
+        check = service.get("healthcheck", {})
+        assert bool(check.get("disable")) is (name in ONE_SHOT), name
+        assert name in ONE_SHOT or {"test", "interval", "timeout", "retries"} <= check.keys(), name
+        assert service["restart"] == ("no" if name in ONE_SHOT else "unless-stopped"), name
+    command = [sys.executable, "-m", "server.healthcheck"]
+    assert services["server"]["healthcheck"]["test"] == ["CMD", "python", *command[1:]]
+    stated = instructions("Dockerfile", "HEALTHCHECK")[0]
+    assert stated.endswith('CMD ["python", "-m", "server.healthcheck"]')
+    environment = {"PATH": os.environ["PATH"], "MANGA_PORT": "9"}
+    assert subprocess.run(command, cwd=ROOT, env=environment, timeout=30, check=False).returncode == 1
+
+
+def test_everybody_waits_for_what_they_need() -> None:
+    """So that `up --wait` returns when a call can be answered, with a catalogue to search."""
+    waits = {
+        name: {on: of["condition"] for on, of in service.get("depends_on", {}).items()}
+        for name, service in composed().items()
+    }
+    assert waits["server"] == {"seed": "service_completed_successfully", "valkey": "service_healthy"}
+    assert waits["seed"] == {"opensearch": "service_healthy", "dynamodb": "service_healthy"}
+    for name in ("agent", "prometheus"):
+        assert waits[name] == {"server": "service_healthy"}
+
+
+def test_the_commands_are_ones_that_the_programs_take() -> None:
+    seed = composed()["seed"]
+    assert seed["entrypoint"] == ["python", "-m", "infra.seed"]
+    seed_parser().parse_args(seed["command"] or [])
+    assert instructions("Dockerfile", "ENTRYPOINT") == ['["python", "-m", "server"]']
+    assert instructions("infra/agent/Dockerfile", "ENTRYPOINT") == ['["python", "-m", "infra.agent.agent"]']
+
+
+def test_nobody_has_more_than_they_need() -> None:
+    """A root that cannot be written, no capabilities, no new privileges, and an end to what they may use."""
+    for name, service in composed().items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service.get("read_only", False) is (name != "opensearch"), name
+        limits = service["deploy"]["resources"]["limits"]
+        assert {"cpus", "memory", "pids"} <= limits.keys(), name
+    assert [each.partition(":")[0] for each in composed()["server"]["tmpfs"]] == ["/tmp"]
+    for dockerfile in DOCKERFILES:
+        assert instructions(dockerfile, "USER") == ["10001"]
+
+
+def test_the_server_is_given_the_time_to_end_a_turn() -> None:
+    grace = re.fullmatch(r"(\d+)s", composed()["server"]["stop_grace_period"])
+    assert grace is not None
+    assert int(grace[1]) * 1000 > DEFAULTS.turn_budget_ms + 2000
+
+
+def test_every_image_has_a_pinned_tag() -> None:
+    """A version of three numbers, and ours that of the project."""
+    version = re.search(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    assert version is not None
+    for name, service in composed().items():
+        tag = service["image"].rpartition(":")[2]
+        assert re.match(r"v?\d+\.\d+\.\d+(-alpine)?$", tag), name
+        assert "build" not in service or tag == version[1], name
+    bases = {base for dockerfile in DOCKERFILES for base in instructions(dockerfile, "ARG")}
+    (base,) = bases
+    assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.\d+-slim", base)
+
+
+def test_the_backends_are_the_versions_that_the_tests_run() -> None:
+    """OpenSearch and DynamoDB Local."""
+    tested = {(each.name, each.version) for of in ("opensearch-3.6.0", "dynamodb-local") for each in artefacts.listed(of)}
+    assert ("opensearch", composed()["opensearch"]["image"].rpartition(":")[2]) in tested
+    assert ("DynamoDBLocal", composed()["dynamodb"]["image"].rpartition(":")[2]) in tested
+
+
+def test_what_is_mounted_and_copied_is_there() -> None:
+    """And .dockerignore lets it through, and nothing of the tests."""
+    for name, service in composed().items():
+        for volume in service.get("volumes", []):
+            assert Path(volume["source"]).exists(), name
+            assert volume["read_only"], name
+    for dockerfile, ignored in (("Dockerfile", ".dockerignore"), (DOCKERFILES[1], "infra/agent/Dockerfile.dockerignore")):
+        through = [line[1:] for line in (ROOT / ignored).read_text("utf-8").splitlines() if line.startswith("!")]
+        for line in instructions(dockerfile, "COPY"):
+            for source in line.split()[:-1] if "--from" not in line else []:
+                assert (ROOT / source).exists(), source
+                assert any(fnmatch(source, each) or each.startswith(f"{source}/") for each in through), source
+        assert not any(each.startswith(("tests", ".git", ".env")) for each in through)
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES)
+def test_hadolint_has_nothing_to_say(dockerfile: str) -> None:
+    command = [tool("hadolint"), "--no-color", str(ROOT / dockerfile)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+# -- observability
+
+
+def exported() -> dict[str, dict[str, str]]:
+    """The server's metrics with the labels of each, after a call that went well."""
+    metrics = Metrics()
+    metrics(CallFinished("c", "lookup_order", "ok", "live", None, 3.0, 2800, ("stock",), "sse", "u", None, {}))
+    metrics.breaker_changed("catalog", BreakerState.OPEN)
+    samples = [sample for family in metrics.registry.collect() for sample in family.samples]
+    return {sample.name: dict(sample.labels) for sample in samples}
+
+
+def test_the_dashboard_asks_for_metrics_and_labels_that_the_server_has() -> None:
+    board = json.loads((OBSERVABILITY / "dashboards/manga-tools.json").read_text("utf-8"))
+    known, asked = exported(), set()
+    for panel in board["panels"]:
+        assert panel["targets"], panel["title"]
+        for target in panel["targets"]:
+            names = set(re.findall(r"\bmanga_\w+", target["expr"]))
+            assert len(names) == 1, target["expr"]
+            (name,) = names
+            assert name in known, name
+            labels = {each.strip() for by in re.findall(r"by \(([^)]+)\)", target["expr"]) for each in by.split(",")}
+            labels |= set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            assert labels <= known[name].keys(), target["expr"]
+            chosen = dict(re.findall(r'(\w+)!?="([^"]*)"', target["expr"]))
+            assert chosen.items() <= known[name].items(), target["expr"]
+            asked.add(name)
+    shown = {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in asked}
+    assert shown == {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in known}, "a metric nobody looks at"
+
+
+def test_the_dashboard_is_where_grafana_looks_and_asks_the_source_that_is_there() -> None:
+    grafana = composed()["grafana"]
+    mounted = {volume["target"]: Path(volume["source"]) for volume in grafana["volumes"]}
+    home = Path(grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+    board = json.loads((mounted[str(home.parent)] / home.name).read_text("utf-8"))
+    provisioned = (OBSERVABILITY / "provisioning/datasources/prometheus.yml").read_text("utf-8")
+    assert f"path: {home.parent}" in (OBSERVABILITY / "provisioning/dashboards/files.yml").read_text("utf-8")
+    (uid,) = {panel["datasource"]["uid"] for panel in board["panels"]}
+    assert f"uid: {uid}\n" in provisioned
+    assert f"url: http://prometheus:{composed()['prometheus']['ports'][0]['target']}\n" in provisioned

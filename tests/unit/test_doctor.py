@@ -1,0 +1,316 @@
+"""What doctor says of servers that are not there, hang, or are something else; and of the embedded ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.cli import _parser
+from server.doctor import examine
+from server.settings import DEMO, ROOT, Settings
+
+BOUND_SECONDS = 15
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("MANGA_", "AWS_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+class Seen:
+    """One examination: its exit status, and each dependency's finding by name."""
+
+    def __init__(self, status: int, text: str) -> None:
+        self.status, self.text = status, text
+        report = json.loads(text)
+        self.well: bool = report["well"]
+        self.of: dict[str, dict[str, Any]] = {each["name"]: each for each in report["dependencies"]}
+
+
+@pytest.fixture
+def doctor(capsys: pytest.CaptureFixture[str]) -> Callable[..., Awaitable[Seen]]:
+    async def run(**settings: Any) -> Seen:
+        async with asyncio.timeout(BOUND_SECONDS):
+            status = await examine(Settings(**{"embedder": "none", **settings}), as_json=True)
+        return Seen(status, capsys.readouterr().out)
+
+    return run
+
+
+@asynccontextmanager
+async def listening(answer: Answer) -> AsyncIterator[int]:
+    """The port of a server that does with a connection whatever `answer` does."""
+    held: list[asyncio.StreamWriter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        held.append(writer)
+        await answer(reader, writer)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for writer in held:
+            writer.transport.abort()
+
+
+async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Takes everything and says nothing."""
+
+
+async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+def says(text: str) -> Answer:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(65_536):
+            writer.write(text.encode())
+            await writer.drain()
+
+    return answer
+
+
+def http_says(status: str, body: dict[str, Any]) -> Answer:
+    text = json.dumps(body)
+    return says(f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}")
+
+
+def refused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def everywhere(host: str, port: int) -> dict[str, str]:
+    return {
+        "catalog_url": f"http://{host}:{port}",
+        "store_url": f"dynamodb://eu-west-1?endpoint=http://{host}:{port}",
+        "redis_url": f"redis://{host}:{port}",
+    }
+
+
+async def test_the_embedded_ones_are_well(doctor: Any) -> None:
+    """Each with what it holds; exit status 0."""
+    seen = await doctor(embedder="local")
+    assert (seen.status, seen.well) == (0, True), seen.text
+    assert list(seen.of) == ["catalog", "stock", "orders", "redis", "embedder"]
+    assert {each["state"] for each in seen.of.values()} == {"ok"}
+    assert seen.of["catalog"]["detail"] == "261 titles in this process"
+    assert seen.of["redis"]["version"].startswith("Valkey 9")
+    assert "512 dimensions" in seen.of["embedder"]["detail"]
+
+
+async def test_the_table_shows_the_same_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    """A row each, the remedies below, and the verdict at the end."""
+    settings = Settings(embedder="none", redis_url=f"redis://127.0.0.1:{refused_port()}")
+    assert await examine(settings) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["dependency", "where", "state", "ms", "version", "what", "to", "know"]
+    assert [line.split()[0] for line in lines[1:6]] == ["catalog", "stock", "orders", "redis", "embedder"]
+    assert "  redis: start it, or correct MANGA_REDIS_URL" in lines
+    assert lines[-1].startswith("not well, in ")
+
+
+def test_the_command_takes_json() -> None:
+    """`doctor --json` is for programs."""
+    assert _parser().parse_args(["doctor", "--json"]).json
+    assert not _parser().parse_args(["doctor"]).json
+
+
+async def test_nobody_listening_is_told_for_each(doctor: Any) -> None:
+    """With the setting to look at."""
+    seen = await doctor(**everywhere("127.0.0.1", refused_port()))
+    assert (seen.status, seen.well) == (1, False)
+    for name, setting in (
+        ("catalog", "MANGA_CATALOG_URL"),
+        ("stock", "MANGA_STORE_URL"),
+        ("orders", "MANGA_STORE_URL"),
+        ("redis", "MANGA_REDIS_URL"),
+    ):
+        assert seen.of[name]["state"] == "down"
+        assert seen.of[name]["detail"] == "connection refused: nothing listens there", name
+        assert setting in seen.of[name]["remedy"]
+
+
+async def test_a_refusal_on_both_loopback_addresses_is_one(doctor: Any) -> None:
+    """`localhost` is tried as ::1 and as 127.0.0.1, and the driver's error is then a list."""
+    seen = await doctor(**everywhere("localhost", refused_port()))
+    assert {seen.of[name]["detail"] for name in ("catalog", "stock", "redis")} == {
+        "connection refused: nothing listens there"
+    }
+
+
+async def test_a_host_that_does_not_exist_is_told_for_each(doctor: Any) -> None:
+    """`.invalid` never does (RFC 2606). A machine without a name server may take its time over that."""
+    seen = await doctor(**everywhere("search.invalid", 9200))
+    for name in ("catalog", "stock", "orders", "redis"):
+        assert seen.of[name]["detail"] in ("no such host: its name is not known", "it does not answer"), name
+
+
+async def test_servers_that_take_the_connection_and_say_nothing_hold_nothing_up(doctor: Any) -> None:
+    """The examination ends by itself, and tells a hung server from an absent one."""
+    async with listening(never) as port:
+        seen = await doctor(**everywhere("127.0.0.1", port))
+    for name in ("catalog", "stock", "orders", "redis"):
+        assert seen.of[name]["detail"] == "it takes the connection and does not answer", name
+
+
+def test_a_name_server_that_hangs_holds_nothing_up() -> None:
+    """Resolving cannot be cancelled. The process ends all the same, a minute before the resolver would."""
+    program = (
+        "import socket, sys, time\n"
+        "socket.getaddrinfo = lambda *arguments, **named: time.sleep(60)\n"
+        "from server.cli import main\n"
+        "sys.exit(main(['doctor', '--json']))"
+    )
+    urls = everywhere("search.example.com", 9200)
+    environment = os.environ | {"MANGA_EMBEDDER": "none"} | {f"MANGA_{key.upper()}": url for key, url in urls.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=2 * BOUND_SECONDS
+    )
+    assert done.returncode == 1, done.stderr
+    seen = Seen(1, done.stdout)
+    assert {seen.of[name]["state"] for name in ("catalog", "stock", "orders", "redis")} == {"down"}
+    assert done.stderr == ""
+
+
+async def test_servers_that_hang_up_are_told_of(doctor: Any) -> None:
+    """Mostly one that expects TLS, or a proxy without anything behind it."""
+    async with listening(hangs_up) as port:
+        seen = await doctor(**everywhere("127.0.0.1", port))
+    for name in ("catalog", "stock", "orders", "redis"):
+        assert seen.of[name]["detail"] == "it closes the connection without an answer", name
+
+
+async def test_tls_to_a_server_without_tls_is_told_of(doctor: Any) -> None:
+    """Not as a certificate's fault."""
+    async with listening(says("HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
+        seen = await doctor(
+            catalog_url=f"https://127.0.0.1:{port}",
+            store_url=f"dynamodb://eu-west-1?endpoint=https://127.0.0.1:{port}",
+            redis_url=f"rediss://127.0.0.1:{port}",
+        )
+    assert seen.of["catalog"]["detail"] == "no TLS comes about: it may speak none"
+    assert seen.of["redis"]["detail"] == "no TLS comes about: it may speak none"
+
+
+# OpenSearch with its security plugin is no Maven artefact, so its refusals are played; so is AWS.
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("401 Unauthorized", "it refuses user and password (401)"),
+        ("403 Forbidden", "its user may not do this (403)"),
+        ("429 Too Many Requests", "it is too busy (429)"),
+    ],
+)
+async def test_a_refusal_of_the_cluster_is_told_by_its_kind(status: str, said: str, doctor: Any) -> None:
+    """And shows neither the user nor the password that it refused."""
+    async with listening(http_says(status, {"error": "refused", "status": int(status[:3])})) as port:
+        seen = await doctor(catalog_url=f"http://editor:hunter2@127.0.0.1:{port}")
+    assert seen.of["catalog"]["detail"] == said
+    assert "hunter2" not in seen.text
+    assert "editor" not in seen.text
+
+
+async def test_something_that_is_no_opensearch_is_told_of(doctor: Any) -> None:
+    """A web server that answers 200 with JSON of its own."""
+    async with listening(http_says("200 OK", {"hello": "world"})) as port:
+        seen = await doctor(catalog_url=f"http://127.0.0.1:{port}")
+    assert seen.of["catalog"]["state"] == "down"
+    assert seen.of["catalog"]["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "remedy"),
+    [
+        ("UnrecognizedClientException", "AWS does not know these credentials", "AWS_ACCESS_KEY_ID"),
+        ("ExpiredTokenException", "the AWS credentials have expired", "sign in again"),
+        ("AccessDeniedException", "the AWS credentials do not allow it", "dynamodb:GetItem on manga-stock"),
+        ("ResourceNotFoundException", "the table manga-stock is not there", "python -m infra.seed"),
+    ],
+)
+async def test_a_refusal_of_dynamodb_is_told_by_its_kind(code: str, said: str, remedy: str, doctor: Any) -> None:
+    """With the permission that is lacking, or what else to do."""
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no"}
+    async with listening(http_says("400 Bad Request", body)) as port:
+        seen = await doctor(store_url=f"dynamodb://eu-west-1?endpoint=http://127.0.0.1:{port}")
+    assert seen.of["stock"]["detail"] == said
+    assert remedy in seen.of["stock"]["remedy"]
+
+
+async def test_missing_credentials_are_told_of(doctor: Any) -> None:
+    """AWS itself is never reached without any."""
+    seen = await doctor(store_url="dynamodb://eu-west-1")
+    assert seen.of["orders"]["detail"] == "there are no AWS credentials"
+
+
+async def test_a_redis_that_loads_its_data_is_told_of(doctor: Any) -> None:
+    """It only takes time; how long depends on gigabytes that no test has."""
+    async with listening(says("-LOADING Redis is loading the dataset in memory\r\n")) as port:
+        seen = await doctor(redis_url=f"redis://127.0.0.1:{port}")
+    assert seen.of["redis"]["detail"] == "it is loading its data"
+    assert seen.of["redis"]["remedy"].startswith("wait")
+
+
+async def test_something_that_is_no_redis_is_told_of(doctor: Any) -> None:
+    """A web server on the port."""
+    async with listening(says("HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
+        seen = await doctor(redis_url=f"redis://127.0.0.1:{port}")
+    assert seen.of["redis"]["detail"] == "it answers with something else than Redis"
+
+
+async def test_a_socket_that_is_not_there_is_told_of(doctor: Any, tmp_path: Path) -> None:
+    """unix:// has neither host nor port."""
+    seen = await doctor(redis_url=f"unix://{tmp_path}/redis.sock")
+    assert seen.of["redis"]["detail"] == "there is no such socket or file"
+
+
+async def test_a_catalogue_file_that_cannot_be_used_is_told_with_its_line(doctor: Any, tmp_path: Path) -> None:
+    """For the store too, which is filled from the same file."""
+    broken = tmp_path / "catalog.jsonl"
+    broken.write_text((DEMO / "catalog.jsonl").read_text("utf-8").splitlines()[0] + "\n{", "utf-8")
+    seen = await doctor(catalog_file=broken)
+    for name in ("catalog", "stock", "orders"):
+        assert "line 2: not JSON" in seen.of[name]["detail"], name
+        assert "MANGA_CATALOG_FILE" in seen.of[name]["remedy"]
+
+
+async def test_bedrock_without_a_region_is_told_of(doctor: Any) -> None:
+    """And the rest is examined all the same."""
+    seen = await doctor(embedder="bedrock:amazon.titan-embed-text-v2:0")
+    assert "AWS_DEFAULT_REGION" in seen.of["embedder"]["remedy"]
+    assert seen.of["catalog"]["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"), [("AccessDeniedException", "bedrock:InvokeModel"), ("ValidationException", "MANGA_EMBEDDER")]
+)
+async def test_a_refusal_of_bedrock_is_told_by_its_kind(
+    code: str, remedy: str, doctor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model, the permission, or the region."""
+    body = {"__type": code, "message": "no"}
+    async with listening(http_says("400 Bad Request", body)) as port:
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", f"http://127.0.0.1:{port}")
+        seen = await doctor(embedder="bedrock:amazon.titan-embed-text-v2:0")
+    assert seen.of["embedder"]["state"] == "down"
+    assert remedy in seen.of["embedder"]["remedy"]

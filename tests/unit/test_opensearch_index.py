@@ -1,0 +1,189 @@
+"""What the OpenSearch catalogue is made of, without a cluster: addresses, documents, names of indices, scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.backends.embedded.records import load as read_records
+from tools.backends.embedded.records import parse
+from tools.backends.opensearch.address import OpenSearchAddress
+from tools.backends.opensearch.documents import card_from, direction_from, document, record_of, titles_from
+from tools.backends.opensearch.filters import Gate
+from tools.backends.opensearch.index import (
+    HEADLINE,
+    NODES,
+    SERVERLESS,
+    Identity,
+    creation,
+    index_name,
+    is_index_of,
+)
+from tools.backends.opensearch.indexing import identity_of
+from tools.backends.opensearch.kin import kin_of_all
+from tools.backends.opensearch.queries import cosine_of
+from tools.models import Author, Filters, Offer, Title
+from tools.search.candidates import known
+from tools.search.document import prose_terms
+from tools.search.filters import satisfies
+
+CATALOG = Path(__file__).resolve().parents[2] / "infra" / "demo" / "catalog.jsonl"
+RECORDS = read_records(CATALOG)
+SERVERLESS_URL = "aoss+https://abc123.ap-northeast-1.aoss.amazonaws.com"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://localhost", "http://localhost:9200, alias manga-titles"),
+        ("https://u:p%40ss@search.example:9443/front/?alias=shop", "https://search.example:9443/front, alias shop"),
+        ("https://search.example", "https://search.example:443, alias manga-titles"),
+        ("http://[::1]:9200", "http://[::1]:9200, alias manga-titles"),
+        (SERVERLESS_URL, "aoss+https://abc123.ap-northeast-1.aoss.amazonaws.com:443, alias manga-titles"),
+        (
+            f"{SERVERLESS_URL}?region=us-east-1",
+            "aoss+https://abc123.ap-northeast-1.aoss.amazonaws.com:443, alias manga-titles",
+        ),
+        ("aoss+http://127.0.0.1:1?region=us-east-1", "aoss+http://127.0.0.1:1, alias manga-titles"),
+    ],
+)
+def test_an_address_is_read_and_shown_without_its_password(url: str, said: str) -> None:
+    address = OpenSearchAddress.parse(url)
+    assert str(address) == said
+    assert "p@ss" not in repr(address)
+
+
+def test_parts_of_an_address_are_decoded() -> None:
+    address = OpenSearchAddress.parse("https://u%40x:p%40ss@h?ca=/etc/ca.pem")
+    assert (address.user, address.password, address.ca, address.serverless) == ("u@x", "p@ss", "/etc/ca.pem", False)
+    assert OpenSearchAddress.parse(SERVERLESS_URL).region == "ap-northeast-1"
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("ftp://h", "scheme"),
+        ("http://", "host"),
+        ("http://h:99999", "port"),
+        ("http://h:0", "host"),
+        ("http://h?alias=A", "alias"),
+        ("http://h?alias=a&alias=b", "more than once"),
+        ("http://h?password=x", "unknown parameter"),
+        ("http://h?region=us-east-1", "region"),
+        ("aoss+https://h", "Serverless needs"),
+        ("aoss+https://h?region=somewhere", "Serverless needs"),
+        ("aoss+https://u:secret@h?region=us-east-1", "credentials"),
+        ("aoss+http://h?region=us-east-1", "stand-in"),
+    ],
+)
+def test_a_wrong_address_is_refused_by_the_part_that_is_wrong(url: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem) as caught:
+        OpenSearchAddress.parse(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_title_and_its_offers_come_back_from_their_record_unchanged() -> None:
+    for title, offers in RECORDS:
+        assert parse(json.dumps(record_of(title, offers)).encode()) == ((title, offers),)
+
+
+texts = st.text(min_size=1, max_size=20)
+maybe = st.none() | texts
+any_title = st.builds(
+    Title,
+    title_id=st.from_regex(r"[a-z0-9-]{1,20}", fullmatch=True),
+    en=texts,
+    ja=maybe,
+    kana=maybe,
+    alt_titles=st.lists(texts, max_size=3).map(tuple),
+    authors=st.lists(st.builds(Author, texts, maybe, maybe, maybe), max_size=2).map(tuple),
+    genre=st.none() | st.sampled_from(["shonen", "josei"]),
+    tags=st.lists(texts, max_size=3).map(tuple),
+    synopsis_en=maybe,
+    rating=st.none() | st.floats(0, 5),
+    rating_count=st.none() | st.integers(0, 10**9),
+)
+offers = st.lists(st.builds(Offer, texts, st.integers(0, 10**6), st.none() | st.integers(0, 100)), max_size=2).map(tuple)
+
+
+@given(any_title, offers)
+def test_any_title_comes_back_from_its_document(title: Title, sold: tuple[Offer, ...]) -> None:
+    made = json.loads(json.dumps(document(title, sold, 7, ("kin",), None)))
+    assert titles_from([made["packed"].rstrip("=")]) == (title,)
+    card = card_from(made["card"])
+    assert card.known == known(title)
+    assert (card.place, card.rating, card.kin) == (7, title.rating, ("kin",))
+    assert card.prose == prose_terms(title)
+
+
+@given(any_title, maybe, st.none() | st.floats(0, 5))
+def test_a_card_is_admitted_exactly_when_its_title_satisfies_the_filters(
+    title: Title, author: str | None, least: float | None
+) -> None:
+    card = card_from(document(title, (), 0, (), None)["card"])
+    for filters in (Filters(author=author, min_rating=least), Filters(genre="josei", min_rating=least)):
+        assert Gate(filters).admits(card) == satisfies(title, filters)
+
+
+def test_a_sense_is_what_fusion_makes_of_both_cosines() -> None:
+    rng = np.random.default_rng(1)
+    vectors, query = (
+        m / np.linalg.norm(m, axis=1, keepdims=True) for m in (rng.normal(size=(3, 8)), rng.normal(size=(1, 8)))
+    )
+    made = document(RECORDS[0][0], (), 0, (), vectors.astype(np.float32))
+    cosines = vectors @ query[0]
+    wanted = (cosines[1:] + HEADLINE * cosines[0]) / (1 + HEADLINE)
+    assert np.allclose([np.dot(sense["vector"], query[0]) for sense in made["senses"]], wanted, atol=1e-5)
+    direction = direction_from(made["direction"])
+    assert direction is not None
+    assert np.linalg.norm(direction) == pytest.approx(1, abs=1e-2)
+
+
+def test_a_title_without_a_synopsis_has_the_sense_of_its_headline() -> None:
+    made = document(Title("a", en="A"), (), 0, (), np.array([[1.0, 0.0]], np.float32))
+    assert made["senses"] == [{"vector": [pytest.approx(HEADLINE / (1 + HEADLINE), abs=1e-6), 0.0]}]
+
+
+@given(st.floats(-1, 1))
+def test_a_cosine_is_read_from_the_score_it_was_made_to(cosine: float) -> None:
+    score = 1 + cosine if cosine >= 0 else 1 / (1 - cosine)
+    assert cosine_of(score) == pytest.approx(cosine, abs=1e-9)
+
+
+def test_kin_are_the_rest_of_a_series_and_what_is_related() -> None:
+    titles = [
+        Title("a", en="Paper Lighthouse"),
+        Title("b", en="Paper Lighthouse: Summer", rating_count=5),
+        Title("c", en="Paper Lighthouse 2", rating_count=900),
+        Title("d", en="Iron Gloria", related=("a", "gone")),
+        Title("e", en="Iron"),
+    ]
+    assert kin_of_all(titles) == [("c", "b"), ("c", "a"), (), ("a",), ()]
+
+
+def test_the_name_of_an_index_is_what_it_was_built_from() -> None:
+    whole, part = identity_of(RECORDS, None), identity_of(RECORDS[:-1], None)
+    assert identity_of(list(RECORDS), None) == whole
+    assert len({index_name("a", identity) for identity in (whole, part, Identity("0", None, 0, 1, "x"))}) == 3
+    assert is_index_of("a", index_name("a", whole))
+    assert not is_index_of("a", "a-notes")
+    assert not is_index_of("a", index_name("a-b", whole))
+    assert Identity.from_meta(json.loads(json.dumps(whole.meta()))) == whole
+
+
+def test_serverless_is_asked_for_nothing_it_does_not_have() -> None:
+    identity = Identity("1", "model", 512, 1, "x")
+    mine, theirs = (creation(identity, flavour) for flavour in (NODES, SERVERLESS))
+    assert theirs["settings"] == {"index": {"knn": True}}
+    assert "similarity" not in json.dumps(theirs)
+    vectors = [each["mappings"]["properties"]["senses"]["properties"]["vector"] for each in (mine, theirs)]
+    assert [(v["dimension"], v["space_type"], v["method"]["engine"]) for v in vectors] == [
+        (512, "innerproduct", "lucene"),
+        (512, "innerproduct", "faiss"),
+    ]
+    assert "senses" not in creation(Identity("1", None, 0, 1, "x"), NODES)["mappings"]["properties"]
