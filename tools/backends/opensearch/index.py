@@ -104,40 +104,33 @@ def creation(identity: Identity, flavour: Flavour) -> Json:
 
 
 def mappings(identity: Identity, flavour: Flavour) -> Json:
-    properties: Json = {
-        "title_id": _keyword(),
-        "genre": _keyword(),
-        "tags": _keyword(),
-        "rating": {"type": "double"},
-        # What popularity is ordered by: fame first, then rank, then the place in the file.
-        "prior": {"type": "float"},
-        "rank": {"type": "integer"},
-        "place": {"type": "integer"},
-        "prose_length": {"type": "float"},
-        "prose": _terms("prose", flavour),
-        "names": _nested({"key": _keyword(), "loan": _keyword(), "grams": _terms("grams", flavour)}),
-        "people": _nested(
-            {
-                "name": _keyword(),
-                "spellings": _keyword(),
-                "turned": _keyword(),
-                "parts": _keyword(),
-                "grams": _terms("grams", flavour),
-            }
-        ),
-        "card": _column(),
-        "packed": _column(),
-        "record": _kept(),
-        "direction": _kept(),
-    }
-    if identity.embedder is not None:
-        properties["senses"] = _nested({"vector": _vector(identity.dimensions, flavour)})
+    senses = {"senses": _nested({"vector": _vector(identity.dimensions, flavour)})} if identity.embedder is not None else {}
     return {
         "dynamic": "strict",
         "_meta": identity.meta(),
         "_source": {"excludes": ["senses", "prose", "names", "people", "card", "packed"]},
-        "properties": properties,
+        "properties": {**_facts(), **_searched(flavour), **senses, **_given_back()},
     }
+
+
+def _facts() -> Json:
+    """What filters and orders. Popularity is ordered by `prior` (fame), then `rank`, then `place` in the file."""
+    numbers = {"rating": "double", "prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}
+    texts = {name: _keyword() for name in ("title_id", "genre", "tags")}
+    return {**texts, **{name: {"type": kind} for name, kind in numbers.items()}}
+
+
+def _searched(flavour: Flavour) -> Json:
+    person = {name: _keyword() for name in ("name", "spellings", "turned", "parts")}
+    return {
+        "prose": _terms("prose", flavour),
+        "names": _nested({"key": _keyword(), "loan": _keyword(), "grams": _terms("grams", flavour)}),
+        "people": _nested({**person, "grams": _terms("grams", flavour)}),
+    }
+
+
+def _given_back() -> Json:
+    return {"card": _column(), "packed": _column(), "record": _kept(), "direction": _kept()}
 
 
 def _keyword() -> Json:
