@@ -112,7 +112,11 @@ async def _open_catalog(settings: Settings, stack: AsyncExitStack, progress: Pro
 
     if embedder is not None:
         await _warm_up(embedder, WARM_UP_SECONDS if settings.embedder == "local" else CONNECT_SECONDS)
-    return await stack.enter_async_context(OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder))
+    try:
+        opening = OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder)
+        return await stack.enter_async_context(opening)
+    except (ValueError, OSError) as error:  # a certificate's file, or AWS credentials that are not there
+        raise SettingError(f"MANGA_CATALOG_URL: {error}") from None
 
 
 async def _warm_up(embedder: Embedder, seconds: float) -> None:

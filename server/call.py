@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
+from session.begin import BeginRequest, Begun
 from session.deadline import Deadline
 from session.keyvalue import Step
-from session.memory import BeginRequest, Begun
 from session.turn import Turn
 from tools.failures import Failure
 from tools.registry import Registered

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
 
 from session import keys
+from session.begin import BeginRequest, Begun, Claim, ClaimRequest, ClaimState
 from session.breaker import Breaker
 from session.deadline import Clock, Deadline
 from session.failures import MemoryUnavailable
+from session.history import HistoryEntry, LastSearch, Recollection
 from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.limits import LocalLimits, Rate
-from session.result_cache import CachedResult, decode
+from session.result_cache import decode
 from session.scripts import Script
-from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, Turn, TurnArithmetic, TurnRequest
+from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, TurnArithmetic
 
 TRIP_SECONDS = 0.05
 SESSION_TTL_MS = 30 * 60 * 1000
@@ -29,99 +29,6 @@ CLAIM_TTL_MS = 15_000
 NOTHING = "-"
 """Stands for the ids of a search that found none, which is not the same as no search."""
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
-
-
-class ClaimState(StrEnum):
-    NEW = "new"
-    RUNNING = "running"
-    DONE = "done"
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What is known of an idempotency key. `result` is there when it is DONE."""
-
-    state: ClaimState
-    result: CachedResult | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimRequest:
-    record: str
-    arguments: str
-    claimant: str
-
-
-@dataclass(frozen=True, slots=True)
-class BeginRequest:
-    """All that a call wants to know at its beginning. None leaves a question out."""
-
-    session: str | None
-    user: str | None
-    turn: TurnRequest
-    limited: bool
-    claim: ClaimRequest | None = None
-    cached: str | None = None
-    result_set: str | None = None
-
-    @property
-    def session_keys(self) -> keys.SessionKeys | None:
-        return keys.SessionKeys(self.session, self.user) if self.session else None
-
-    @property
-    def shared_turn(self) -> tuple[str, str] | None:
-        """The keys of a turn that other processes may know of; None for a turn of this call alone."""
-        if session := self.session_keys:
-            return session.base, session.turns
-        return keys.sessionless_turn(self.user, self.turn.name.value) if self.turn.name.named else None
-
-
-@dataclass(slots=True)
-class Begun:
-    """What Redis knew. `retry_after_ms` over 0 means that the caller is over its limit."""
-
-    turn: Turn
-    retry_after_ms: int = 0
-    last_ids: tuple[str, ...] = ()
-    claim: Claim | None = None
-    cached: CachedResult | None = None
-    result_set: tuple[str, ...] | None = None
-    degraded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LastSearch:
-    title_ids: tuple[str, ...]
-    titles: tuple[str, ...]
-    query: str
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """One call as a session remembers it; `arguments` are those a tool's allowlist lets through."""
-
-    tool: str
-    arguments: dict[str, object]
-    summary: str
-    succeeded: bool
-    latency_ms: int
-    cache_hit: bool
-    tokens: int
-    at: float
-
-    def as_json(self) -> str:
-        entry = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
-
-
-@dataclass(slots=True)
-class Recollection:
-    """A session read back: the last 20 calls, latest first, the totals, and the last search."""
-
-    calls: list[dict[str, object]] = field(default_factory=list)
-    totals: dict[str, int] = field(default_factory=dict)
-    last_search: LastSearch | None = None
 
 
 class SessionMemory:

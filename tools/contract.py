@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from session.deadline import Deadline
-from session.memory import LastSearch
+from session.history import LastSearch
 from tools.failures import Violation
 from tools.popular_titles import PopularTitles
 from tools.ports import CatalogPort, OrdersPort, StockPort

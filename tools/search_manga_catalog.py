@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.memory import LastSearch
+from session.history import LastSearch
 from session.result_cache import result_set_name
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.models import CatalogQuery, Filters, Title

@@ -11,7 +11,8 @@ import time
 from dataclasses import dataclass
 
 from server.call import LIVE, Call, Handler, Outcome
-from session.memory import Claim, ClaimRequest, ClaimState, SessionMemory
+from session.begin import Claim, ClaimRequest, ClaimState
+from session.memory import SessionMemory
 from session.result_cache import encode
 from tools.failures import Failure, InvalidArguments, ServerBusy, TimedOut, Violation
 

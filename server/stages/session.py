@@ -10,10 +10,12 @@ from server.results import compact
 from server.stages.telemetry import remembered
 from server.stated import checked_budget_ms, checked_key, checked_turn
 from session import keys
+from session.begin import BeginRequest, Begun, ClaimRequest
 from session.deadline import Deadline
+from session.history import HistoryEntry, LastSearch
 from session.keyvalue import Command
 from session.limits import LocalLimits
-from session.memory import BeginRequest, Begun, ClaimRequest, HistoryEntry, LastSearch, SessionMemory
+from session.memory import SessionMemory
 from session.result_cache import digest
 from session.turn import TurnRequest
 from tools.contract import CachePolicy

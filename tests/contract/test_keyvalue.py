@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from session.backends import embedded, multiplexed
+from session.backends import wire as byte_side
 from session.backends.address import RedisAddress
 from session.backends.cluster import ClusteredRedis
 from session.backends.embedded import embedded_redis
@@ -226,7 +227,7 @@ def _is_waiting(redis: MultiplexedRedis) -> bool:
 
 
 async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiplexed, "SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(byte_side, "SILENCE_SECONDS", 0.05)
     monkeypatch.setattr(multiplexed, "CONNECT_SECONDS", 0.1)
     with private_valkey() as own:
         async with connected(own.address) as redis:
@@ -252,7 +253,7 @@ async def test_a_server_that_only_pauses_keeps_its_connection() -> None:
 
 
 async def test_no_more_is_sent_than_the_backlog_takes(redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiplexed, "BACKLOG", 2)
+    monkeypatch.setattr(byte_side, "BACKLOG", 2)
     soon = Deadline.after(5)
     first = asyncio.create_task(redis.trip([Command(("PING",))] * 2, soon))
     await asyncio.sleep(0)

@@ -18,12 +18,13 @@ from session.backends.address import RedisAddress
 from session.backends.cluster import AT_ONCE, ClusteredRedis
 from session.backends.iam import ElastiCacheIam
 from session.backends.multiplexed import MultiplexedRedis
+from session.begin import BeginRequest
 from session.breaker import Breaker, BreakerPolicy
 from session.deadline import Deadline
 from session.failures import MemoryUnavailable
 from session.keyvalue import Command, Evaluation, KeyValue
 from session.limits import LocalLimits, Rate
-from session.memory import BeginRequest, SessionMemory
+from session.memory import SessionMemory
 from session.scripts import Script
 from session.turn import IMPLICIT, TurnArithmetic, TurnRequest, TurnShadows
 from tests.stack import redis_servers

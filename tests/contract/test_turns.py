@@ -17,11 +17,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from session.backends.address import RedisAddress
 from session.backends.multiplexed import MultiplexedRedis
+from session.begin import BeginRequest, Begun
 from session.breaker import Breaker, BreakerPolicy
 from session.deadline import Deadline
 from session.keyvalue import KeyValue
 from session.limits import LocalLimits, Rate
-from session.memory import BeginRequest, Begun, SessionMemory
+from session.memory import SessionMemory
 from session.turn import (
     FLOOR_MS,
     FORGET_MS,

@@ -9,8 +9,8 @@ import pytest
 
 from server.call import Call, Outcome, Stated
 from server.results import META_KEY, call_tool_result
+from session.begin import Begun
 from session.deadline import Deadline
-from session.memory import Begun
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.clocks import HandClock
 from tests.support.pipeline import COMPILED

@@ -1,0 +1,69 @@
+"""What a call asks of memory at its beginning, and what it gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from session import keys
+from session.result_cache import CachedResult
+from session.turn import Turn, TurnRequest
+
+
+class ClaimState(StrEnum):
+    NEW = "new"
+    RUNNING = "running"
+    DONE = "done"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is known of an idempotency key. `result` is there when it is DONE."""
+
+    state: ClaimState
+    result: CachedResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    record: str
+    arguments: str
+    claimant: str
+
+
+@dataclass(frozen=True, slots=True)
+class BeginRequest:
+    """All that a call wants to know at its beginning. None leaves a question out."""
+
+    session: str | None
+    user: str | None
+    turn: TurnRequest
+    limited: bool
+    claim: ClaimRequest | None = None
+    cached: str | None = None
+    result_set: str | None = None
+
+    @property
+    def session_keys(self) -> keys.SessionKeys | None:
+        return keys.SessionKeys(self.session, self.user) if self.session else None
+
+    @property
+    def shared_turn(self) -> tuple[str, str] | None:
+        """The keys of a turn that other processes may know of; None for a turn of this call alone."""
+        if session := self.session_keys:
+            return session.base, session.turns
+        return keys.sessionless_turn(self.user, self.turn.name.value) if self.turn.name.named else None
+
+
+@dataclass(slots=True)
+class Begun:
+    """What Redis knew. `retry_after_ms` over 0 means that the caller is over its limit."""
+
+    turn: Turn
+    retry_after_ms: int = 0
+    last_ids: tuple[str, ...] = ()
+    claim: Claim | None = None
+    cached: CachedResult | None = None
+    result_set: tuple[str, ...] | None = None
+    degraded: bool = False
