@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
+from tools.backends.batching import batches
 from tools.backends.embedded.computed import ComputedStore
 from tools.backends.embedded.stored_index import StaleArraysError, matrix_from
 from tools.backends.embedded.vectors import VectorPlan, Vectors
@@ -18,6 +19,7 @@ from tools.ports import Embedder
 
 Floats = NDArray[np.float32]
 Progress = Callable[[int, int, str], None]
+# Small ones: 1,600 characters take about 25 ms, which is the longest a query waits behind a batch.
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
 _BATCH_SECONDS, _LONGEST_PAUSE = 60.0, 60.0
 _KEPT_QUERIES = 2_048
@@ -102,7 +104,7 @@ class VectorLeg:
     async def _build(self, plan: VectorPlan, progress: Progress | None) -> Floats:
         parts: list[Floats] = []
         done = 0
-        for batch in _batches(plan.texts):
+        for batch in batches(plan.texts, _BATCH_TEXTS, _BATCH_CHARACTERS):
             await self._idle.wait()
             parts.append(await self._embed_patiently(batch))
             done += len(batch)
@@ -121,17 +123,3 @@ class VectorLeg:
             except BackendFailure:
                 await asyncio.sleep(min(_LONGEST_PAUSE, 2.0**attempt))
                 attempt = min(attempt + 1, 10)
-
-
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Small ones: a batch of 1,600 characters takes about 25 ms, which is the longest a query waits behind one."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and (size + len(text) > _BATCH_CHARACTERS or len(batch) == _BATCH_TEXTS):
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += len(text)
-    if batch:
-        yield batch

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from session.deadline import Deadline
+from tools.backends.batching import batches
 from tools.backends.opensearch.vectors import Floats
 from tools.failures import BackendFailure
 from tools.ports import Embedder
@@ -24,7 +25,7 @@ class Batches:
 
     async def embed(self, texts: Sequence[str]) -> Floats:
         """Shape (len(texts), dimensions). Raises BackendFailure after ten attempts at one batch, about five minutes."""
-        parts = [await self._patiently(batch) for batch in _batches(texts)]
+        parts = [await self._patiently(batch) for batch in batches(texts, _BATCH_TEXTS, _BATCH_CHARACTERS)]
         return np.concatenate(parts) if parts else np.zeros((0, self._embedder.dimensions), np.float32)
 
     async def _patiently(self, texts: Sequence[str]) -> Floats:
@@ -34,16 +35,3 @@ class Batches:
             except BackendFailure:
                 await asyncio.sleep(min(_LONGEST_PAUSE, 2.0**attempt))
         return await self._embedder.embed(texts, Deadline.after(_BATCH_SECONDS))
-
-
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and (size + len(text) > _BATCH_CHARACTERS or len(batch) == _BATCH_TEXTS):
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += len(text)
-    if batch:
-        yield batch
