@@ -1,7 +1,7 @@
 """What is remembered of a person beyond a conversation: what they looked for, viewed and ordered, for half a year.
 
-It is personal data. Only a signed-in person has a profile; it is kept under a hash of who they are, forgets by itself, and
-can be forgotten at once.
+It is personal data. Only a signed-in person has a profile. It is kept under a hash of who they are; every event of it goes
+by itself after `KEPT_DAYS`, and `forget` removes all of it at once. The end of a conversation does not: it outlives many.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
 from session.deadline import Deadline
 
 KEPT_DAYS = 180
-RECALLED = 200
+RECALLED = 100
 """Events that a recall answers at most, the latest ones."""
 
 LONGEST_SUBJECT = 500
@@ -55,6 +55,10 @@ class Event:
         """An event at a moment; a longer subject is cut."""
         return cls(kind, subject[:LONGEST_SUBJECT], written(moment))
 
+    def days_old(self, now: datetime) -> float:
+        """At `now`; what a clock elsewhere dated into the future is new."""
+        return max(0.0, (now - datetime.fromisoformat(self.at)) / timedelta(days=1))
+
 
 def written(moment: datetime) -> str:
     """A time as events carry it."""
@@ -67,17 +71,22 @@ class Profile:
 
     events: tuple[Event, ...] = ()
 
-    def subjects(self, kind: EventKind) -> tuple[str, ...]:
-        """Of one kind, each once, latest first."""
-        return tuple(dict.fromkeys(event.subject for event in self.events if event.kind is kind))
+    def last(self, kind: EventKind) -> tuple[Event, ...]:
+        """Of one kind, for each subject the last event, latest first."""
+        found: dict[str, Event] = {}
+        for event in self.events:
+            if event.kind is kind:
+                found.setdefault(event.subject, event)
+        return tuple(found.values())
 
 
 def latest(events: Iterable[Event]) -> tuple[Event, ...]:
     """Those a recall answers: each once, latest first, at most `RECALLED`."""
-    return tuple(sorted(set(events), key=_place, reverse=True)[:RECALLED])
+    return tuple(sorted(set(events), key=place, reverse=True)[:RECALLED])
 
 
-def _place(event: Event) -> tuple[str, str, str]:
+def place(event: Event) -> tuple[str, str, str]:
+    """What events are sorted by: their time, and something that settles ties."""
     return event.at, event.kind, event.subject
 
 

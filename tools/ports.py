@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
+from session.profile import ProfileStore
 from tools.models import AvailabilityPage, CatalogPage, CatalogQuery, Facets, Filters, Health, Order, Title
 
 
@@ -56,6 +57,12 @@ class OrdersPort(Protocol):
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         """Ids of the titles the owner has bought (not cancelled, not returned), latest first."""
         ...
+
+    async def health(self, deadline: Deadline) -> Health: ...
+
+
+class ProfilePort(ProfileStore, Protocol):
+    """What is remembered of a customer beyond a conversation, as the store keeps it."""
 
     async def health(self, deadline: Deadline) -> Health: ...
 

@@ -14,6 +14,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.address import DynamoAddress
 from tools.backends.dynamodb.admin import create_tables, describe_tables
 from tools.backends.dynamodb.attributes import Item
@@ -21,7 +22,6 @@ from tools.backends.dynamodb.connection import Connection
 from tools.backends.dynamodb.errors import failure_of
 from tools.backends.dynamodb.tables import ORDERS, STOCK, TABLES, Table
 from tools.backends.dynamodb.writing import write_all
-from tools.backends.embedded.decode import ShapeError
 from tools.failures import DependencyFailure, Throttled
 from tools.resilience.retry import Backoff, RetryPolicy
 

@@ -9,6 +9,7 @@ import pytest
 
 from session.deadline import Deadline
 from tests.support.bedrock import bedrock, bedrock_embedder
+from tools.backends.query_vectors import QueryVectors
 from tools.failures import TimedOut
 from tools.ports import Embedder
 
@@ -76,6 +77,21 @@ async def test_many_callers_each_get_their_own(embedder: Embedder) -> None:
     found = np.concatenate(await asyncio.gather(*waiting))
     await asyncio.gather(*gone, return_exceptions=True)
     assert np.allclose(found, await embedder.embed(texts, later()), atol=1e-5)
+
+
+async def test_a_query_gets_the_row_of_its_text_and_closing_leaves_nothing_behind(embedder: Embedder) -> None:
+    """Sooner or later: a first call may take longer than a search waits."""
+    row = (await embedder.embed(["pirates"], later()))[0]
+    vectors, before = QueryVectors(embedder), asyncio.all_tasks()
+    async with asyncio.timeout(30):
+        while (found := await vectors.of("pirates", later())) is None:
+            await asyncio.sleep(0.01)
+    assert np.allclose(found, row, atol=1e-5)
+    waiting = [asyncio.ensure_future(vectors.of(f"volume {n}", later())) for n in range(20)]
+    await asyncio.sleep(0)
+    await vectors.aclose()
+    await asyncio.gather(*waiting)
+    assert asyncio.all_tasks() == before
 
 
 def test_the_name_says_which_model_it_is_and_stays(embedder: Embedder) -> None:

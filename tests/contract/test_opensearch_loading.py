@@ -5,20 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from aiohttp import web
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
+from session.diagnosis import DEGRADED, OK
+from tests.support.bedrock import Bedrock, after, bedrock, bedrock_embedder, says, vector_of
 from tests.support.catalogs import loaded, new_address
+from tests.support.valkey import eventually
 from tests.support.wrong_opensearch import REGION, Serverless
+from tools.backends.bedrock.embedder import BedrockEmbedder
 from tools.backends.embedded.records import Record
+from tools.backends.opensearch import index
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.catalog import OpenSearchCatalog
+from tools.backends.opensearch.diagnosis import diagnose
 from tools.models import CatalogQuery, Filters
 from tools.ports import Embedder
+
+__all__ = ["bedrock", "bedrock_embedder"]
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -139,6 +149,60 @@ async def test_going_back_to_the_previous_catalogue_moves_the_alias_alone(
     assert (back.index, back.there, back.serving) == (first.index, 20, False)
     async with OpenSearchCatalog.open(address, None) as catalog:
         assert (await catalog.search(ALL, Deadline.after(10))).total == 20
+
+
+async def test_a_changed_definition_is_told_of_and_built_anew_behind_the_alias(
+    opensearch_url: str, records: Sequence[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old index is searched until the new one takes over, with the same catalogue."""
+    address = new_address(opensearch_url)
+    first = await loaded(address, records[:20], None)
+    assert (await diagnose(address, None, Deadline.after(10))).state == OK
+    monkeypatch.setattr(index, "_LONGEST_TERM", 4_000)
+    told = await diagnose(address, None, Deadline.after(10))
+    assert (told.state, "another definition" in told.detail, "infra.seed" in (told.remedy or "")) == (DEGRADED, True, True)
+    async with OpenSearchCatalog.open(address, None) as catalog:
+        assert (await catalog.search(ALL, Deadline.after(10))).total == 20
+        second = await loaded(address, records[:20], None)
+        assert (await catalog.search(ALL, Deadline.after(10))).total == 20
+    assert (second.there, second.replaces) == (0, (first.index,))
+    assert (await diagnose(address, None, Deadline.after(10))).state == OK
+    assert (await loaded(address, records[:20], None)).nothing_to_do
+
+
+async def test_an_embedder_that_throttles_is_asked_again_until_the_catalogue_is_loaded(
+    opensearch_url: str, records: Sequence[Record], bedrock: Bedrock, bedrock_embedder: BedrockEmbedder
+) -> None:
+    """As Bedrock does with whoever asks for a whole catalogue."""
+    refused: list[str] = []
+
+    async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if not refused:
+            refused.append(body["inputText"])
+            return await says({}, 429, "ThrottlingException")(request, body)
+        return await says({"embedding": vector_of(body["inputText"])})(request, body)
+
+    bedrock.answer = answer
+    address = new_address(opensearch_url)
+    assert (await loaded(address, records[:5], bedrock_embedder)).titles == 5
+    assert bedrock.texts.count(refused[0]) == 2
+    assert (await loaded(address, records[:5], bedrock_embedder)).nothing_to_do
+
+
+async def test_a_query_that_is_embedded_late_has_its_vector_the_next_time(
+    opensearch_url: str, records: Sequence[Record], bedrock: Bedrock, bedrock_embedder: BedrockEmbedder
+) -> None:
+    """A model that takes 400 ms, where a search waits 300."""
+    address = new_address(opensearch_url)
+    await loaded(address, records[:20], bedrock_embedder)
+    bedrock.answer = after(0.4)
+    query = CatalogQuery("someone who cooks for strangers at night", Filters(), 10)
+    async with OpenSearchCatalog.open(address, bedrock_embedder) as catalog:
+        assert (await catalog.search(query, Deadline.after(10))).degraded == ("vector",)
+        await eventually(lambda: not bedrock.under_way)
+        bedrock.answer = says({}, 429, "ThrottlingException")
+        assert (await catalog.search(query, Deadline.after(10))).degraded == ()
+    assert bedrock.texts.count(query.text) == 1
 
 
 async def test_an_index_with_the_name_of_the_alias_is_left_alone(

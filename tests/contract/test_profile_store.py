@@ -1,4 +1,4 @@
-"""What every ProfileStore does, whatever is behind it."""
+"""What every store of profiles does, whatever is behind it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from session.deadline import Deadline
-from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, ProfileStore
+from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind, Profile
 from tools.backends.dynamodb.store import DynamoStore
 from tools.backends.embedded.profile import EmbeddedProfiles
 from tools.failures import TimedOut
+from tools.ports import ProfilePort
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 USERS = ["reader", "Reader", "reader ", "", "読者・太郎 🐟", "r" * 255, "caf\u00e9", "cafe\u0301", "\ud800", "anonymous"]
@@ -24,7 +25,7 @@ def event(subject: str, minutes_ago: float = 0, kind: EventKind = EventKind.VIEW
 
 
 @pytest.fixture(params=["embedded", "dynamodb"])
-async def profiles(request: pytest.FixtureRequest) -> AsyncIterator[ProfileStore]:
+async def profiles(request: pytest.FixtureRequest) -> AsyncIterator[ProfilePort]:
     if request.param == "embedded":
         yield EmbeddedProfiles(clock=lambda: NOW)
         return
@@ -33,12 +34,12 @@ async def profiles(request: pytest.FixtureRequest) -> AsyncIterator[ProfileStore
         yield store.profiles
 
 
-async def test_nothing_is_known_of_somebody_new(profiles: ProfileStore, soon: Deadline) -> None:
+async def test_nothing_is_known_of_somebody_new(profiles: ProfilePort, soon: Deadline) -> None:
     assert await profiles.recall("reader", soon) == Profile()
 
 
 async def test_what_was_remembered_is_recalled_latest_first_in_whatever_order_it_came(
-    profiles: ProfileStore, soon: Deadline
+    profiles: ProfilePort, soon: Deadline
 ) -> None:
     told = [event("manga-2", 2), event("狼と 香辛料 🐺", 0, EventKind.SEARCHED), event("manga-3", 3, EventKind.ORDERED)]
     for each in told:
@@ -46,20 +47,20 @@ async def test_what_was_remembered_is_recalled_latest_first_in_whatever_order_it
     assert (await profiles.recall("reader", soon)).events == (told[1], told[0], told[2])
 
 
-async def test_the_same_event_told_again_counts_once(profiles: ProfileStore, soon: Deadline) -> None:
+async def test_the_same_event_told_again_counts_once(profiles: ProfilePort, soon: Deadline) -> None:
     for _ in range(3):
         await profiles.remember("reader", event("manga-1"), soon)
     assert (await profiles.recall("reader", soon)).events == (event("manga-1"),)
 
 
-async def test_events_of_one_moment_are_all_kept(profiles: ProfileStore, soon: Deadline) -> None:
+async def test_events_of_one_moment_are_all_kept(profiles: ProfilePort, soon: Deadline) -> None:
     """Parallel calls of a turn happen in the same millisecond."""
     told = {event(f"manga-{n}", kind=kind) for n in range(5) for kind in EventKind}
     await asyncio.gather(*(profiles.remember("reader", each, soon) for each in told))
     assert set((await profiles.recall("reader", soon)).events) == told
 
 
-async def test_nobody_sees_what_another_did(profiles: ProfileStore, soon: Deadline) -> None:
+async def test_nobody_sees_what_another_did(profiles: ProfilePort, soon: Deadline) -> None:
     for number, user in enumerate(USERS):
         await profiles.remember(user, event(f"manga-{number}"), soon)
     for number, user in enumerate(USERS):
@@ -67,14 +68,14 @@ async def test_nobody_sees_what_another_did(profiles: ProfileStore, soon: Deadli
     assert await profiles.recall("reade", soon) == Profile()
 
 
-async def test_a_recall_is_bounded_to_the_latest(profiles: ProfileStore, soon: Deadline) -> None:
+async def test_a_recall_is_bounded_to_the_latest(profiles: ProfilePort, soon: Deadline) -> None:
     told = [event(f"manga-{n}", n) for n in range(RECALLED + 20)]
     for start in range(0, len(told), 20):
         await asyncio.gather(*(profiles.remember("reader", each, soon) for each in told[start : start + 20]))
     assert list((await profiles.recall("reader", soon)).events) == told[:RECALLED]
 
 
-async def test_what_is_half_a_year_old_is_not_recalled(profiles: ProfileStore, soon: Deadline) -> None:
+async def test_what_is_half_a_year_old_is_not_recalled(profiles: ProfilePort, soon: Deadline) -> None:
     """Exactly, although DynamoDB itself takes days to remove what has expired."""
     day = 24 * 60
     for minutes in (KEPT_DAYS * day + 1, KEPT_DAYS * day - 1):
@@ -82,7 +83,7 @@ async def test_what_is_half_a_year_old_is_not_recalled(profiles: ProfileStore, s
     assert [each.subject for each in (await profiles.recall("reader", soon)).events] == [f"{KEPT_DAYS * day - 1}"]
 
 
-async def test_one_who_is_forgotten_is_new_again_and_nobody_else_is(profiles: ProfileStore, soon: Deadline) -> None:
+async def test_one_who_is_forgotten_is_new_again_and_nobody_else_is(profiles: ProfilePort, soon: Deadline) -> None:
     told = [event(f"manga-{n}", n) for n in range(60)]
     await asyncio.gather(*(profiles.remember("reader", each, soon) for each in told))
     await profiles.remember("another", event("manga-1"), soon)
@@ -93,13 +94,36 @@ async def test_one_who_is_forgotten_is_new_again_and_nobody_else_is(profiles: Pr
     assert (await profiles.recall("another", soon)).events == (event("manga-1"),)
 
 
-async def test_subjects_are_once_each_latest_first(profiles: ProfileStore, soon: Deadline) -> None:
+async def test_of_one_kind_each_subject_is_once_with_its_last_time_latest_first(
+    profiles: ProfilePort, soon: Deadline
+) -> None:
     for each in (event("a", 3), event("b", 2), event("a", 1), event("a", 0, EventKind.SEARCHED)):
         await profiles.remember("reader", each, soon)
-    assert (await profiles.recall("reader", soon)).subjects(EventKind.VIEWED) == ("a", "b")
+    profile = await profiles.recall("reader", soon)
+    assert profile.last(EventKind.VIEWED) == (event("a", 1), event("b", 2))
+    assert profile.last(EventKind.ORDERED) == ()
 
 
-async def test_an_expired_deadline_times_out_and_names_the_profile(profiles: ProfileStore) -> None:
+async def test_the_longest_subject_is_kept_as_it_is(profiles: ProfilePort, soon: Deadline) -> None:
+    longest = event("🐟" * LONGEST_SUBJECT)
+    await profiles.remember("r" * 255, longest, soon)
+    assert (await profiles.recall("r" * 255, soon)).events == (longest,)
+
+
+async def test_an_event_older_than_all_that_is_kept_takes_no_place(profiles: ProfilePort, soon: Deadline) -> None:
+    """Events may come late; a full profile is the latest ones whatever the order."""
+    told = [event(f"manga-{n}", n) for n in range(RECALLED)]
+    for start in range(0, len(told), 20):
+        await asyncio.gather(*(profiles.remember("reader", each, soon) for each in told[start : start + 20]))
+    await profiles.remember("reader", event("late", RECALLED + 1), soon)
+    assert list((await profiles.recall("reader", soon)).events) == told
+
+
+async def test_each_says_how_it_fares(profiles: ProfilePort, soon: Deadline) -> None:
+    assert (await profiles.health(soon)).ok
+
+
+async def test_an_expired_deadline_times_out_and_names_the_profile(profiles: ProfilePort) -> None:
     late = Deadline.after(-1)
     calls: list[Any] = [
         profiles.remember("reader", event("manga-1"), late),

@@ -93,6 +93,16 @@ def says(body: bytes | str | dict[str, Any] | list[Any], status: int = 200, kind
     return answer
 
 
+def after(seconds: float) -> Answer:
+    """The right answer, that much later, as a model far away gives it."""
+
+    async def answer(_: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.sleep(seconds)
+        return web.json_response({"embedding": vector_of(body["inputText"]), "inputTextTokenCount": 3})
+
+    return answer
+
+
 async def breaks_off(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
     """Promises more than it sends, and hangs up."""
     response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})

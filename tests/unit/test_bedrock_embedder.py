@@ -29,7 +29,6 @@ from tests.support.valkey import eventually
 from tools.backends.bedrock import embedder as module
 from tools.backends.bedrock.embedder import AT_ONCE, BedrockEmbedder
 from tools.backends.opensearch.index import Identity
-from tools.backends.opensearch.vectors import QueryVectors
 from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
 __all__ = ["bedrock", "bedrock_embedder"]
@@ -83,20 +82,42 @@ async def test_the_region_may_come_as_ecs_gives_it(bedrock: Bedrock, monkeypatch
 
 
 async def test_a_text_is_asked_for_once_and_then_remembered(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    """Also while Bedrock is away."""
-    first = await own.embed(["a", "b"], soon())
+    """Also while Bedrock is away, and when it is twice in one call."""
+    first = await own.embed(["a", "b", "a"], soon())
     bedrock.answer = says({}, 500)
     assert np.array_equal(await own.embed(["b", "a", "b"], soon()), first[[1, 0, 1]])
     assert sorted(bedrock.texts) == ["a", "b"]
 
 
-async def test_only_so_many_are_remembered_and_the_latest_used_stay(
-    bedrock: Bedrock, own: BedrockEmbedder, monkeypatch: pytest.MonkeyPatch
+async def test_a_batch_that_was_throttled_half_way_asks_for_the_rest_when_it_is_tried_again(
+    bedrock: Bedrock, own: BedrockEmbedder
 ) -> None:
+    """Requests a minute are few: what was answered is not asked for twice."""
+    throttled, answered = THROTTLING[0], asyncio.Event()
+
+    async def answer(request: Any, body: dict[str, Any]) -> Any:
+        if body["inputText"] == "one too many":
+            await answered.wait()
+            return await throttled(request, body)
+        return await says({"embedding": vector_of(body["inputText"])})(request, body)
+
+    bedrock.answer = answer
+    texts = ["a", "b", "one too many"]
+    batch = begun(own.embed(texts, soon()))
+    await eventually(lambda: len(own._kept) == 2)
+    answered.set()
+    with pytest.raises(Throttled):
+        await batch
+    bedrock.answer = None
+    assert (await own.embed(texts, soon())).shape == (3, DIMENSIONS)
+    assert sorted(bedrock.texts) == ["a", "b", "one too many", "one too many"]
+
+
+async def test_only_so_many_are_remembered(bedrock: Bedrock, own: BedrockEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 2)
-    for text in ("a", "b", "a", "c", "a", "b"):
+    for text in ("a", "b", "c", "b", "a"):
         await own.embed([text], soon())
-    assert bedrock.texts == ["a", "b", "c", "b"]
+    assert bedrock.texts == ["a", "b", "c", "a"]
 
 
 async def test_what_a_caller_does_to_its_vector_is_its_own_affair(own: BedrockEmbedder) -> None:
@@ -106,51 +127,18 @@ async def test_what_a_caller_does_to_its_vector_is_its_own_affair(own: BedrockEm
     assert np.array_equal(await own.embed(["a"], soon()), kept)
 
 
-async def test_equal_texts_under_way_are_one_request(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    """However many wait for it, in one call or in many, each gets the vector."""
-    with bedrock.holding():
-        waiting = [begun(own.embed(["same", "same"], soon())) for _ in range(20)]
-        await eventually(lambda: bedrock.under_way)
-        await asyncio.sleep(0)
-    found = await asyncio.gather(*waiting)
-    assert bedrock.texts == ["same"]
-    assert all(np.array_equal(each, found[0]) for each in found)
-
-
-async def test_the_first_caller_leaving_takes_nothing_from_the_others(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    with bedrock.holding():
-        leader = begun(own.embed(["same"], soon()))
-        await eventually(lambda: bedrock.under_way)
-        follower = begun(own.embed(["same"], soon()))
-        await asyncio.sleep(0)
-        await left(leader)
-    assert (await follower).shape == (1, DIMENSIONS)
-    assert (len(bedrock.asked), bedrock.hung_up) == (1, 0)
-
-
-async def test_the_last_caller_leaving_ends_the_request_and_leaves_no_task(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    """Bedrock sees the connection go; whoever comes next asks anew."""
+async def test_a_caller_leaving_ends_its_requests_and_nobody_elses(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """Bedrock sees its connections go, and no task is left of it."""
     before = asyncio.all_tasks()
     with bedrock.holding():
-        callers = [begun(own.embed(["same", "other"], soon())) for _ in range(3)]
-        await eventually(lambda: bedrock.under_way == 2)
-        await left(*callers)
+        staying = begun(own.embed(["same"], soon()))
+        leaving = begun(own.embed(["same", "other"], soon()))
+        await eventually(lambda: bedrock.under_way == 3)
+        await left(leaving)
         await eventually(lambda: bedrock.hung_up == 2)
-    await eventually(lambda: not [task for task in asyncio.all_tasks() - before if task.get_name() == "bedrock embed"])
-    assert (await own.embed(["same"], soon())).shape == (1, DIMENSIONS)
-    assert bedrock.texts.count("same") == 2
-
-
-async def test_who_comes_while_the_last_one_leaves_is_not_cancelled_with_it(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    with bedrock.holding():
-        leaving = begun(own.embed(["same"], soon()))
-        await eventually(lambda: bedrock.under_way)
-        leaving.cancel()
-        coming = begun(own.embed(["same"], soon()))
-        await asyncio.gather(leaving, return_exceptions=True)
-        coming_too = begun(own.embed(["same"], soon()))
-        await asyncio.sleep(0)
-    assert np.array_equal(await coming, await coming_too)
+        named = [task for task in asyncio.all_tasks() - before if task.get_name() == "bedrock embed"]
+        assert len(named) == 1
+    assert (await staying).shape == (1, DIMENSIONS)
 
 
 async def test_a_deadline_ends_the_wait_of_one_and_of_no_other(bedrock: Bedrock, own: BedrockEmbedder) -> None:
@@ -319,9 +307,8 @@ async def test_closing_ends_what_is_under_way(bedrock: Bedrock) -> None:
 
 async def test_a_disagreement_with_the_index_is_told_with_both_sides_and_what_to_do(own: BedrockEmbedder) -> None:
     """An index of 1,024 dimensions, or of another model with as many."""
-    vectors = QueryVectors(own)
-    assert vectors.disagreement(Identity("1", own.name, DIMENSIONS, 9, "x")) is None
+    assert Identity("1", "d", own.name, DIMENSIONS, 9, "x").disagreement(own) is None
     for name, dimensions in ((f"{MODEL}/1024", 1024), ("use-multilingual-v3", DIMENSIONS)):
-        told = vectors.disagreement(Identity("1", name, dimensions, 9, "x")) or ""
+        told = Identity("1", "d", name, dimensions, 9, "x").disagreement(own) or ""
         for part in (name, str(dimensions), own.name, str(DIMENSIONS), "MANGA_EMBEDDER", "load the catalogue again"):
             assert part in told

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.backends.embedded.decode import ShapeError, decode
+from tools.backends.decode import ShapeError, decode
 from tools.models import Order, OrderLine, VolumeStock
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from session.keys import user_hash
 from session.profile import KEPT_DAYS, Event, EventKind
+from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.attributes import attribute, plain
 from tools.backends.dynamodb.items import event_item, event_of, order_item, owner_key, stock_item, stock_row
-from tools.backends.embedded.decode import ShapeError
 from tools.models import Offer, Order, OrderLine, VolumeStock
 
 VALUES = st.recursive(

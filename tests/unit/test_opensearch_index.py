@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from tools.backends.embedded.records import load as read_records
 from tools.backends.embedded.records import parse
+from tools.backends.opensearch import index as module
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.documents import card_from, direction_from, document, record_of, titles_from
 from tools.backends.opensearch.filters import Gate
@@ -21,6 +24,7 @@ from tools.backends.opensearch.index import (
     SERVERLESS,
     Identity,
     creation,
+    definition,
     index_name,
     is_index_of,
 )
@@ -166,18 +170,62 @@ def test_kin_are_the_rest_of_a_series_and_what_is_related() -> None:
     assert kin_of_all(titles) == [("c", "b"), ("c", "a"), (), ("a",), ()]
 
 
+CHANGED = {"format": "0", "definition": "x", "embedder": "m", "dimensions": 512, "titles": 1, "content": "x"}
+
+
 def test_the_name_of_an_index_is_what_it_was_built_from() -> None:
-    whole, part = identity_of(RECORDS, None), identity_of(RECORDS[:-1], None)
-    assert identity_of(list(RECORDS), None) == whole
-    assert len({index_name("a", identity) for identity in (whole, part, Identity("0", None, 0, 1, "x"))}) == 3
+    whole, part = identity_of(RECORDS, None, NODES), identity_of(RECORDS[:-1], None, NODES)
+    assert identity_of(list(RECORDS), None, NODES) == whole
+    others = [replace(whole, **{name: value}) for name, value in CHANGED.items()]
+    assert len({index_name("a", identity) for identity in (whole, part, *others)}) == 2 + len(CHANGED)
     assert is_index_of("a", index_name("a", whole))
     assert not is_index_of("a", "a-notes")
     assert not is_index_of("a", index_name("a-b", whole))
     assert Identity.from_meta(json.loads(json.dumps(whole.meta()))) == whole
 
 
+def turned_around(value: Any) -> Any:
+    """The same, with every object's keys in the other order."""
+    if isinstance(value, dict):
+        return {key: turned_around(value[key]) for key in reversed(value)}
+    return value
+
+
+def test_what_an_index_is_created_with_is_part_of_its_name_whatever_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not what catalogue is in it, which the name has besides."""
+    now = definition(512, NODES)
+    for name in ("_settings", "_mappings"):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *of, original=original: turned_around(original(*of)))
+    assert definition(512, NODES) == now
+    assert creation(identity_of(RECORDS, None, NODES), NODES)["mappings"]["_meta"]["definition"] == definition(0, NODES)
+
+
+@pytest.mark.parametrize("change", ["setting", "analysis", "field", "mapping", "vectors", "engine", "headline"])
+def test_a_changed_definition_is_another_index(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, dimensions, flavour = identity_of(RECORDS, None, NODES), 0, NODES
+    if change == "setting":
+        flavour = replace(NODES, settings={**NODES.settings, "number_of_shards": 3})
+    elif change == "analysis":
+        monkeypatch.setattr(module, "_terms", lambda *_: {"type": "text", "analyzer": "kuromoji"})
+    elif change == "field":
+        facts = module._facts()
+        monkeypatch.setattr(module, "_facts", lambda: facts | {"publisher": {"type": "keyword"}})
+    elif change == "mapping":
+        monkeypatch.setattr(module, "_LONGEST_TERM", 100)
+    elif change == "vectors":
+        dimensions = 512
+    elif change == "engine":
+        flavour = SERVERLESS
+    else:
+        monkeypatch.setattr(module, "HEADLINE", HEADLINE + 0.1)
+    assert definition(dimensions, flavour) != before.definition
+    if not dimensions:
+        assert index_name("a", identity_of(RECORDS, None, flavour)) != index_name("a", before)
+
+
 def test_serverless_is_asked_for_nothing_it_does_not_have() -> None:
-    identity = Identity("1", "model", 512, 1, "x")
+    identity = Identity("1", "d", "model", 512, 1, "x")
     mine, theirs = (creation(identity, flavour) for flavour in (NODES, SERVERLESS))
     assert theirs["settings"] == {"index": {"knn": True}}
     assert "similarity" not in json.dumps(theirs)
@@ -186,4 +234,4 @@ def test_serverless_is_asked_for_nothing_it_does_not_have() -> None:
         (512, "innerproduct", "lucene"),
         (512, "innerproduct", "faiss"),
     ]
-    assert "senses" not in creation(Identity("1", None, 0, 1, "x"), NODES)["mappings"]["properties"]
+    assert "senses" not in creation(Identity("1", "d", None, 0, 1, "x"), NODES)["mappings"]["properties"]

@@ -1,7 +1,8 @@
 """Embeddings by Amazon Titan Text Embeddings V2 on Bedrock (AWS documentation, "Amazon Titan Text Embeddings models").
 
-A call takes 50 to 500 ms and the account's requests a minute are few, so equal texts are asked for once: those asked
-before come from memory, and those under way are waited for together.
+A call takes 50 to 500 ms, holds one text, and the account's requests a minute are few. So each text of a batch is asked for
+once, and when a batch was throttled half way, trying it again asks for the rest. Queries are kept where they are searched
+(`query_vectors`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from botocore.parsers import ResponseParserError
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
+from tools.backends.aws_models import service_models
 from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
 Floats = NDArray[np.float32]
@@ -40,30 +41,19 @@ DIMENSIONS = 512
 """Titan offers 256, 512 and 1024. The index has to be made with the same number; the doctor compares them."""
 LONGEST_CHARACTERS = 8_000
 AT_ONCE = 16
-KEPT = 4_096
+KEPT = 256
 CALL_SECONDS = 5.0
 START_SECONDS = 1.0
 THROTTLED = ("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "ModelNotReadyException")
 
 
-@dataclass(slots=True)
-class _Asked:
-    """A text under way and how many wait for it."""
-
-    task: asyncio.Task[Floats]
-    waiting: int = 0
-
-
 class BedrockEmbedder:
-    """An `Embedder`. Get one from `open`; its connections end with it.
-
-    A text under way is its own task, bounded by `CALL_SECONDS`, and outlives the caller that began it only while another
-    waits for it.
-    """
+    """An `Embedder`. Get one from `open`; its connections end with it. What it asks ends with the call that asked."""
 
     def __init__(self, model: str, region: str | None) -> None:
         self._model = model
         self._session = get_session()
+        self._session.register_component("data_loader", service_models())
         # Botocore reads AWS_DEFAULT_REGION and the profile; ECS sets AWS_REGION.
         self._region = region or self._session.get_config_variable("region") or os.environ.get("AWS_REGION")
         if not self._region:
@@ -73,7 +63,6 @@ class BedrockEmbedder:
         self._opening: asyncio.Task[Any] | None = None
         self._places = asyncio.Semaphore(AT_ONCE)
         self._kept: OrderedDict[str, Floats] = OrderedDict()
-        self._asked: dict[str, _Asked] = {}
 
     @classmethod
     @asynccontextmanager
@@ -107,34 +96,26 @@ class BedrockEmbedder:
         """
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
-        each = [asyncio.ensure_future(self._vector(text[:LONGEST_CHARACTERS])) for text in texts]
+        cut = [text[:LONGEST_CHARACTERS] for text in texts]
+        each = {text: asyncio.create_task(self._vector(text), name="bedrock embed") for text in dict.fromkeys(cut)}
         try:
             async with asyncio.timeout(deadline.remaining()):
-                return np.stack(await asyncio.gather(*each))
+                found = dict(zip(each, await asyncio.gather(*each.values()), strict=True))
         except TimeoutError:
             raise TimedOut("The embedder did not answer in time.", dependency="embedder") from None
         finally:
-            for other in each:  # where one fails, nobody waits for the rest
+            for other in each.values():  # where one fails, nobody waits for the rest
                 other.cancel()
-            await asyncio.gather(*each, return_exceptions=True)
+            await asyncio.gather(*each.values(), return_exceptions=True)
+        return np.stack([found[text] for text in cut])
 
     async def _vector(self, text: str) -> Floats:
         if (known := self._kept.get(text)) is not None:
-            self._kept.move_to_end(text)
             return known
-        asked = self._asked.get(text)
-        if asked is None:
-            asked = self._asked[text] = _Asked(asyncio.create_task(self._ask(text), name="bedrock embed"))
-            asked.task.add_done_callback(_looked_at)
-        asked.waiting += 1
-        try:
-            return await asyncio.shield(asked.task)
-        finally:
-            asked.waiting -= 1
-            if not asked.waiting:
-                # Out of the way at once: who comes now must not wait for a task that is being cancelled.
-                del self._asked[text]
-                asked.task.cancel()
+        vector = self._kept[text] = await self._ask(text)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return vector
 
     async def _ask(self, text: str) -> Floats:
         body = json.dumps({"inputText": text, "dimensions": DIMENSIONS, "normalize": True})
@@ -151,9 +132,7 @@ class BedrockEmbedder:
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
             # The driver takes an error's body apart without looking what it is.
             raise _nonsense() from None
-        vector = _vector_of(read)
-        self._keep(text, vector)
-        return vector
+        return _vector_of(read)
 
     async def _ready(self) -> Any:
         """Callers share one attempt at making the client, which outlives those that stop waiting."""
@@ -175,17 +154,10 @@ class BedrockEmbedder:
             self._client = await self._stack.enter_async_context(making)
         return self._client
 
-    def _keep(self, text: str, vector: Floats) -> None:
-        self._kept[text] = vector
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-
     async def _aclose(self) -> None:
-        tasks: list[asyncio.Task[Any]] = [asked.task for asked in self._asked.values()]
-        tasks += [self._opening] if self._opening is not None else []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.wait({self._opening})
         await self._stack.aclose()
 
 

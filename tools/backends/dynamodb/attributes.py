@@ -7,7 +7,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from tools.backends.embedded.decode import ShapeError
+from tools.backends.decode import ShapeError
 
 Attribute = dict[str, Any]
 Item = dict[str, Attribute]

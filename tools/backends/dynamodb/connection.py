@@ -14,17 +14,16 @@ import asyncio
 import json
 import os
 from contextlib import AsyncExitStack, suppress
-from functools import lru_cache
 from typing import Any
 
 from aiobotocore.config import AioConfig
 from aiobotocore.session import AioSession
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.loaders import Loader, create_loader
 from botocore.parsers import ResponseParserError
 
+from tools.backends.aws_models import service_models
+from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.embedded.decode import ShapeError
 
 POOL = 192
 """Connections at most: three guarded backends of 64 places each, so that a slow one never takes another's."""
@@ -48,7 +47,7 @@ class Connection:
         self.address = address
         self._read_seconds = READ_SECONDS_IN_BULK if in_bulk else READ_SECONDS
         self._session = AioSession()
-        self._session.register_component("data_loader", _models())
+        self._session.register_component("data_loader", service_models())
         self._stack = AsyncExitStack()
         self._client: Any = None
         self._opening: asyncio.Task[Any] | None = None
@@ -107,12 +106,6 @@ class Connection:
             client.meta.events.register("before-parse.dynamodb", _take_body)
             self._client = client
         return self._client
-
-
-@lru_cache(maxsize=1)
-def _models() -> Loader:
-    """What the driver knows of DynamoDB, read from its files once: 0.2 s."""
-    return create_loader()
 
 
 def _take_body(response_dict: Json, customized_response_dict: Json, **_: Any) -> None:

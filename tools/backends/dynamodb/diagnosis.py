@@ -11,14 +11,14 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError,
 from botocore.parsers import ResponseParserError
 
 from session.deadline import Deadline
-from session.diagnosis import OK, Diagnosis, Problem, silence
+from session.diagnosis import DEGRADED, OK, Diagnosis, Problem, silence
 from tools.backends.aws_problems import aws_problem, code_of
+from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.address import DynamoAddress
 from tools.backends.dynamodb.admin import difference
 from tools.backends.dynamodb.connection import Connection
 from tools.backends.dynamodb.probe import key_of_nobody
 from tools.backends.dynamodb.tables import Table
-from tools.backends.embedded.decode import ShapeError
 
 SETTING = "MANGA_STORE_URL"
 SEED = "run: python -m infra.seed"
@@ -32,6 +32,7 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
         async with asyncio.timeout(deadline.less(0.8).remaining()):
             await _look_up_nobody(connection, table, called)
             description = await _description(connection, called)
+            forgets = await _forgets(connection, table, called)
     except TimeoutError:
         return Diagnosis.of(await _silence(address))
     except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
@@ -40,6 +41,8 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
         return Diagnosis.of(problem_of(error, called))
     if description and (wrong := difference(description, table, address.prefix)):
         return Diagnosis.of(Problem(f"the table {called} {wrong}", _remade()))
+    if not forgets:
+        return Diagnosis.of(Problem(f"the table {called} never forgets", f"turn on its TTL, {table.ttl}"), state=DEGRADED)
     items = description.get("ItemCount") if description else None
     return Diagnosis(OK, f"table {called}" + (f", {items:,} items at the last count" if items is not None else ""))
 
@@ -66,6 +69,18 @@ async def _description(connection: Connection, called: str) -> dict[str, Any]:
     with suppress(ClientError, BotoCoreError):
         return dict((await connection.call("describe_table", TableName=called)).get("Table") or {})
     return {}
+
+
+async def _forgets(connection: Connection, table: Table, called: str) -> bool:
+    """Whether what has expired goes by itself, where it should; taken for granted where asking is not allowed."""
+    if table.ttl is None:
+        return True
+    with suppress(ClientError, BotoCoreError):
+        told = (await connection.call("describe_time_to_live", TableName=called)).get("TimeToLiveDescription")
+        if isinstance(told, dict):
+            on = told.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+            return on and told.get("AttributeName", table.ttl) == table.ttl
+    return True
 
 
 def _remade() -> str:

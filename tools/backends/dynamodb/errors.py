@@ -19,7 +19,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from session.deadline import Deadline
-from tools.backends.embedded.decode import ShapeError
+from tools.backends.decode import ShapeError
 from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
 THROTTLE_RETRY_MS = 200

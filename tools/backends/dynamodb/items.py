@@ -21,9 +21,9 @@ from functools import lru_cache
 from typing import Any, cast, get_args, get_type_hints
 
 from session.profile import KEPT_DAYS, Event, EventKind
+from tools.backends.decode import ShapeError, decode
 from tools.backends.dynamodb.attributes import Attribute, Item, attribute, members, plain, text, whole
-from tools.backends.embedded.decode import ShapeError, decode
-from tools.backends.embedded.store_rules import check_order, check_volume
+from tools.backends.store_rules import check_order, check_volume
 from tools.models import Availability, Offer, Order, VolumeStock
 
 STOCK_FIELDS = ("title_id", "offers", "volumes")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from session.deadline import Deadline
+from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.attributes import fits_as_key
 from tools.backends.dynamodb.connection import Connection
 from tools.backends.dynamodb.errors import answering
@@ -16,8 +17,7 @@ from tools.backends.dynamodb.items import ORDER_FIELDS, PURCHASE_FIELDS, order_o
 from tools.backends.dynamodb.paging import pages
 from tools.backends.dynamodb.probe import health_of
 from tools.backends.dynamodb.tables import BY_TIME, ORDERS
-from tools.backends.embedded.decode import ShapeError
-from tools.backends.embedded.schema import NOT_BOUGHT
+from tools.backends.store_rules import NOT_BOUGHT
 from tools.models import Health, Order
 
 PURCHASES_READ = 1000

@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from session.deadline import Deadline
+from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.attributes import Item, fits_as_key, text
 from tools.backends.dynamodb.connection import Connection
 from tools.backends.dynamodb.errors import answering
 from tools.backends.dynamodb.items import STOCK_FIELDS, projection, stock_row
 from tools.backends.dynamodb.probe import health_of
 from tools.backends.dynamodb.tables import STOCK
-from tools.backends.embedded.decode import ShapeError
 from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 from tools.models import Availability, AvailabilityPage, Health
 from tools.resilience.retry import Backoff, RetryPolicy

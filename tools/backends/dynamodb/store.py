@@ -23,7 +23,7 @@ def utc_now() -> datetime:
 
 class DynamoStore:
     """`tools.ports.StockPort` and `tools.ports.OrdersPort` in one; `stock` and `orders` are each alone, so that the health
-    of one is not the other's. `profiles` is a `session.profile.ProfileStore`; `connection` is for `writing.write_all`."""
+    of one is not the other's. `profiles` is a `tools.ports.ProfilePort`; `connection` is for `writing.write_all`."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime] = utc_now) -> None:
         self.connection = connection

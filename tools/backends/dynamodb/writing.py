@@ -10,11 +10,11 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnected
 
+from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.attributes import Item
 from tools.backends.dynamodb.connection import Connection
 from tools.backends.dynamodb.errors import failure_of
 from tools.backends.dynamodb.tables import Table
-from tools.backends.embedded.decode import ShapeError
 from tools.failures import Throttled
 from tools.resilience.retry import Backoff, RetryPolicy
 

@@ -71,6 +71,8 @@ class EmbeddedCatalog:
         if self._preparing is not None:
             self._preparing.cancel()
             await asyncio.wait({self._preparing})
+        if self._vectors is not None:
+            await self._vectors.aclose()
 
     async def _start(self, leg: VectorLeg, progress: Progress | None, head_start: float) -> None:
         loop = asyncio.get_running_loop()

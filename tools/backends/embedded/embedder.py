@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
-from tools.backends.embedded.blas import single_threaded_blas
+from tools.backends.blas import single_threaded_blas
 from tools.failures import DependencyFailure, InternalFailure, TimedOut
 
 _DIMENSIONS = 512

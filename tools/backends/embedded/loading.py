@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from tools.backends.embedded.blas import single_threaded_blas
+from tools.backends.blas import single_threaded_blas
 from tools.backends.embedded.computed import FORMAT, ComputedStore
 from tools.backends.embedded.engine import Engine
 from tools.backends.embedded.index import LexicalIndex, build_index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 from session.deadline import Deadline
 from session.keys import user_hash
-from session.profile import KEPT_DAYS, Event, Profile, latest, written
+from session.profile import KEPT_DAYS, RECALLED, Event, Profile, place, written
 from tools.failures import TimedOut
+from tools.models import Health
 
 
 def utc_now() -> datetime:
@@ -20,18 +22,23 @@ def utc_now() -> datetime:
 
 @dataclass(slots=True)
 class EmbeddedProfiles:
-    """`session.profile.ProfileStore`: the latest events of the `people` who were last heard of."""
+    """`tools.ports.ProfilePort`: the latest events of the `people` who were last heard of."""
 
-    people: int = 10_000
+    people: int = 1_000
     clock: Callable[[], datetime] = utc_now
-    _events: OrderedDict[str, tuple[Event, ...]] = field(default_factory=OrderedDict)
+    _events: OrderedDict[str, list[Event]] = field(default_factory=OrderedDict)
+    """Of each person the oldest first."""
 
     async def remember(self, user: str, event: Event, deadline: Deadline) -> None:
         """Adds an event; the same one told twice counts once."""
         _in_time(deadline)
         key = user_hash(user)
-        self._events[key] = latest((*self._events.get(key, ()), event))
+        events = self._events.setdefault(key, [])
         self._events.move_to_end(key)
+        where = bisect_left(events, place(event), key=place)
+        if events[where : where + 1] != [event]:
+            events.insert(where, event)
+        del events[:-RECALLED]
         while len(self._events) > self.people:
             self._events.popitem(last=False)
 
@@ -39,12 +46,16 @@ class EmbeddedProfiles:
         """The latest events that are still kept."""
         _in_time(deadline)
         oldest = written(self.clock() - timedelta(days=KEPT_DAYS))
-        return Profile(tuple(event for event in self._events.get(user_hash(user), ()) if event.at >= oldest))
+        return Profile(tuple(event for event in reversed(self._events.get(user_hash(user), [])) if event.at >= oldest))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
         """Removes everything that was remembered of the person."""
         _in_time(deadline)
         self._events.pop(user_hash(user), None)
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Always well."""
+        return Health(ok=True, detail="in this process")
 
 
 def _in_time(deadline: Deadline) -> None:

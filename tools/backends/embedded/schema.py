@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
+from tools.backends.store_rules import NOT_BOUGHT
 from tools.models import Offer, Order, VolumeStock
-
-NOT_BOUGHT = frozenset({"cancelled", "returned"})
-"""Order states after which the goods are not the customer's."""
 
 TABLES = """
 CREATE TABLE offers (

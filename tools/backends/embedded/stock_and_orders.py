@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from session.deadline import Deadline
-from tools.backends.embedded.decode import decode
+from tools.backends.decode import decode
 from tools.backends.embedded.schema import Contents, fill
 from tools.backends.embedded.store_files import StoreFileError, read_orders, read_volumes
 from tools.failures import DependencyFailure, TimedOut

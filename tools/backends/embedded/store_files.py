@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tools.backends.embedded.decode import ShapeError, decode
+from tools.backends.decode import ShapeError, decode
 from tools.backends.embedded.records import CatalogFileError, read_bytes
-from tools.backends.embedded.store_rules import check_order, check_volume
+from tools.backends.store_rules import check_order, check_volume
 from tools.models import Order, VolumeStock
 
 Row = TypeVar("Row")

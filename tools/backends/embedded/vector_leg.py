@@ -1,37 +1,34 @@
-"""The vector leg of a catalogue: its matrix built in the background, and vectors of queries, kept."""
+"""The vector leg of a catalogue: its matrix, built in the background, and vectors of queries."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
-from tools.backends.batching import batches
+from tools.backends.batching import batches, embed_patiently
 from tools.backends.embedded.computed import ComputedStore
 from tools.backends.embedded.stored_index import StaleArraysError, matrix_from
 from tools.backends.embedded.vectors import VectorPlan, Vectors
-from tools.failures import BackendFailure
+from tools.backends.query_vectors import QueryVectors
 from tools.ports import Embedder
 
 Floats = NDArray[np.float32]
 Progress = Callable[[int, int, str], None]
 # Small ones: 1,600 characters take about 25 ms, which is the longest a query waits behind a batch.
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
-_BATCH_SECONDS, _LONGEST_PAUSE = 60.0, 60.0
-_KEPT_QUERIES = 2_048
 
 
 class VectorLeg:
     """`vectors` is None until the matrix is there, from disk or computed; `ready` is when queries can be embedded too."""
 
-    def __init__(self, embedder: Embedder, store: ComputedStore, key: str, patience: float = 0.3) -> None:
-        self._embedder, self._store, self._patience = embedder, store, patience
+    def __init__(self, embedder: Embedder, store: ComputedStore, key: str) -> None:
+        self._embedder, self._store = embedder, store
         self._key = f"{key}/{embedder.name}/{embedder.dimensions}"
-        self._queries: OrderedDict[str, Floats] = OrderedDict()
+        self._queries = QueryVectors(embedder)
         self._warm = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -52,7 +49,7 @@ class VectorLeg:
         """
         self.vectors = kept
         await asyncio.sleep(head_start)
-        await self._embed_patiently(["warm up"])
+        await embed_patiently(self._embedder, ["warm up"])
         self._warm = True
         if kept is None:
             matrix = await self._build(plan, progress)
@@ -72,19 +69,11 @@ class VectorLeg:
         return Vectors(matrix, plan.owners, plan.titles)
 
     async def query(self, text: str, deadline: Deadline) -> Floats | None:
-        """The query's vector, or None when it is not there in time: at most `patience` seconds and half of what is left."""
-        if not self.ready:
-            return None
-        known = self._queries.get(text)
-        if known is not None:
-            self._queries.move_to_end(text)
-            return known
-        try:
-            vectors = await self._embedder.embed([text], deadline.within(min(self._patience, deadline.remaining() / 2)))
-        except BackendFailure:
-            return None
-        self._remember(text, vectors[0])
-        return np.asarray(vectors[0], np.float32)
+        """The query's vector, or None when it is not there in time."""
+        return await self._queries.of(text, deadline) if self.ready else None
+
+    async def aclose(self) -> None:
+        await self._queries.aclose()
 
     def search_begins(self) -> None:
         """The build of the matrix pauses while a search is under way: live calls go first."""
@@ -96,30 +85,13 @@ class VectorLeg:
         if not self._searches:
             self._idle.set()
 
-    def _remember(self, text: str, vector: Floats) -> None:
-        self._queries[text] = vector
-        if len(self._queries) > _KEPT_QUERIES:
-            self._queries.popitem(last=False)
-
     async def _build(self, plan: VectorPlan, progress: Progress | None) -> Floats:
         parts: list[Floats] = []
         done = 0
         for batch in batches(plan.texts, _BATCH_TEXTS, _BATCH_CHARACTERS):
             await self._idle.wait()
-            parts.append(await self._embed_patiently(batch))
+            parts.append(await embed_patiently(self._embedder, batch))
             done += len(batch)
             if progress is not None:
                 progress(done, len(plan.texts), "vectors")
         return np.concatenate(parts) if parts else np.zeros((0, self._embedder.dimensions), np.float32)
-
-    async def _embed_patiently(self, texts: Sequence[str]) -> Floats:
-        """Tries until it succeeds, after 1, 2, 4 … 60 seconds: a remote embedder throttles whoever asks for a whole
-        catalogue, and one that is away comes back.
-        """
-        attempt = 0
-        while True:
-            try:
-                return await self._embedder.embed(texts, Deadline.after(_BATCH_SECONDS))
-            except BackendFailure:
-                await asyncio.sleep(min(_LONGEST_PAUSE, 2.0**attempt))
-                attempt = min(attempt + 1, 10)

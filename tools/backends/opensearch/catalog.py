@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 from session.deadline import Deadline
-from tools.backends.embedded.blas import single_threaded_blas
+from tools.backends.blas import single_threaded_blas
 from tools.backends.opensearch import queries
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.alike import alike
@@ -20,7 +20,7 @@ from tools.backends.opensearch.recalled import column
 from tools.backends.opensearch.searching import Found, Search
 from tools.backends.opensearch.state import IndexState
 from tools.backends.opensearch.statistics import Statistics
-from tools.backends.opensearch.vectors import QueryVectors
+from tools.backends.query_vectors import QueryVectors
 from tools.failures import BackendFailure
 from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
 from tools.ports import Embedder
@@ -37,11 +37,10 @@ class OpenSearchCatalog:
 
     def __init__(self, client: Client, embedder: Embedder | None, workers: ThreadPoolExecutor) -> None:
         self._client, self._workers = client, workers
+        self._embedder = embedder
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
         self._reader = QueryReader.load()
-        warming = None if self._vectors is None else asyncio.create_task(self._vectors.warm(), name="warm embedder")
-        self._warming = warming
 
     @classmethod
     @asynccontextmanager
@@ -57,14 +56,10 @@ class OpenSearchCatalog:
         try:
             yield catalog
         finally:
-            await catalog._stop()
+            if catalog._vectors is not None:
+                await catalog._vectors.aclose()
             await client.aclose()
             workers.shutdown(wait=False, cancel_futures=True)
-
-    async def _stop(self) -> None:
-        if self._warming is not None:
-            self._warming.cancel()
-            await asyncio.wait({self._warming})
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Raises BackendFailure. Where the cluster or the embedder is late with meaning, words alone answer."""
@@ -115,7 +110,7 @@ class OpenSearchCatalog:
         return Health(True, f"{statistics.titles} titles, searched {state}")
 
     def _problem(self, statistics: Statistics) -> str | None:
-        return None if self._vectors is None else self._vectors.disagreement(statistics.identity)
+        return None if self._embedder is None else statistics.identity.disagreement(self._embedder)
 
     async def _searched(self, query: CatalogQuery, reading: Reading, statistics: Statistics, deadline: Deadline) -> Found:
         pointed = reading.same_author_as or reading.similar_to
@@ -123,7 +118,7 @@ class OpenSearchCatalog:
         search = Search(self._client, self._workers, statistics, query, reading, aliases)
         vector = None
         if self._vectors is not None and self._problem(statistics) is None:
-            vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="vector of a query")
+            vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="wait for a vector")
         try:
             found = await search.run(vector, deadline)
         finally:

@@ -9,8 +9,8 @@ from session.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem,
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.client import Client
 from tools.backends.opensearch.errors import IndexMissing
+from tools.backends.opensearch.index import definition, flavour_of
 from tools.backends.opensearch.state import IndexState
-from tools.backends.opensearch.vectors import QueryVectors
 from tools.failures import BackendFailure, TimedOut
 from tools.ports import Embedder
 
@@ -72,9 +72,11 @@ async def _examined(client: Client, embedder: Embedder | None, version: str | No
     if statistics.titles != identity.titles:
         what = f"the index has {statistics.titles:,} of its {identity.titles:,} titles"
         return Diagnosis.of(Problem(what, SEED), version, DEGRADED)
-    if embedder is not None and (disagreement := QueryVectors(embedder).disagreement(identity)):
+    if embedder is not None and (disagreement := identity.disagreement(embedder)):
         what, _, remedy = disagreement.partition(": ")
         return Diagnosis.of(Problem(f"searched by words alone: {what}", f"{remedy} ({SEED})"), version, DEGRADED)
+    if identity.definition != definition(identity.dimensions, flavour_of(client.address)):
+        return Diagnosis.of(Problem("the index was made by another definition than this server's", SEED), version, DEGRADED)
     how = "by words" if embedder is None else "by words and meaning"
     return Diagnosis(OK, f"{statistics.titles:,} titles in {statistics.name}, searched {how}", version=version)
 

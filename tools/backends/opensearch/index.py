@@ -9,14 +9,20 @@ backend, Japanese included, and the cluster needs no plugin but k-NN.
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
+from tools.backends.opensearch.address import OpenSearchAddress
+from tools.ports import Embedder
 from tools.search.fusion import Weights
 
 FORMAT = "1"
+"""Of the documents: what their columns hold, and how it is packed. Count on when that changes, for a server cannot read what
+another format wrote. Whatever the index is created with counts by itself (`definition`).
+"""
 HEADLINE = Weights().headline
 """A sense vector is (passage + HEADLINE × headline) / (1 + HEADLINE): its inner product with a query is what fusion makes of
 the two cosines, so that one search for nearest vectors finds what is best by both."""
@@ -50,11 +56,16 @@ NODES = Flavour("lucene", True, True, {"number_of_shards": 1, "number_of_replica
 SERVERLESS = Flavour("faiss", False, False, {})
 
 
+def flavour_of(address: OpenSearchAddress) -> Flavour:
+    return SERVERLESS if address.serverless else NODES
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """What an index was built from and with. Two of the same identity hold the same."""
 
     format: str
+    definition: str
     embedder: str | None
     dimensions: int
     titles: int
@@ -62,18 +73,10 @@ class Identity:
 
     @property
     def fingerprint(self) -> str:
-        parts = (self.format, str(HEADLINE), self.embedder or "", str(self.dimensions), str(self.titles), self.content)
-        return sha256("\x00".join(parts).encode()).hexdigest()[:_FINGERPRINT]
+        return _digest(self.meta())
 
     def meta(self) -> Json:
-        return {
-            "format": self.format,
-            "embedder": self.embedder,
-            "dimensions": self.dimensions,
-            "titles": self.titles,
-            "content": self.content,
-            "headline": HEADLINE,
-        }
+        return asdict(self)
 
     @classmethod
     def from_meta(cls, meta: Json) -> Identity:
@@ -81,10 +84,23 @@ class Identity:
         embedder = meta["embedder"]
         return cls(
             str(meta["format"]),
+            str(meta["definition"]),
             None if embedder is None else str(embedder),
             int(meta["dimensions"]),
             int(meta["titles"]),
             str(meta["content"]),
+        )
+
+    def disagreement(self, embedder: Embedder) -> str | None:
+        """Why vectors of `embedder` can't be compared with those of the index; None when they can."""
+        if self.embedder is None:
+            return "the index has no vectors: load the catalogue again with an embedder"
+        if (self.embedder, self.dimensions) == (embedder.name, embedder.dimensions):
+            return None
+        return (
+            f"the index was made with {self.embedder} ({self.dimensions} dimensions), "
+            f"this server embeds with {embedder.name} ({embedder.dimensions}): "
+            "set MANGA_EMBEDDER as it was, or load the catalogue again"
         )
 
 
@@ -96,18 +112,31 @@ def is_index_of(alias: str, name: str) -> bool:
     return re.fullmatch(rf"{re.escape(alias)}-[0-9a-f]{{{_FINGERPRINT}}}", name) is not None
 
 
+def definition(dimensions: int, flavour: Flavour) -> str:
+    """Of everything but the catalogue: with another analysis, mapping or setting it is another index, to be built anew."""
+    return _digest([HEADLINE, _settings(flavour), _mappings(dimensions, flavour)])
+
+
 def creation(identity: Identity, flavour: Flavour) -> Json:
     """The body that creates the index."""
+    mappings = _mappings(identity.dimensions, flavour) | {"_meta": identity.meta()}
+    return {"settings": {"index": _settings(flavour)}, "mappings": mappings}
+
+
+def _digest(described: Any) -> str:
+    return sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:_FINGERPRINT]
+
+
+def _settings(flavour: Flavour) -> Json:
     similarity = {"prose": {"type": "BM25", "k1": 2.4, "b": 0.25}, "grams": {"type": "BM25", "k1": 1.0, "b": 1.0}}
-    settings = {"knn": True, **flavour.settings, **({"similarity": similarity} if flavour.own_ids else {})}
-    return {"settings": {"index": settings}, "mappings": mappings(identity, flavour)}
+    return {"knn": True, **flavour.settings, **({"similarity": similarity} if flavour.own_ids else {})}
 
 
-def mappings(identity: Identity, flavour: Flavour) -> Json:
-    senses = {"senses": _nested({"vector": _vector(identity.dimensions, flavour)})} if identity.embedder is not None else {}
+def _mappings(dimensions: int, flavour: Flavour) -> Json:
+    """Without dimensions there are no vectors."""
+    senses = {"senses": _nested({"vector": _vector(dimensions, flavour)})} if dimensions else {}
     return {
         "dynamic": "strict",
-        "_meta": identity.meta(),
         "_source": {"excludes": ["senses", "prose", "names", "people", "card", "packed"]},
         "properties": {**_facts(), **_searched(flavour), **senses, **_given_back()},
     }

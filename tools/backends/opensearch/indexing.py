@@ -11,26 +11,30 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from tools.backends.batching import batches, embed_patiently
 from tools.backends.opensearch.bulk import Bulk
 from tools.backends.opensearch.client import Client
 from tools.backends.opensearch.documents import document, record_of
-from tools.backends.opensearch.embedding import Batches
-from tools.backends.opensearch.index import FORMAT, NODES, SERVERLESS, Flavour, Identity, index_name
+from tools.backends.opensearch.index import FORMAT, Flavour, Identity, definition, flavour_of, index_name
 from tools.backends.opensearch.indices import Indices
 from tools.backends.opensearch.kin import kin_of_all
-from tools.backends.opensearch.vectors import Floats
 from tools.models import Offer, Title
 from tools.ports import Embedder
 from tools.search.document import headline, passages
+from tools.search.evidence import Floats
 
 Record = tuple[Title, tuple[Offer, ...]]
 Progress = Callable[[int, int, str], None]
 """(done, total, what), called on the event loop."""
 _CHUNK = 32
+_BATCH_TEXTS, _BATCH_CHARACTERS = 32, 3_200
+_ATTEMPTS = 10
+"""At one batch, in about five minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +75,13 @@ class Loading:
     """One load."""
 
     def __init__(self, client: Client, records: Sequence[Record], embedder: Embedder | None, progress: Progress) -> None:
-        self._flavour: Flavour = SERVERLESS if client.address.serverless else NODES
-        self._identity = identity_of(records, embedder)
+        flavour = flavour_of(client.address)
+        self._identity = identity_of(records, embedder, flavour)
         self._records, self._progress = records, progress
         self._name = index_name(client.address.alias, self._identity)
-        self._indices = Indices(client, self._flavour)
-        self._bulk = Bulk(client, self._flavour, self._name)
-        self._batches = None if embedder is None else Batches(embedder)
+        self._indices = Indices(client, flavour)
+        self._bulk = Bulk(client, flavour, self._name)
+        self._embedder = embedder
 
     async def plan(self) -> Plan:
         serving = await self._indices.serving()
@@ -108,20 +112,23 @@ class Loading:
         return [document(title, self._records[place][1], place, kin[place], vector) for place, title, vector in rows]
 
     async def _vectors(self, titles: Sequence[Title]) -> Sequence[Floats | None]:
-        if self._batches is None:
+        if self._embedder is None:
             return [None] * len(titles)
         texts = [[headline(title), *passages(title)] for title in titles]
-        matrix = await self._batches.embed([text for group in texts for text in group])
-        return np.split(matrix, np.cumsum([len(group) for group in texts])[:-1])
+        parts = [
+            await embed_patiently(self._embedder, batch, _ATTEMPTS)
+            for batch in batches(chain.from_iterable(texts), _BATCH_TEXTS, _BATCH_CHARACTERS)
+        ]
+        return np.split(np.concatenate(parts), np.cumsum([len(group) for group in texts])[:-1])
 
 
-def identity_of(records: Sequence[Record], embedder: Embedder | None) -> Identity:
+def identity_of(records: Sequence[Record], embedder: Embedder | None, flavour: Flavour) -> Identity:
     """By the records as they will be stored: order counts, spelling of the file does not."""
     digest = sha256()
     for title, offers in records:
         digest.update(json.dumps(record_of(title, offers), sort_keys=True).encode() + b"\n")
     name, dimensions = (None, 0) if embedder is None else (embedder.name, embedder.dimensions)
-    return Identity(FORMAT, name, dimensions, len(records), digest.hexdigest()[:32])
+    return Identity(FORMAT, definition(dimensions, flavour), name, dimensions, len(records), digest.hexdigest()[:32])
 
 
 def _chunks(places: Sequence[int]) -> Iterator[Sequence[int]]:

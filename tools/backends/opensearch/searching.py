@@ -20,9 +20,9 @@ from tools.backends.opensearch.judging import Judge, anchor_among
 from tools.backends.opensearch.recalled import Anchor, Candidates, Judged
 from tools.backends.opensearch.similar import Similar
 from tools.backends.opensearch.statistics import Statistics
-from tools.backends.opensearch.vectors import Floats
 from tools.failures import BackendFailure
 from tools.models import CatalogQuery
+from tools.search.evidence import Floats
 from tools.search.fusion import order
 from tools.search.query import Reading
 

@@ -1,12 +1,15 @@
-"""What a volume and an order must satisfy beyond their shape, whatever file they come from."""
+"""What a volume and an order must satisfy beyond their shape, whatever store or file they come from."""
 
 from __future__ import annotations
 
 import re
 from datetime import date, datetime
 
-from tools.backends.embedded.decode import ShapeError
+from tools.backends.decode import ShapeError
 from tools.models import Order, OrderLine, VolumeStock
+
+NOT_BOUGHT = frozenset({"cancelled", "returned"})
+"""Order states after which the goods are not the customer's."""
 
 
 def check_volume(volume: VolumeStock) -> None:

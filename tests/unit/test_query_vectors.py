@@ -1,0 +1,342 @@
+"""Vectors of queries from a model far away: over real HTTP, from a server in Bedrock's place that is late, refuses or hangs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from session.deadline import Deadline
+from tests.support.bedrock import Answer, Bedrock, after, bedrock, bedrock_embedder, hangs_up, says, vector_of
+from tests.support.clocks import HandClock
+from tests.support.valkey import eventually
+from tools.backends import query_vectors as module
+from tools.backends.bedrock.embedder import BedrockEmbedder
+from tools.backends.embedded.catalog import EmbeddedCatalog
+from tools.backends.query_vectors import CALL_SECONDS, NOT_AGAIN_SECONDS, QueryVectors
+from tools.failures import DependencyFailure, InternalFailure
+from tools.models import CatalogQuery, Filters
+from tools.ports import Embedder
+
+__all__ = ["bedrock", "bedrock_embedder"]
+
+TASKS = ("vector of a query", "bedrock embed")
+Floats = NDArray[np.float32]
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+async def vectors(bedrock: Bedrock, bedrock_embedder: BedrockEmbedder, clock: HandClock) -> AsyncIterator[QueryVectors]:
+    """With the connection made, and what it took forgotten."""
+    await bedrock_embedder.embed(["the first question takes longer"], soon())
+    bedrock.asked.clear()
+    opened = QueryVectors(bedrock_embedder, clock)
+    yield opened
+    await opened.aclose()
+    assert under_way() == 0
+
+
+def soon() -> Deadline:
+    return Deadline.after(10)
+
+
+def under_way() -> int:
+    """Tasks of `QueryVectors` and of the embedder below it."""
+    return sum(task.get_name() in TASKS for task in asyncio.all_tasks())
+
+
+def begun(vectors: QueryVectors, *texts: str) -> list[asyncio.Task[Floats | None]]:
+    return [asyncio.create_task(vectors.of(text, soon())) for text in texts]
+
+
+async def left(*waiting: asyncio.Task[Floats | None]) -> None:
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def at_last(vectors: QueryVectors, text: str) -> Floats:
+    """The vector, however long a busy machine takes over it."""
+    found = await vectors.of(text, soon())
+    await eventually(lambda: not under_way())
+    found = found if found is not None else await vectors.of(text, soon())
+    assert found is not None
+    return found
+
+
+def is_that_of(found: Floats | None, text: str) -> bool:
+    expected = np.asarray(vector_of(text))
+    return found is not None and np.allclose(found, expected / np.linalg.norm(expected), atol=1e-6)
+
+
+async def test_a_query_has_its_vector_and_is_embedded_once(bedrock: Bedrock, vectors: QueryVectors) -> None:
+    """Also while the model is away, and with no time left."""
+    first = await at_last(vectors, "pirates")
+    bedrock.answer = hangs_up
+    assert is_that_of(first, "pirates")
+    assert await vectors.of("pirates", Deadline.after(0)) is first
+    assert bedrock.texts == ["pirates"]
+
+
+async def test_nobody_can_write_to_a_vector_that_is_kept(vectors: QueryVectors) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        (await at_last(vectors, "pirates"))[:] = 0
+
+
+async def test_an_answer_that_comes_too_late_is_kept_for_the_same_query(bedrock: Bedrock, vectors: QueryVectors) -> None:
+    """It takes 400 ms where a search waits 300."""
+    bedrock.answer = after(0.4)
+    assert await vectors.of("pirates", soon()) is None
+    await eventually(lambda: not under_way())
+    bedrock.answer = hangs_up
+    assert is_that_of(await vectors.of("pirates", soon()), "pirates")
+    assert bedrock.texts == ["pirates"]
+
+
+async def test_a_search_waits_no_longer_than_half_of_what_is_left(
+    bedrock: Bedrock, vectors: QueryVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 60.0)
+    monkeypatch.setattr(module, "CALL_SECONDS", 60.0)
+    with bedrock.holding():
+        deadline = Deadline.after(1)
+        async with asyncio.timeout(30):
+            assert await vectors.of("pirates", deadline) is None
+        assert bedrock.under_way
+
+
+async def test_equal_queries_at_once_are_one_call(bedrock: Bedrock, vectors: QueryVectors) -> None:
+    with bedrock.holding():
+        waiting = begun(vectors, *["pirates"] * 20, "ninja")
+        await eventually(lambda: bedrock.under_way == 2)
+    *equal, other = await asyncio.gather(*waiting)
+    assert sorted(bedrock.texts) == ["ninja", "pirates"]
+    assert all(is_that_of(each, "pirates") for each in equal)
+    assert is_that_of(other, "ninja")
+
+
+async def test_one_that_leaves_takes_nothing_from_the_others(bedrock: Bedrock, vectors: QueryVectors) -> None:
+    """Not even the one that came first."""
+    with bedrock.holding():
+        first, second = begun(vectors, "pirates", "pirates")
+        await eventually(lambda: bedrock.under_way)
+        await left(first)
+    assert is_that_of(await second, "pirates")
+    assert (bedrock.texts, bedrock.hung_up) == (["pirates"], 0)
+
+
+async def test_who_comes_after_the_last_one_left_waits_for_the_same_call(bedrock: Bedrock, vectors: QueryVectors) -> None:
+    with bedrock.holding():
+        await left(*begun(vectors, "pirates"))  # has not even been begun
+        leaving = begun(vectors, "pirates")
+        await eventually(lambda: bedrock.under_way)
+        await left(*leaving)
+        (coming,) = begun(vectors, "pirates")
+        await asyncio.sleep(0)
+    assert is_that_of(await coming, "pirates")
+    assert bedrock.texts == ["pirates"]
+
+
+async def test_only_so_many_calls_go_on_alone(
+    bedrock: Bedrock, vectors: QueryVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others end when nobody waits for them; those that somebody waits for do not count."""
+    monkeypatch.setattr(module, "MOST_ALONE", 2)
+    with bedrock.holding():
+        (staying,) = begun(vectors, "stays")
+        leaving = begun(vectors, "a", "b", "c", "d", "e")
+        await eventually(lambda: bedrock.under_way == 6)
+        await left(*leaving)
+        await eventually(lambda: bedrock.hung_up == 3)
+        await eventually(lambda: bedrock.under_way == 3)
+    await staying
+    await eventually(lambda: not under_way())
+    bedrock.answer = hangs_up
+    found = [await vectors.of(text, soon()) for text in ("stays", "a", "b", "c", "d", "e")]
+    assert [vector is not None for vector in found] == [True] * 3 + [False] * 3
+
+
+async def test_a_model_that_hangs_is_given_up_and_not_asked_again_at_once(
+    bedrock: Bedrock, vectors: QueryVectors, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection ends, and no task is left of it."""
+    monkeypatch.setattr(module, "CALL_SECONDS", 0.5)
+    with bedrock.holding():
+        assert await vectors.of("pirates", soon()) is None
+        await eventually(lambda: bedrock.hung_up and not under_way())
+        assert await vectors.of("pirates", soon()) is None
+    assert bedrock.texts == ["pirates"]
+    monkeypatch.undo()
+    clock.advance(NOT_AGAIN_SECONDS)
+    assert is_that_of(await at_last(vectors, "pirates"), "pirates")
+
+
+REFUSALS = {
+    "throttled": says({"message": "Too many requests"}, 429, "ThrottlingException"),
+    "no such model": says({"message": "no"}, 400, "ValidationException"),
+    "not allowed": says({"message": "no"}, 403, "AccessDeniedException"),
+    "broken": says({}, 500),
+    "another model's": says({"embedding": vector_of("pirates", 256)}),
+    "gone": hangs_up,
+}
+
+
+@pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS)
+async def test_a_query_that_was_refused_is_not_asked_for_again_within_a_second(
+    answer: Answer, bedrock: Bedrock, vectors: QueryVectors, clock: HandClock
+) -> None:
+    """However many ask for it; another query is asked for."""
+    bedrock.answer = answer
+    assert await asyncio.gather(*begun(vectors, *["pirates"] * 5)) == [None] * 5
+    await eventually(lambda: not under_way())
+    assert bedrock.texts == ["pirates"]
+    bedrock.answer = None
+    clock.advance(NOT_AGAIN_SECONDS - 0.01)
+    assert await vectors.of("pirates", soon()) is None
+    assert is_that_of(await at_last(vectors, "ninja"), "ninja")
+    clock.advance(0.02)
+    assert is_that_of(await at_last(vectors, "pirates"), "pirates")
+    assert bedrock.texts == ["pirates", "ninja", "pirates"]
+
+
+async def test_closing_ends_what_is_under_way_and_nothing_is_asked_any_more(
+    bedrock: Bedrock, vectors: QueryVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether somebody waits for it or not; who does has no vector."""
+    monkeypatch.setattr(module, "CALL_SECONDS", 60.0)
+    monkeypatch.setattr(module, "PATIENCE", 60.0)
+    with bedrock.holding():
+        leaving, waiting = begun(vectors, "alone", "waited for")
+        await eventually(lambda: bedrock.under_way == 2)
+        await left(leaving)
+        async with asyncio.timeout(3):  # the embedder itself gives up after five
+            await vectors.aclose()
+            assert under_way() == 0
+            assert await waiting is None
+        await eventually(lambda: bedrock.hung_up == 2)
+    assert await vectors.of("late", soon()) is None
+    assert sorted(bedrock.texts) == ["alone", "waited for"]
+
+
+class Answering:
+    """An embedder that answers, or raises, what it is given."""
+
+    name, dimensions = "answering", 2
+
+    def __init__(self, answer: Floats | Exception) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+        self.deadlines: list[Deadline] = []
+
+    async def embed(self, texts: Sequence[str], deadline: Deadline) -> Floats:
+        self.asked.extend(texts)
+        self.deadlines.append(deadline)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+USELESS = {
+    "two rows": np.ones((2, 2)),
+    "no row": np.ones((0, 2)),
+    "flat": np.ones(2),
+    "other dimensions": np.ones((1, 3)),
+    "not a number": np.array([[1.0, np.nan]]),
+    "infinite": np.array([[np.inf, 0.0]]),
+    "away": DependencyFailure("away"),
+    "not installed": InternalFailure("The embedder is not installed."),
+}
+
+
+@pytest.mark.parametrize("answer", USELESS.values(), ids=USELESS)
+async def test_what_is_no_vector_is_none(answer: Floats | Exception, clock: HandClock) -> None:
+    """And is not kept."""
+    embedder = Answering(answer)
+    vectors = QueryVectors(embedder, clock)
+    assert await vectors.of("pirates", soon()) is None
+    embedder.answer = np.array([[0.6, 0.8]], np.float32)
+    clock.advance(NOT_AGAIN_SECONDS)
+    found = await vectors.of("pirates", soon())
+    assert found is not None
+    assert np.array_equal(found, embedder.answer[0])
+
+
+async def test_only_so_many_vectors_and_failures_are_kept(monkeypatch: pytest.MonkeyPatch, clock: HandClock) -> None:
+    """Of vectors the latest that were used, of failures the latest that happened."""
+    monkeypatch.setattr(module, "KEPT", 2)
+    monkeypatch.setattr(module, "MOST_FAILED", 2)
+    embedder = Answering(np.array([[0.6, 0.8]], np.float32))
+    vectors = QueryVectors(embedder, clock)
+    for text in ("a", "b", "a", "c", "a", "b"):
+        assert await vectors.of(text, soon()) is not None
+    assert embedder.asked == ["a", "b", "c", "b"]
+    embedder.answer, embedder.asked = DependencyFailure("away"), []
+    for text in ("b", "x", "y", "y", "x", "z", "y", "x"):
+        await vectors.of(text, soon())
+    assert embedder.asked == ["x", "y", "z", "x"]
+    clock.advance(NOT_AGAIN_SECONDS)
+    for text in ("z", "v", "z", "w", "v"):
+        await vectors.of(text, soon())
+    assert embedder.asked[4:] == ["z", "v", "w"]
+
+
+async def test_a_call_has_a_bound_of_its_own_whatever_the_search_has_left() -> None:
+    embedder = Answering(np.array([[0.6, 0.8]], np.float32))
+    vectors, before = QueryVectors(embedder), Deadline.after(CALL_SECONDS)
+    for text, deadline in (("pirates", Deadline.after(0.01)), ("ninja", Deadline.after(3_600))):
+        await vectors.of(text, deadline)
+    await eventually(lambda: len(embedder.deadlines) == 2)
+    after_that = Deadline.after(CALL_SECONDS)
+    assert all(before.at <= given.at <= after_that.at for given in embedder.deadlines)
+
+
+async def test_a_fault_in_an_embedder_is_told_and_not_taken_for_a_late_one() -> None:
+    vectors = QueryVectors(Answering(ZeroDivisionError()))
+    with pytest.raises(ZeroDivisionError):
+        await vectors.of("pirates", soon())
+
+
+@asynccontextmanager
+async def small_catalog(folder: Path, embedder: Embedder) -> AsyncIterator[EmbeddedCatalog]:
+    path = folder / "catalog.jsonl"
+    path.write_text(json.dumps({"title_id": "manga-000001", "title": {"en": "Paper Lighthouse"}}) + "\n", "utf-8")
+    async with EmbeddedCatalog.open(path, embedder) as catalog:
+        assert await catalog.wait_for_vectors()
+        yield catalog
+
+
+QUERY = CatalogQuery("lighthouse", Filters(), 5)
+
+
+async def test_the_second_search_of_the_embedded_catalogue_has_what_was_too_late_for_the_first(
+    bedrock: Bedrock, bedrock_embedder: BedrockEmbedder, tmp_path: Path
+) -> None:
+    async with small_catalog(tmp_path, bedrock_embedder) as catalog:
+        bedrock.answer = after(0.4)
+        first = await catalog.search(QUERY, soon())
+        await eventually(lambda: not under_way())
+        second = await catalog.search(QUERY, soon())
+    assert (first.degraded, second.degraded) == (("vector",), ())
+    assert bedrock.texts.count("lighthouse") == 1
+
+
+async def test_closing_the_embedded_catalogue_ends_what_its_searches_left_under_way(
+    bedrock: Bedrock, bedrock_embedder: BedrockEmbedder, tmp_path: Path
+) -> None:
+    async with small_catalog(tmp_path, bedrock_embedder) as catalog:
+        with bedrock.holding():
+            assert (await catalog.search(QUERY, soon())).degraded == ("vector",)
+            assert under_way() > 0
+            await catalog._stop()
+            assert under_way() == 0
+            await eventually(lambda: bedrock.hung_up == 1)
