@@ -11,5 +11,9 @@ class MemoryUnavailable(SessionFailure):
     """Redis did not answer in time, refused, or is not connected. The message carries no address."""
 
 
+class PartlyUnavailable(MemoryUnavailable):
+    """A node of a cluster is known to be away, which cost no time and says nothing of the nodes that are there."""
+
+
 class MemoryRefused(SessionFailure):
     """Redis answered with an error: a command or a script is wrong, or it is read-only, loading or out of memory."""

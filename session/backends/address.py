@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from urllib.parse import parse_qs, unquote, urlsplit
 
 SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster", "unix")
@@ -36,6 +37,8 @@ class RedisAddress:
     cluster: bool = False
     authority: str | None = None
     iam: Iam | None = None
+    certified: str | None = None
+    """A name that the certificate may be made out to, when it is not to `host`: a cluster's, whose nodes go by number."""
 
     @classmethod
     def parse(cls, url: str) -> RedisAddress:
@@ -66,8 +69,21 @@ class RedisAddress:
             iam=_iam(options, user, secure=secure),
         )
 
+    def of_node(self, host: str, port: int) -> RedisAddress:
+        """Of one node of this cluster, which is greeted alike."""
+        certified = self.host if _is_number(host) and not _is_number(self.host) else None
+        return replace(self, host=host, port=port, cluster=False, certified=certified)
+
     def __str__(self) -> str:
         return self.path or f"{self.host}:{self.port}"
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _options(query: str) -> dict[str, str]:

@@ -21,7 +21,10 @@ SCRIPT = "redis.call('SET', KEYS[1], redis.call('TIME')[1], 'PX', 1000) return '
 _REFUSALS = {
     "NOAUTH": ("it wants a password", f"put user and password into {SETTING}"),
     "WRONGPASS": ("it refuses user and password", f"correct them in {SETTING}"),
-    "NOPERM": ("its user may not do what serving needs", "allow +@read +@write +@scripting +@connection on manga:*"),
+    "NOPERM": (
+        "its user may not do what serving needs",
+        "allow +@read +@write +@scripting +@connection on manga:*; in a cluster +cluster|slots and +cluster|info as well",
+    ),
     "LOADING": ("it is loading its data", "wait: it is ready by itself"),
     "MASTERDOWN": ("it is a replica that lost its primary", f"name the primary in {SETTING}, or mend the replication"),
     "READONLY": ("it is a replica and takes no writes", f"name the primary's address in {SETTING}"),
@@ -70,6 +73,8 @@ async def _examined(address: RedisAddress, credentials: Credentials | None) -> D
             return Diagnosis.of(_other_kind(address), version)
         if address.cluster and facts.get("cluster_state", "ok") != "ok":
             return Diagnosis.of(_refusal("CLUSTERDOWN"), version)
+        if address.cluster:
+            await wire.ask("CLUSTER", "SLOTS")  # by which serving finds the nodes
         try:
             await wire.ask("EVAL", SCRIPT, 1, PROBE)
         except hiredis.ReplyError as error:

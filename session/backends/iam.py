@@ -6,7 +6,6 @@ to twelve hours; each new one greets with a new token.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
@@ -45,10 +44,6 @@ class ElastiCacheIam(CredentialProvider):
         if signer != self._token.signer or now - self._token.made_at > RENEW_SECONDS:
             self._token = _Token(self._signed(), now, signer)
         return self._user, self._token.text
-
-    async def get_credentials_async(self) -> tuple[str, str]:
-        """The same for redis-py, which asks for each connection on the event loop."""
-        return await asyncio.to_thread(self.get_credentials)
 
     def _signed(self) -> str:
         query = {"Action": "connect", "User": self._user}

@@ -9,16 +9,22 @@ queries"; that order is guaranteed for one connection is part of the protocol sp
 from __future__ import annotations
 
 import asyncio
+import random
+import socket
+import ssl
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from session.backends.address import RedisAddress
-from session.backends.wire import Trip, Wire
+from session.backends.wire import Wire
 from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.keyvalue import Command, Evaluation, Reply, Step
 
 CONNECT_SECONDS = 1.0
 REDIAL_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 1.0
 
 
 class MultiplexedRedis:
@@ -27,13 +33,30 @@ class MultiplexedRedis:
     A trip while there is no connection fails at once instead of waiting for one: the caller has a turn to answer.
     """
 
-    def __init__(self, address: RedisAddress, credentials: Callable[[], tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self,
+        address: RedisAddress,
+        credentials: Callable[[], tuple[str, str]] | None = None,
+        when_lost: Callable[[], None] | None = None,
+    ) -> None:
         """`credentials` gives user and password anew for each connection; it may block."""
         self._address = address
         self._credentials = credentials
+        self._when_lost = when_lost
+        # For names and credentials, which block. One thread, so that what hangs there never holds a second.
+        self._thread = ThreadPoolExecutor(1, "redis-dial")
         self._wire: Wire | None = None
         self._dialling: asyncio.Task[None] | None = None
+        self._tried = asyncio.Event()
         self._closing = False
+
+    @property
+    def host(self) -> str:
+        return self._address.host
+
+    @property
+    def connected(self) -> bool:
+        return self._wire is not None and not self._wire.closed
 
     async def connect(self, deadline: Deadline) -> None:
         """Waits for a first connection, at most until the deadline. Never raises: without one, trips say so."""
@@ -41,21 +64,43 @@ class MultiplexedRedis:
         if self._dialling is not None:
             await asyncio.wait({self._dialling}, timeout=deadline.remaining())
 
+    async def tried(self, deadline: Deadline) -> None:
+        """Waits for the end of the very first attempt to connect, good or bad, at most until the deadline."""
+        if not self._tried.is_set():
+            self._dial()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(deadline.remaining()):
+                    await self._tried.wait()
+
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
-        wire = self._live()
+        wire = self.wire()
         commands = [step.by_digest() if isinstance(step, Evaluation) else step for step in steps]
-        replies = await _replies(wire.send(commands, deadline.remaining()))
-        if any(map(_is_unknown_script, replies)):
+        replies = await wire.send(commands, deadline.remaining()).replies()
+        if any(map(is_unknown_script, replies)):
             return await self._evaluate_by_text(wire, steps, replies, deadline)
         return replies
 
+    def wire(self) -> Wire:
+        """The connection. Raises `MemoryUnavailable` while there is none."""
+        if self._wire is not None and not self._wire.closed:
+            return self._wire
+        self._dial()
+        raise MemoryUnavailable("Redis is not connected")
+
     async def aclose(self) -> None:
+        self.close()
+        if self._dialling is not None:
+            await asyncio.gather(self._dialling, return_exceptions=True)
+
+    def close(self) -> None:
+        """What is under way fails; what dials ends in the loop's next turn."""
         self._closing = True
+        self._tried.set()
         if self._dialling is not None:
             self._dialling.cancel()
-            await asyncio.gather(self._dialling, return_exceptions=True)
         if self._wire is not None:
             self._wire.abort()
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _evaluate_by_text(
         self, wire: Wire, steps: Sequence[Step], replies: list[Reply | Exception], deadline: Deadline
@@ -63,21 +108,17 @@ class MultiplexedRedis:
         again = [
             (place, step.by_text())
             for place, (step, reply) in enumerate(zip(steps, replies, strict=True))
-            if isinstance(step, Evaluation) and _is_unknown_script(reply)
+            if isinstance(step, Evaluation) and is_unknown_script(reply)
         ]
-        answers = await _replies(wire.send([command for _, command in again], deadline.remaining()))
+        answers = await wire.send([command for _, command in again], deadline.remaining()).replies()
         for (place, _), answer in zip(again, answers, strict=True):
             replies[place] = answer
         return replies
 
-    def _live(self) -> Wire:
-        wire = self._wire
-        if wire is not None and not wire.closed and not wire.silent():
-            return wire
-        if wire is not None:
-            wire.abort()
+    def _lost(self) -> None:
         self._dial()
-        raise MemoryUnavailable("Redis is not connected")
+        if self._when_lost is not None and not self._closing:
+            self._when_lost()
 
     def _dial(self) -> None:
         if not self._closing and (self._dialling is None or self._dialling.done()):
@@ -85,20 +126,22 @@ class MultiplexedRedis:
 
     async def _dial_until_connected(self) -> None:
         pause = REDIAL_SECONDS
-        while self._wire is None or self._wire.closed:
+        while not self.connected:
             try:
                 async with asyncio.timeout(CONNECT_SECONDS):
                     self._wire = await self._greet()
-                return
-            except (OSError, TimeoutError, MemoryUnavailable, MemoryRefused):
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, 1.0)
+            except (OSError, TimeoutError, UnicodeError, MemoryUnavailable, MemoryRefused):
+                self._tried.set()
+                # Half of it by chance: a Redis that comes back is not greeted by all who lost it at the same moment.
+                await asyncio.sleep(pause * (0.5 + random.random() / 2))
+                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        self._tried.set()
 
     async def _greet(self) -> Wire:
         wire = await self._open()
         try:
             for command in await self._greeting():
-                (reply,) = await _replies(wire.send([command], CONNECT_SECONDS))
+                (reply,) = await wire.send([command], CONNECT_SECONDS).replies()
                 if isinstance(reply, Exception):
                     raise MemoryRefused("Redis refused the greeting (user, password or database)")
         except BaseException:
@@ -109,19 +152,26 @@ class MultiplexedRedis:
     async def _open(self) -> Wire:
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
-            _, wire = await loop.create_unix_connection(lambda: Wire(loop, self._dial), address.path)
-        else:
-            _, wire = await loop.create_connection(
-                lambda: Wire(loop, self._dial), address.host, address.port, ssl=address.tls
-            )
-        return wire
+            return (await loop.create_unix_connection(lambda: Wire(loop, self._lost), address.path))[1]
+        # asyncio would ask for the name itself, in a pool that others use and in one more thread each time it is tried.
+        await loop.run_in_executor(self._thread, socket.getaddrinfo, address.host, address.port)
+        try:
+            return await self._connection(loop, None)
+        except ssl.SSLCertVerificationError:
+            if address.certified is None:
+                raise
+            return await self._connection(loop, address.certified)
+
+    async def _connection(self, loop: asyncio.AbstractEventLoop, name: str | None) -> Wire:
+        host, port, tls = self._address.host, self._address.port, self._address.tls
+        return (await loop.create_connection(lambda: Wire(loop, self._lost), host, port, ssl=tls, server_hostname=name))[1]
 
     async def _greeting(self) -> list[Command]:
-        address = self._address
+        address, loop = self._address, asyncio.get_running_loop()
         commands = [Command(("PING",))]
         if self._credentials is not None:
             # Finding AWS credentials may ask another server: not on the event loop.
-            commands.insert(0, Command(("AUTH", *await asyncio.to_thread(self._credentials))))
+            commands.insert(0, Command(("AUTH", *await loop.run_in_executor(self._thread, self._credentials))))
         elif address.password is not None:
             user = (address.username,) if address.username else ()
             commands.insert(0, Command(("AUTH", *user, address.password)))
@@ -130,12 +180,5 @@ class MultiplexedRedis:
         return commands
 
 
-async def _replies(trip: Trip) -> list[Reply | Exception]:
-    try:
-        return await trip.done
-    finally:
-        trip.forget_time()
-
-
-def _is_unknown_script(reply: Reply | Exception) -> bool:
+def is_unknown_script(reply: Reply | Exception) -> bool:
     return isinstance(reply, MemoryRefused) and str(reply).startswith("NOSCRIPT")

@@ -52,9 +52,13 @@ class Trip:
             self.done.set_exception(MemoryUnavailable(why))
             self.done.exception()  # whoever stopped waiting is not an error to report
 
-    def forget_time(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+    async def replies(self) -> list[Reply | Exception]:
+        """Raises `MemoryUnavailable`. Whoever is cancelled here leaves its replies to be thrown away when they come."""
+        try:
+            return await self.done
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
 
     def _late(self, looks: int) -> None:
         if self.done.done():
@@ -77,6 +81,7 @@ class Wire(asyncio.Protocol):
         self._waiting: deque[Trip] = deque()
         self._transport: asyncio.Transport | None = None
         self._heard = loop.time()
+        self._watched = False
         self.closed = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -100,9 +105,6 @@ class Wire(asyncio.Protocol):
             trip.fail("the connection to Redis was lost")
         self._when_lost()
 
-    def silent(self) -> bool:
-        return bool(self._waiting) and self._loop.time() - self._heard > SILENCE_SECONDS
-
     def send(self, commands: Sequence[Command], allowed: float) -> Trip:
         if self.closed or len(self._waiting) + len(commands) > BACKLOG:
             raise MemoryUnavailable("Redis is not taking commands")
@@ -110,6 +112,9 @@ class Wire(asyncio.Protocol):
             raise MemoryUnavailable("there was no time left to ask Redis in")
         if not self._waiting:
             self._heard = self._loop.time()
+        if not self._watched:
+            self._watched = True
+            self._loop.call_later(SILENCE_SECONDS, self._watch)
         if not self._leaving:
             self._loop.call_soon(self._flush)
         trip = Trip(self._loop, len(commands), allowed)
@@ -126,6 +131,15 @@ class Wire(asyncio.Protocol):
             self._transport.write(b"".join(outgoing))
         for trip in leaving:
             trip.left()
+
+    def _watch(self) -> None:
+        """Ends a connection that has been silent for too long, though nobody asks any more: a breaker may be open."""
+        left = self._heard + SILENCE_SECONDS - self._loop.time()
+        self._watched = bool(self._waiting) and not self.closed
+        if self._watched and left > 0:
+            self._loop.call_later(left, self._watch)
+        elif self._watched:
+            self.abort()
 
     def abort(self) -> None:
         self.closed = True

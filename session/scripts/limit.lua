@@ -5,7 +5,13 @@ local rate, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
 local held = redis.call('HMGET', KEYS[1], 'tokens', 'refilled')
 local tokens = burst * 1000
 if held[1] then
-  tokens = math.min(tokens, tonumber(held[1]) + math.max(0, now - tonumber(held[2])) * rate)
+  local refilled = tonumber(held[2])
+  if refilled > now then
+    -- the clock went back: the bucket refills from now on, and not only when that time has come again
+    refilled = now
+    redis.call('HSET', KEYS[1], 'refilled', now)
+  end
+  tokens = math.min(tokens, tonumber(held[1]) + (now - refilled) * rate)
 end
 if tokens < 1000 then return math.ceil((1000 - tokens) / rate) end
 redis.call('HSET', KEYS[1], 'tokens', math.floor(tokens - 1000), 'refilled', now)

@@ -126,9 +126,7 @@ async def test_callers_at_once_each_get_their_own_reply(keyvalue: KeyValue) -> N
         await keyvalue.trip([Command(("SET", key, n))], soon)
         return await keyvalue.trip([Command(("GET", key)), Command(("EXISTS", key))], soon) == [str(n).encode(), 1]
 
-    # A cluster's driver opens a connection for each of them, and every TLS handshake is dear.
-    callers = 8 if isinstance(keyvalue, ClusteredRedis) else 300
-    assert all(await asyncio.gather(*(own(n) for n in range(callers))))
+    assert all(await asyncio.gather(*(own(n) for n in range(300))))
 
 
 async def test_a_megabyte_passes(keyvalue: KeyValue, soon: Deadline) -> None:
@@ -232,8 +230,10 @@ async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkey
     with private_valkey() as own:
         async with connected(own.address) as redis:
             own.hang()
-            with pytest.raises(MemoryUnavailable, match="in time"):
-                await redis.trip([Command(("PING",))], Deadline.after(0.1))
+            with pytest.raises(MemoryUnavailable):
+                await redis.trip([Command(("PING",))], Deadline.after(0.02))
+            # Nobody makes a trip: it is dropped all the same.
+            await eventually(lambda: not redis.connected)
             with pytest.raises(MemoryUnavailable, match="not connected"):
                 await redis.trip([Command(("PING",))], Deadline.after(0.1))
             own.go_on()
@@ -280,11 +280,12 @@ async def test_a_script_lost_between_send_and_reply_is_a_lost_connection(soon: D
 @pytest.mark.parametrize("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+PONG\r\n+PONG\r\n+PONG\r\n", b"*1\r\n$-7\r\n"])
 async def test_what_does_not_speak_the_protocol_is_no_redis(words: bytes, soon: Deadline) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(100)
-        writer.write(words)
-        await writer.drain()
-        await reader.read(100)
-        writer.close()
+        try:
+            await reader.read(100)
+            writer.write(words)
+            await reader.read(100)
+        finally:
+            writer.close()
 
     port = free_port()
     async with await asyncio.start_server(talk, "127.0.0.1", port):

@@ -1,12 +1,14 @@
-"""A real cluster of three that loses a node, hangs, moves slots and is asked by too many at once; and signing in by IAM."""
+"""A real cluster of three that loses a node, hangs, fails over, moves slots and is asked by very many at once; its names and
+its certificates; and signing in by IAM."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import time
 import warnings
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 
 import pytest
@@ -15,14 +17,15 @@ from redis.crc import key_slot
 from server.backends import open_redis
 from server.settings import Settings
 from session.backends.address import RedisAddress
-from session.backends.cluster import AT_ONCE, ClusteredRedis
+from session.backends.cluster import ClusteredRedis
+from session.backends.diagnosis import diagnose
 from session.backends.iam import ElastiCacheIam
 from session.backends.multiplexed import MultiplexedRedis
 from session.begin import BeginRequest
 from session.breaker import Breaker, BreakerPolicy
 from session.deadline import Deadline
-from session.failures import MemoryUnavailable
-from session.keyvalue import Command, Evaluation, KeyValue
+from session.failures import MemoryRefused, MemoryUnavailable
+from session.keyvalue import Command, Evaluation, KeyValue, Reply
 from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
 from session.scripts import Script
@@ -31,15 +34,15 @@ from tests.stack import redis_servers
 from tests.stack.children import child
 from tests.stack.redis_servers import Cluster, Redis
 from tests.stack.require import require
-from tests.support.redis_kinds import as_cluster_of_one, cluster_address, cluster_is_ok, reached
-from tests.support.valkey import answering, ask, connected, eventually, private_valkey
+from tests.support.redis_kinds import as_cluster_of_one, cluster_address, reached
+from tests.support.valkey import ask, connected, eventually, private_valkey
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """Of this module's own. Each test leaves it as it was, but the last."""
+    """Of this module's own. Each test leaves it as it was, but the last. A node that hangs for seconds is not given up."""
     require("Redis cluster", redis_servers.missing())
-    with redis_servers.started_cluster() as three:
+    with redis_servers.started_cluster(patience_ms=60_000) as three:
         yield three
 
 
@@ -50,24 +53,41 @@ async def redis(cluster: Cluster) -> AsyncIterator[ClusteredRedis]:
         yield own
 
 
+@pytest.fixture(scope="module")
+def tls_cluster() -> Iterator[Cluster]:
+    require("Redis cluster with TLS", redis_servers.missing())
+    with redis_servers.started_cluster(tls=True) as three:
+        yield three
+
+
 def key_on(node: Redis, redis: ClusteredRedis) -> str:
     """A key that this node has the slot of."""
-    keys = (f"{{{n}}}" for n in range(1000))
-    return next(key for key in keys if redis._client.get_node_from_key(key).port == node.port)
+    return next(key for key in (f"{{{n}}}" for n in range(1000)) if owner_of(key, redis) == node.port)
+
+
+def owner_of(key: str, redis: ClusteredRedis) -> int:
+    """The port of the node that is asked for a key."""
+    node = redis._slots[key_slot(key.encode())]
+    assert node is not None
+    return node._address.port
+
+
+async def read(redis: KeyValue, *keys: str, seconds: float = 1.0) -> list[Reply | Exception]:
+    return await redis.trip([Command(("GET", key)) for key in keys], Deadline.after(seconds))
 
 
 async def until_it_answers(redis: KeyValue, *keys: str, seconds: float = 30.0) -> None:
-    """Reading every one of the keys works again."""
+    """Reading every one of the keys works again. Till then it is unavailable, and nothing else."""
     deadline = Deadline.after(seconds)
     while True:
         try:
-            replies = await redis.trip([Command(("GET", key)) for key in keys], Deadline.after(1))
+            replies = await read(redis, *keys)
         except MemoryUnavailable:
-            replies = [None, MemoryUnavailable("")]
-        if not any(isinstance(reply, Exception) for reply in replies):
+            assert not deadline.expired(), "the cluster did not come back"
+            await asyncio.sleep(0.02)
+        else:
+            assert not [reply for reply in replies if isinstance(reply, Exception)]
             return
-        assert not deadline.expired(), "the cluster did not come back"
-        await asyncio.sleep(0.02)
 
 
 @contextmanager
@@ -78,22 +98,56 @@ def started_again(node: Redis) -> Iterator[None]:
         yield
 
 
-async def test_a_thousand_trips_at_once_wait_for_each_other_and_each_gets_its_own_reply(
-    redis: ClusteredRedis, cluster: Cluster
-) -> None:
-    """None fails for want of a connection, and there are never more connections than places."""
+@contextmanager
+def paused(node: Redis) -> Iterator[None]:
+    """It hangs, and keeps its connections."""
+    node.child.pause()
+    try:
+        yield
+    finally:
+        node.child.resume()
+
+
+# -- many at once
+
+
+async def test_three_hundred_cold_callers_at_once_are_all_answered_by_tls(tls_cluster: Cluster) -> None:
+    """Nothing is connected and nothing is known when they come: they wait for it, each within its own time."""
 
     async def own(n: int) -> bool:
-        key, later = f"{{many-{n}}}", Deadline.after(60)
+        key, later = f"{{cold-{n}}}", Deadline.after(20)
         limit = Evaluation(Script.load("limit"), (f"{key}:limit",), (10, 40))
-        written = await redis.trip([Command(("SET", key, n)), limit], later)
-        return [written, await redis.trip([Command(("GET", key))], later)] == [[b"OK", 0], [str(n).encode()]]
+        return await redis.trip([Command(("SET", key, n)), limit, Command(("GET", key))], later) == [
+            b"OK",
+            0,
+            str(n).encode(),
+        ]
 
-    assert all(await asyncio.gather(*(own(n) for n in range(1000))))
-    for node in cluster.nodes:
+    redis = ClusteredRedis(cluster_address(tls_cluster.url))
+    assert all(await asyncio.gather(*(own(n) for n in range(300))))
+    for node in tls_cluster.nodes:
         async with connected(RedisAddress.parse(node.url)) as direct:
             clients = (await ask(direct, "CLIENT", "LIST", "TYPE", "normal")).splitlines()
-            assert len(clients) <= AT_ONCE + 2
+            assert len(clients) == 2, "one connection carries them all"
+    await redis.aclose()
+
+
+async def test_more_trips_than_may_go_at_once_wait_for_their_turn(
+    redis: ClusteredRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is refused; one whose time is over meanwhile is unavailable, and takes nobody's place."""
+    monkeypatch.setattr(redis, "_turns", asyncio.Semaphore(2))
+
+    async def own(n: int) -> bool:
+        return await redis.trip([Command(("INCR", f"{{turn-{n}}}"))], Deadline.after(20)) == [1]
+
+    assert all(await asyncio.gather(*(own(n) for n in range(200))))
+    long = [asyncio.create_task(redis.trip([Command(("BLPOP", "none", "0.3"))], Deadline.after(5))) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(MemoryUnavailable):
+        await read(redis, "x", seconds=0.01)
+    assert await asyncio.gather(*long) == [[None], [None]]
+    assert await read(redis, "x") == [None]
 
 
 async def test_a_trip_asks_several_nodes_at_once(redis: ClusteredRedis, cluster: Cluster) -> None:
@@ -101,67 +155,280 @@ async def test_a_trip_asks_several_nodes_at_once(redis: ClusteredRedis, cluster:
     keys = [key_on(node, redis) for node in cluster.nodes]
     later = Deadline.after(10)
     await redis.trip([Command(("SET", key, n)) for n, key in enumerate(keys)], later)
-    assert await redis.trip([Command(("GET", key)) for key in reversed(keys)], later) == [b"2", b"1", b"0"]
+    assert await read(redis, *reversed(keys)) == [b"2", b"1", b"0"]
 
 
-async def test_a_slot_on_its_way_and_one_that_has_moved_are_found(redis: ClusteredRedis, cluster: Cluster) -> None:
-    """ASK while it moves, MOVED when it has; the caller notices neither, and scripts run there as well."""
-    there, left_behind = "{0}:there", "{0}:here"
-    owner = redis._client.get_node_from_key(there).port
-    source, target = next((a, b) for a in cluster.nodes for b in cluster.nodes if a.port == owner and b is not a)
-    slot, later = key_slot(b"{0}"), Deadline.after(20)
-    async with connected(RedisAddress.parse(source.url)) as old, connected(RedisAddress.parse(target.url)) as new:
-        names = [(await ask(node, "CLUSTER", "MYID")).decode() for node in (old, new)]
-        await redis.trip([Command(("SET", left_behind, "1"))], later)
-        await ask(new, "CLUSTER", "SETSLOT", slot, "IMPORTING", names[0])
-        await ask(old, "CLUSTER", "SETSLOT", slot, "MIGRATING", names[1])
-        steps = [Command(("SET", there, "2")), Command(("GET", left_behind))]
-        assert await redis.trip(steps, later) == [b"OK", b"1"]
-        await ask(old, "MIGRATE", "127.0.0.1", target.port, left_behind, 0, 5000)
-        for node in (new, old):
-            await ask(node, "CLUSTER", "SETSLOT", slot, "NODE", names[1])
-        run = Evaluation(Script.load("limit"), ("{0}:limit",), (10, 40))
-        reads = [Command(("GET", there)), Command(("GET", left_behind)), run]
-        for _ in range(8):  # redis-py learns the topology anew at the fifth MOVED
-            assert await redis.trip(reads, later) == [b"2", b"1", 0]
-        async with reached(cluster_address(source.url)) as fresh:
-            assert await fresh.trip(reads, later) == [b"2", b"1", 0]
+async def test_the_steps_for_one_node_arrive_there_in_one_write(redis: ClusteredRedis, cluster: Cluster) -> None:
+    """The node itself counts how often it had to read."""
+
+    async def reads() -> int:
+        told = (await ask(direct, "INFO", "stats")).decode().split()
+        return int(next(line for line in told if line.startswith("total_reads_processed:")).split(":")[1])
+
+    key, node = key_on(cluster.nodes[0], redis), cluster.nodes[0]
+    async with connected(RedisAddress.parse(node.url)) as direct:
+        before = await reads()
+        await read(redis, *[key] * 20)
+        assert await reads() - before == 2, "the twenty, and this question"
 
 
-async def test_a_node_that_hangs_costs_a_trip_its_time_and_no_more_and_is_found_again(
+# -- slots that move
+
+
+async def test_calls_go_on_while_their_slot_moves_and_each_is_counted_once(redis: ClusteredRedis, cluster: Cluster) -> None:
+    """ASK while it moves, MOVED when it has; the callers notice neither."""
+    keys = [f"{{moving}}:{n}" for n in range(30)]
+    counts = dict.fromkeys(keys, 0)
+    done = asyncio.Event()
+
+    async def count(own: list[str]) -> None:
+        while not done.is_set():
+            for key in own:
+                counts[key] += 1
+                limit = Evaluation(Script.load("limit"), (f"{key}:limit",), (1000, 1000))
+                assert await redis.trip([Command(("INCR", key)), limit], Deadline.after(5)) == [counts[key], 0]
+
+    async with moving("{moving}", redis, cluster) as move:
+        callers = [asyncio.create_task(count(keys[n::5])) for n in range(5)]
+        await eventually(lambda: all(counts.values()))
+        await move.begin()
+        for key in keys:
+            before = counts[key]
+            await ask(move.source, "MIGRATE", "127.0.0.1", move.port, "", 0, 5000, "KEYS", key, f"{key}:limit")
+            await eventually(lambda key=key, before=before: counts[key] > before + 1)
+        await move.end()
+        await eventually(lambda: owner_of("{moving}", redis) == move.port)
+        before_ = dict(counts)
+        await eventually(lambda: all(counts[key] > before_[key] for key in keys))
+        done.set()
+        await asyncio.gather(*callers)
+
+
+async def test_a_new_key_is_made_where_its_slot_goes_and_a_torn_pair_is_unavailable(
     redis: ClusteredRedis, cluster: Cluster
 ) -> None:
-    """No trip waits past its deadline; what it left under way ends by itself; the node is used again when it answers."""
+    """What Redis answers with TRYAGAIN is a failure of the port's kind, and not a reply."""
+    async with moving("{torn}", redis, cluster) as move:
+        await redis.trip([Command(("SET", "{torn}:here", 1))], Deadline.after(5))
+        await move.begin()
+        new = Evaluation(Script.load("limit"), ("{torn}:limit",), (10, 40))
+        assert await redis.trip([new, Command(("SET", "{torn}:there", 2)), new], Deadline.after(5)) == [0, b"OK", 0]
+        with pytest.raises(MemoryUnavailable, match="now"):
+            await redis.trip([Command(("MGET", "{torn}:here", "{torn}:there"))], Deadline.after(5))
+        await ask(move.source, "MIGRATE", "127.0.0.1", move.port, "{torn}:here", 0, 5000)
+        await move.end()
+        assert await redis.trip([Command(("MGET", "{torn}:here", "{torn}:there"))], Deadline.after(5)) == [[b"1", b"2"]]
+        assert owner_of("{torn}", redis) == move.port, "known at once, and not when the topology has been learnt anew"
+
+
+async def test_steps_across_slots_in_one_command_are_a_refusal(redis: ClusteredRedis) -> None:
+    (reply,) = await redis.trip([Command(("MGET", "{a}", "{b}"))], Deadline.after(5))
+    assert isinstance(reply, MemoryRefused)
+
+
+class Move:
+    """A slot on its way from the node that has it to another."""
+
+    def __init__(self, slot: int, source: KeyValue, target: KeyValue, others: list[KeyValue], port: int) -> None:
+        self.slot, self.source, self.target, self.others, self.port = slot, source, target, others, port
+
+    async def begin(self) -> None:
+        names = [(await ask(node, "CLUSTER", "MYID")).decode() for node in (self.source, self.target)]
+        await ask(self.target, "CLUSTER", "SETSLOT", self.slot, "IMPORTING", names[0])
+        await ask(self.source, "CLUSTER", "SETSLOT", self.slot, "MIGRATING", names[1])
+
+    async def end(self) -> None:
+        name = (await ask(self.target, "CLUSTER", "MYID")).decode()
+        for node in (self.target, self.source, *self.others):
+            await ask(node, "CLUSTER", "SETSLOT", self.slot, "NODE", name)
+
+
+@asynccontextmanager
+async def moving(tag: str, redis: ClusteredRedis, cluster: Cluster) -> AsyncIterator[Move]:
+    """From wherever it is to the next node."""
+    here = next(n for n, node in enumerate(cluster.nodes) if node.port == owner_of(tag, redis))
+    source, target, other = (cluster.nodes[(here + n) % 3] for n in range(3))
+    async with AsyncExitStack() as stack:
+        direct = [await stack.enter_async_context(connected(RedisAddress.parse(n.url))) for n in (source, target, other)]
+        yield Move(key_slot(tag.encode()), direct[0], direct[1], [direct[2]], target.port)
+
+
+# -- nodes that hang, die and are replaced
+
+
+async def test_a_node_that_hangs_costs_its_own_keys_their_time_and_the_others_nothing(
+    redis: ClusteredRedis, cluster: Cluster
+) -> None:
+    """Its trips end in time, and soon at once; the health of the whole says so; it is used again when it answers."""
     keys = [key_on(node, redis) for node in cluster.nodes]
-    cluster.nodes[1].child.pause()
-    try:
-        for _ in range(5):
+    ends = time.monotonic() + 1.5
+    with paused(cluster.nodes[1]):
+        while time.monotonic() < ends:
+            started = time.monotonic()
             with pytest.raises(MemoryUnavailable):
-                await redis.trip([Command(("GET", key)) for key in keys], Deadline.after(0.05))
-        await eventually(lambda: not redis._under_way, 10)
-    finally:
-        cluster.nodes[1].child.resume()
-    await until_it_answers(redis, *keys)
+                await read(redis, keys[1], seconds=0.05)
+            assert time.monotonic() - started < 0.5, "far more than 50 ms, on a machine that does much else"
+            assert len(await read(redis, keys[0], keys[2])) == 2
+            await asyncio.sleep(0.01)
+        with pytest.raises(MemoryUnavailable):
+            await redis.trip([Command(("PING",))], Deadline.after(0.5))
+    await until_it_answers(redis, *keys, seconds=5)
+    assert await redis.trip([Command(("PING",))], Deadline.after(1)) == [b"PONG"]
+
+
+async def test_one_node_that_hangs_takes_nobodys_memory_away_but_its_own(redis: ClusteredRedis, cluster: Cluster) -> None:
+    """As wired, with one breaker for all: once the node is known to be away, sessions that others keep are remembered."""
+    memory = SessionMemory(
+        redis, Breaker("redis", BreakerPolicy(5.0)), TurnArithmetic(3000, TurnShadows()), None, LocalLimits(Rate())
+    )
+
+    async def remembers(session: str) -> bool:
+        request = BeginRequest(session, "u", TurnRequest(session, IMPLICIT, Deadline.after(0).at), limited=False)
+        return not (await memory.begin(request)).degraded
+
+    sessions = {owner_of(f"{{{n}}}", redis): str(n) for n in range(100)}
+    there, away = sessions[cluster.nodes[0].port], sessions[cluster.nodes[1].port]
+    deadline = Deadline.after(10)
+    while not all([await remembers(there), await remembers(away)]):
+        assert not deadline.expired()
+    with paused(cluster.nodes[1]):
+        node = redis._slots[key_slot(f"{{{away}}}".encode())]
+        assert node is not None
+        while node.connected:
+            await remembers(away)
+            await asyncio.sleep(0.02)
+        while not await remembers(there):
+            assert not deadline.expired()
+            await asyncio.sleep(0.02)
+        for _ in range(30):
+            assert not await remembers(away)
+            assert await remembers(there)
+    await until_it_answers(redis, f"{{{away}}}", seconds=5)
+    deadline = Deadline.after(5)
+    while not await remembers(away):
+        assert not deadline.expired()
+
+
+async def test_a_replica_takes_a_killed_primarys_place_and_its_keys_are_found_there() -> None:
+    """The cluster itself needs about two seconds; nobody has to ask for the new primary to be found."""
+    require("Redis cluster", redis_servers.missing())
+    with redis_servers.started_cluster(replica=True, patience_ms=1000) as cluster:
+        assert cluster.replica is not None
+        async with reached(cluster_address(cluster.url)) as redis:
+            assert isinstance(redis, ClusteredRedis)
+            keys = [key_on(node, redis) for node in cluster.nodes]
+            await redis.trip([Command(("SET", key, "kept")) for key in keys], Deadline.after(5))
+            async with connected(RedisAddress.parse(cluster.nodes[2].url)) as primary:
+                assert await ask(primary, "WAIT", 1, 5000) == 1
+            cluster.nodes[2].child.kill()
+            await eventually(lambda: owner_of(keys[2], redis) == cluster.replica.port, 15)  # type: ignore[union-attr]
+            await until_it_answers(redis, *keys, seconds=5)
+            assert await read(redis, *keys) == [b"kept"] * 3
+            await until_it_answers(redis, keys[2])
+            assert cluster.nodes[2].port not in {place.port for place in redis._primaries}
 
 
 async def test_a_node_that_is_killed_is_used_again_when_it_is_back(redis: ClusteredRedis, cluster: Cluster) -> None:
-    """The last with this cluster, whose node goes again at its end. Meanwhile trips say that memory is away, or what the cluster says; nothing else is raised."""
+    """The last with this cluster, whose node goes again at its end. Meanwhile memory is away for all, as the cluster has it."""
     keys = [key_on(node, redis) for node in cluster.nodes]
+    for node in cluster.nodes:
+        async with connected(RedisAddress.parse(node.url)) as direct:
+            await ask(direct, "CONFIG", "SET", "cluster-node-timeout", 1000)
     cluster.nodes[2].child.kill()
     with pytest.raises(MemoryUnavailable):
         await redis.trip([Command(("SET", keys[2], "1"))], Deadline.after(2))
-    for key in keys * 5:
-        try:
-            await redis.trip([Command(("GET", key))], Deadline.after(0.05))
-        except MemoryUnavailable:
-            continue
+    async with connected(RedisAddress.parse(cluster.nodes[0].url)) as direct:
+        deadline = Deadline.after(20)
+        while b"cluster_state:fail" not in await ask(direct, "CLUSTER", "INFO"):
+            assert not deadline.expired()
+            await asyncio.sleep(0.02)
+    with pytest.raises(MemoryUnavailable, match="now"):
+        await read(redis, keys[0])
     with started_again(cluster.nodes[2]):
-        for node in cluster.nodes:
-            async with connected(RedisAddress.parse(node.url)) as direct:
-                await answering(direct)
-                await cluster_is_ok(direct)
         await until_it_answers(redis, *keys)
         assert await redis.trip([Command(("SET", keys[2], "2"))], Deadline.after(5)) == [b"OK"]
+
+
+# -- what a node says of where it is, and what certificates say of whom they are
+
+
+@pytest.mark.parametrize(
+    ("seed", "names", "settings", "reached_as"),
+    [
+        ("127.0.0.1", "IP:127.0.0.1", {}, "127.0.0.1"),  # it has met nobody, and knows no address of its own
+        ("localhost", "DNS:localhost", {"cluster-preferred-endpoint-type": "unknown-endpoint"}, "localhost"),
+        (  # as ElastiCache Serverless does: one endpoint by name, every slot
+            "127.0.0.1",
+            "IP:127.0.0.1,DNS:localhost",
+            {"cluster-announce-hostname": "localhost", "cluster-preferred-endpoint-type": "hostname"},
+            "localhost",
+        ),
+        ("localhost", "DNS:localhost", {"cluster-announce-hostname": "localhost", "cluster-announce-ip": "127.0.0.1"}, "localhost"),
+        ("localhost", "DNS:localhost", {"cluster-announce-ip": "127.0.0.1"}, "127.0.0.1"),  # by number, certified by name
+        ("localhost", "IP:127.0.0.1,DNS:localhost", {"cluster-announce-ip": "127.0.0.1", "cluster-preferred-endpoint-type": "hostname"}, "127.0.0.1"),
+    ],
+)  # fmt: skip
+async def test_a_node_is_found_under_the_name_that_its_certificate_allows(
+    seed: str, names: str, settings: dict[str, str], reached_as: str
+) -> None:
+    require("Redis cluster with TLS", redis_servers.missing())
+    with redis_servers.started(tls=True, cluster=True, names=names, more=settings) as own:
+        address = replace(cluster_address(own.url), host=seed)
+        async with reached(await as_cluster_of_one(address)) as redis:
+            assert isinstance(redis, ClusteredRedis)
+            assert await redis.trip([Command(("SET", "x", "1")), Command(("PING",))], Deadline.after(5)) == [b"OK", b"PONG"]
+            assert list(redis._primaries) == [(reached_as, own.port)]
+
+
+async def test_a_node_with_a_strangers_certificate_is_not_spoken_to() -> None:
+    """Neither its own name nor that of the cluster is in it."""
+    require("Redis cluster with TLS", redis_servers.missing())
+    with redis_servers.started(tls=True, cluster=True, names="DNS:elsewhere") as own:
+        redis = ClusteredRedis(replace(cluster_address(own.url), host="localhost"))
+        await redis.connect(Deadline.after(0.3))
+        with pytest.raises(MemoryUnavailable):
+            await read(redis, "x")
+        await redis.aclose()
+
+
+async def test_a_cluster_without_slots_is_unavailable_until_it_has_them() -> None:
+    """And one that misses a slot is not well, though it may serve the others."""
+    with private_valkey("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no") as own:
+        redis = ClusteredRedis(replace(own.address, cluster=True))
+        await redis.connect(Deadline.after(0.1))
+        with pytest.raises(MemoryUnavailable):
+            await read(redis, "x")
+        await as_cluster_of_one(own.address)
+        await until_it_answers(redis, "x")
+        assert await redis.trip([Command(("PING",))], Deadline.after(1)) == [b"PONG"]
+        async with connected(own.address) as direct:
+            await ask(direct, "CLUSTER", "DELSLOTS", key_slot(b"y"))
+        assert await read(redis, "x") == [None]
+        with pytest.raises(MemoryUnavailable):
+            await redis.trip([Command(("PING",))], Deadline.after(1))
+        with pytest.raises(MemoryUnavailable):
+            await read(redis, "y")
+        await redis.aclose()
+
+
+async def test_a_user_that_may_not_ask_for_the_topology_is_unavailable_and_doctor_says_why() -> None:
+    """Serving finds no node without it, so a node that answers everything else is not well."""
+    with private_valkey("--cluster-enabled", "yes") as own:
+        address = replace(await as_cluster_of_one(own.address), username="app", password="any")
+        async with connected(own.address) as direct:
+            await ask(direct, "ACL", "SETUSER", "app", "on", "nopass", "allkeys", "+@all", "-cluster|slots")
+            redis = ClusteredRedis(address)
+            await redis.connect(Deadline.after(0.1))
+            with pytest.raises(MemoryUnavailable):
+                await read(redis, "x")
+            assert (await diagnose(address, None, Deadline.after(5))).detail == "its user may not do what serving needs"
+            await ask(direct, "ACL", "SETUSER", "app", "+cluster|slots")
+            await until_it_answers(redis, "x")
+            assert (await diagnose(address, None, Deadline.after(5))).detail == "a cluster, all slots served"
+            await redis.aclose()
+
+
+# -- beginnings and ends
 
 
 async def test_callers_that_leave_leave_nothing_behind(valkey_cluster: KeyValue) -> None:
@@ -179,10 +446,32 @@ async def test_callers_that_leave_leave_nothing_behind(valkey_cluster: KeyValue)
 
 
 async def test_a_closed_one_is_unavailable_and_stays_so(valkey_cluster: KeyValue) -> None:
-    """redis-py by itself would connect again."""
+    """Closing it again changes nothing."""
+    await valkey_cluster.aclose()
     await valkey_cluster.aclose()
     with pytest.raises(MemoryUnavailable, match="not connected"):
-        await valkey_cluster.trip([Command(("GET", "x"))], Deadline.after(5))
+        await read(valkey_cluster, "x")
+
+
+@pytest.mark.parametrize("moment", ["while it dials", "while it hangs", "while it answers"])
+async def test_one_that_is_closed_leaves_no_task_and_ends_every_trip(moment: str) -> None:
+    """Whoever waits is told at once, and not at its own deadline."""
+    with private_valkey("--cluster-enabled", "yes") as own:
+        redis = ClusteredRedis(await as_cluster_of_one(own.address))
+        tasks = asyncio.all_tasks()
+        if moment == "while it dials":
+            own.hang()
+        else:
+            await redis.connect(Deadline.after(5))
+        if moment == "while it hangs":
+            own.hang()
+        trips = [asyncio.create_task(redis.trip([Command(("BLPOP", f"{n}", 0))], Deadline.after(60))) for n in range(20)]
+        await asyncio.sleep(0.05)
+        await redis.aclose()
+        async with asyncio.timeout(5):
+            ended = await asyncio.gather(*trips, return_exceptions=True)
+        assert {type(each) for each in ended} == {MemoryUnavailable}
+        await eventually(lambda: asyncio.all_tasks() <= tasks)
 
 
 async def test_nothing_is_deprecated_and_nothing_is_left_open() -> None:
@@ -255,7 +544,7 @@ async def test_the_setting_reaches_the_cluster(redis_cluster_url: str) -> None:
         url = redis_cluster_url.replace("redis://", "redis+cluster://")
         redis = await open_redis(Settings.from_environment({"MANGA_REDIS_URL": url}), stack)
         assert isinstance(redis, ClusteredRedis)
-        assert len(redis._client.get_primaries()) == 3
+        assert len(redis._primaries) == 3
         assert await redis.trip([Command(("PING",))], Deadline.after(5)) == [b"PONG"]
 
 
@@ -283,7 +572,7 @@ async def guarded(request: pytest.FixtureRequest) -> AsyncIterator[RedisAddress]
 
 def signing_in(address: RedisAddress) -> ClusteredRedis | MultiplexedRedis:
     iam = ElastiCacheIam("app", "my-cache", "eu-west-1")
-    return ClusteredRedis(address, iam) if address.cluster else MultiplexedRedis(address, iam.get_credentials)
+    return (ClusteredRedis if address.cluster else MultiplexedRedis)(address, iam.get_credentials)
 
 
 @pytest.mark.usefixtures("role")

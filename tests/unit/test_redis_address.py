@@ -53,6 +53,20 @@ def test_tls_verifies_who_answers() -> None:
         RedisAddress.parse("rediss://cache?ssl_ca_certs=/no/such/file")
 
 
+@pytest.mark.parametrize(
+    ("of", "node", "certified"),
+    [("cache", "10.0.0.1", "cache"), ("cache", "node", None), ("10.0.0.1", "10.0.0.2", None), ("cache", "::1", "cache")],
+)
+def test_a_node_is_greeted_as_its_cluster_is_and_may_be_certified_by_its_name(
+    of: str, node: str, certified: str | None
+) -> None:
+    """By number there is nothing else that a certificate could be made out to; a name has to be its own."""
+    cluster = RedisAddress.parse(f"rediss+cluster://user:pw@{of}:7000")
+    one = cluster.of_node(node, 7001)
+    assert (one.host, one.port, one.cluster, one.certified) == (node, 7001, False, certified)
+    assert (one.username, one.password, one.tls) == ("user", "pw", cluster.tls)
+
+
 def test_no_text_of_it_shows_a_password() -> None:
     address = RedisAddress.parse("redis://user:hunter2@cache:7000")
     assert "hunter2" not in f"{address} {address!r}"
