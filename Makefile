@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PORT   ?= $(or $(MANGA_PORT),8080)
 
-.PHONY: run test test-stack check smoke seed doctor agent bench quality lock demo clean help
+.PHONY: run test test-stack check chaos load smoke seed doctor agent bench bench-stack quality lock sbom demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -39,8 +39,20 @@ agent: $(VENV)/.dev ## an example agent in conversation with a running server; A
 bench: $(VENV)/.dev ## figures: this server beside the bare SDK
 	@$(BIN)/python -m tests.load.bench $(ARGS)
 
+bench-stack: $(VENV)/.dev ## figures on real OpenSearch, DynamoDB and Redis; ARGS="--write", "--bars"
+	@$(BIN)/python -m tests.load.stack $(ARGS)
+
+load: $(VENV)/.dev ## open-loop load up to the knee, and a soak; ARGS="--write", "--short", "--stack"
+	@$(BIN)/python -m tests.load.open_loop $(ARGS)
+
+chaos: $(VENV)/.dev ## every fault at every backend of the real stack; ARGS="--write", "--only NAME"
+	@$(BIN)/python -m tests.chaos.run $(ARGS)
+
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
 	@$(BIN)/python tests/quality/run.py $(ARGS)
+
+sbom: $(VENV)/.dev ## the software bill of materials in .cache/sbom.json, and the licences
+	@$(BIN)/python infra/sbom.py .cache/sbom.json
 
 demo: $(VENV)/.dev ## write the demo catalogue's generated files again
 	@$(BIN)/python -m infra.demo.generate

@@ -9,10 +9,13 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
 from server.http.gate import Arrival, Authenticated, Draining, Shortcut, TrustedOrigin
+from server.http.head_size import BoundedHead
 from server.http.mcp_endpoint import McpEndpoint
+from server.http.metadata import RESOURCES, WELL_KNOWN, Challenge, MetadataChallenge, ResourceMetadata
 from server.http.origins import AllowedOrigins
 from server.http.probes import Probes, Sessions
 from server.http.streams import MESSAGES, SseEndpoint, SseStreams
+from server.identity.scopes import as_issued
 from server.settings import Settings
 from server.wiring import Application
 
@@ -42,11 +45,18 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
         Route("/metrics", probes.metrics),
         Route("/sessions/{session}", sessions.forget, methods=["DELETE"]),
     ]
+    challenge = Challenge()
+    if settings.jwt_issuer is not None:
+        scopes = [as_issued(tool.scope, settings.jwt_issuer) for tool in app.registry]
+        challenge = MetadataChallenge(scopes)
+        metadata = ResourceMetadata(settings.jwt_issuer, scopes)
+        routes += [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
     gate = [
         Middleware(Arrival),
+        Middleware(BoundedHead),
         Middleware(Draining, lifecycle=app.lifecycle),
         Middleware(TrustedOrigin, allowed=AllowedOrigins(settings.host, port, settings.allowed_hosts)),
-        Middleware(Authenticated, identifier=app.identifier),
+        Middleware(Authenticated, identifier=app.identifier, challenge=challenge),
         Middleware(Shortcut, paths={("POST", MESSAGES): streams.post, ("GET", "/sse"): streams.open}),
     ]
     return HttpApp(Starlette(routes=routes, middleware=gate), streams, endpoint)

@@ -17,7 +17,7 @@ from session.backends.address import RedisAddress
 from session.deadline import Deadline
 from session.keyvalue import KeyValue
 from tools.failures import Failure
-from tools.ports import CatalogPort, Embedder, OrdersPort, StockPort
+from tools.ports import CatalogPort, Embedder, OrdersPort, ProfilePort, StockPort
 
 if TYPE_CHECKING:
     from session.backends.iam import ElastiCacheIam
@@ -40,6 +40,7 @@ class Ports:
     catalog: CatalogPort
     stock: StockPort
     orders: OrdersPort
+    profiles: ProfilePort
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
@@ -49,17 +50,18 @@ async def open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
 
         return await stack.enter_async_context(embedded_redis())
     address = RedisAddress.parse(settings.redis_url)
+    signed_in = redis_credentials(address)
+    credentials = signed_in.get_credentials if signed_in else None
     if address.cluster:
         from session.backends.cluster import ClusteredRedis
 
-        cluster = ClusteredRedis(address, redis_credentials(address))
+        cluster = ClusteredRedis(address, credentials)
         stack.push_async_callback(cluster.aclose)
         await cluster.connect(Deadline.after(CONNECT_SECONDS))
         return cluster
     from session.backends.multiplexed import MultiplexedRedis
 
-    signed_in = redis_credentials(address)
-    redis = MultiplexedRedis(address, signed_in.get_credentials if signed_in else None)
+    redis = MultiplexedRedis(address, credentials)
     stack.push_async_callback(redis.aclose)
     await redis.connect(Deadline.after(CONNECT_SECONDS))
     return redis
@@ -79,10 +81,8 @@ async def open_ports(settings: Settings, stack: AsyncExitStack, progress: Progre
     """The catalogue and the store. Those in this process are loaded; those elsewhere need not answer yet."""
     catalog = await _open_catalog(settings, stack, progress)
     if settings.store_url == EMBEDDED:
-        stock, orders = await _open_embedded_store(settings, stack, catalog)
-    else:
-        stock, orders = await _open_dynamodb(settings, stack)
-    return Ports(catalog, stock, orders)
+        return Ports(catalog, *await _open_embedded_store(settings, stack, catalog))
+    return Ports(catalog, *await _open_dynamodb(settings, stack))
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
@@ -146,15 +146,16 @@ async def _open_embedded_catalog(
 
 async def _open_embedded_store(
     settings: Settings, stack: AsyncExitStack, catalog: CatalogPort
-) -> tuple[StockPort, OrdersPort]:
+) -> tuple[StockPort, OrdersPort, ProfilePort]:
     """Filled from the catalogue file, whoever searches it: with OpenSearch the file still says what is sold."""
+    from tools.backends.embedded.profile import EmbeddedProfiles
     from tools.backends.embedded.records import load
     from tools.backends.embedded.stock_and_orders import EmbeddedStore
 
     known = getattr(catalog, "offers", None)
     offers = known.items() if known is not None else [(title.title_id, sold) for title, sold in load(settings.catalog_file)]
     store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
-    return store, store
+    return store, store, EmbeddedProfiles()
 
 
 def store_files(settings: Settings) -> tuple[Path | None, Path]:
@@ -163,14 +164,14 @@ def store_files(settings: Settings) -> tuple[Path | None, Path]:
     return (DEMO / "volumes.jsonl" if demo else None, DEMO / "orders.jsonl")
 
 
-async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> tuple[StockPort, OrdersPort]:
+async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> tuple[StockPort, OrdersPort, ProfilePort]:
     from tools.backends.dynamodb.address import DynamoAddress
     from tools.backends.dynamodb.store import DynamoStore
 
     store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
     # The first call makes the connections; a customer should not wait for that. It never raises.
     await store.health(Deadline.after(CONNECT_SECONDS))
-    return store.stock, store.orders
+    return store.stock, store.orders, store.profiles
 
 
 def default_data_dir() -> Path:

@@ -69,6 +69,7 @@ class Call:
     deadline: Deadline | None = None  # session
     flight: Deadline | None = None  # cache: that of the work itself, which equal calls may share
     degraded: set[str] = field(default_factory=set)  # anyone: what the answer had to do without
+    descended: bool = False  # fallback: the rungs below were tried
     leaves: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
 
     @property

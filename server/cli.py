@@ -81,7 +81,7 @@ def _log_to_stderr(level: str) -> None:
         stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
     )
     # The SDK logs a malformed body with its content, which may hold what a customer typed.
-    for name in ("mcp", "sse_starlette", "httpx"):
+    for name in ("mcp", "sse_starlette", "httpx", "httpx2"):
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.root.level))
     logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)
 

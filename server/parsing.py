@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -72,6 +73,32 @@ def url_of(*schemes: str) -> Callable[[str], str]:
         return text
 
     return parse
+
+
+def jwks_url(text: str) -> str:
+    """https:, file:, or http: to this machine. Raises `SettingError`."""
+    url_of("https", "http", "file")(text)
+    parts = urlsplit(text)
+    try:
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise SettingError("is no address") from None
+    if parts.scheme != "file" and not host:
+        raise SettingError("names no host")
+    if parts.username is not None or parts.password is not None:
+        raise SettingError("holds a name or password, which an issuer's public keys do not need")
+    if parts.scheme == "http" and not is_loopback(host):
+        raise SettingError("has to be https: keys that come over http could be anybody's")
+    return text
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from server.call import Call, Handler, Outcome
 from server.identity import Identifier
+from server.profile_queue import ProfileQueue
 from server.stages.admit import Admit
 from server.stages.cache import Cache
 from server.stages.complete import Complete
@@ -17,6 +18,7 @@ from server.stages.fallback import Ladder
 from server.stages.guard import Guard
 from server.stages.idempotency import Idempotency
 from server.stages.identity import Identify
+from server.stages.remember import Remember
 from server.stages.session import OpenSession
 from server.stages.shed import Shed
 from server.stages.telemetry import Telemetry
@@ -45,6 +47,7 @@ class Parts:
     memory: SessionMemory
     address_limits: LocalLimits | None
     store: Store
+    profile_queue: ProfileQueue
     max_concurrent_calls: int
     call_timeout_ms: int
     cache: bool
@@ -52,12 +55,13 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """`run` takes a call to its outcome and never raises but for cancellation. The rest is
-    at hand for the application, which asks what is under way, closes what flies, and keeps the store's fallbacks warm."""
+    """`run` takes a call to its outcome and never raises but for cancellation. The rest is at hand for the application,
+    which asks what is under way, closes what flies or is still to be written, and keeps the store's fallbacks warm."""
 
     run: Handler
     shed: Shed
     cache: Cache
+    profile_queue: ProfileQueue
     store: Store
 
 
@@ -72,13 +76,14 @@ def build(parts: Parts) -> Pipeline:
         Validate(),  # cleans and checks the arguments, before any backend is asked
         OpenSession(parts.memory, parts.address_limits, parts.call_timeout_ms, cache.enabled),  # turn, limits, memory
         Idempotency(parts.memory),  # the same key again gets the same answer
+        Remember(parts.profile_queue),  # what a signed-in person looked at, for later recommendations, behind the answer
         Complete(parts.store),  # price and stock onto whatever the rungs below answered
         Ladder(parts.store),  # stale, then the tool's fallback, when a backend does not deliver
         cache,  # fresh results, and one flight for equal calls
         Admit(),  # is there time enough to begin?
         Limit(),  # the call's deadline
     ]
-    return Pipeline(fold(stages, RunTool(parts.store)), shed, cache, parts.store)
+    return Pipeline(fold(stages, RunTool(parts.store)), shed, cache, parts.profile_queue, parts.store)
 
 
 def fold(stages: Sequence[Stage], innermost: Handler) -> Handler:

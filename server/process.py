@@ -6,16 +6,20 @@ import asyncio
 import ctypes
 import gc
 import logging
+import resource
 import signal
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import uvicorn
 
 from server.app import http_app
 from server.backends import Progress
+from server.http.connection import Connection
+from server.http.connections import Connections
 from server.lifecycle import drain
 from server.parsing import SettingError
 from server.settings import Settings
@@ -25,16 +29,34 @@ from server.wiring import open_app
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 1
+IDLE_SECONDS = 75
+"""Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a request
+that is just being sent is lost."""
 BACKLOG = 2048
 PR_SET_PDEATHSIG = 1
+TICKS_PER_SECOND = 10
+MOST_REQUESTS = 4000
+"""Connections beside the SSE streams: more than the streams of all Streamable HTTP sessions and subscriptions there may be."""
+OTHER_FILES = 256
+"""What the process opens for itself: backends, files, libraries."""
 
 
-class OwnSignals(uvicorn.Server):
-    """uvicorn without its signal handlers: it would raise SIGTERM again after a graceful stop and exit with 143."""
+class PatientServer(uvicorn.Server):
+    """uvicorn that ends connections which take too long; and without its signal handlers: it would raise SIGTERM again
+    after a graceful stop and exit with 143."""
+
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+        super().__init__(config)
+        self._connections = connections
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % TICKS_PER_SECOND == 0:
+            self._connections.close_overdue()
+        return await super().on_tick(counter)
 
 
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
@@ -66,16 +88,35 @@ def _keep_what_is_loaded() -> None:
     gc.freeze()
 
 
-def _uvicorn(settings: Settings, asgi: object) -> OwnSignals:
+def _uvicorn(settings: Settings, asgi: object) -> PatientServer:
+    connections = Connections(_room_for(settings.max_sse_sessions + MOST_REQUESTS))
     config = uvicorn.Config(
         asgi,  # type: ignore[arg-type]
+        http=partial(Connection, all_of_them=connections),  # type: ignore[arg-type]
+        ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
         server_header=False,
     )
-    return OwnSignals(config)
+    return PatientServer(config, connections)
+
+
+def _room_for(connections: int) -> int:
+    """So many, or as many as the system lets this process have: without a file for the next connection a server can only
+    stop taking any, those of its healthy clients included."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return connections
+    most = max(soft - OTHER_FILES, soft // 2)
+    logger.warning("only %d connections can be open at once: the limit on open files (ulimit -n) is %d", most, soft)
+    return most
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -6,6 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -24,6 +25,7 @@ from server.identity import Identifier
 from server.pipeline import Pipeline
 from server.results import call_tool_result
 from server.stated import read_stated
+from server.telemetry.answers import when_sent
 from server.tool_access import ToolAccess
 from tools.contract import Tool
 from tools.failures import Failure
@@ -42,6 +44,7 @@ INSTRUCTIONS = (
 )
 
 Context = ServerRequestContext[Any, Request]
+NOBODY = Principal(scopes=frozenset())
 
 
 class StoreServer(Server[Any]):
@@ -61,9 +64,17 @@ class Protocol:
     """The handlers, over one pipeline. `mcp` is the server that every transport runs."""
 
     def __init__(
-        self, version: str, registry: Registry, access: ToolAccess, identifier: Identifier, pipeline: Pipeline
+        self,
+        version: str,
+        registry: Registry,
+        access: ToolAccess,
+        identifier: Identifier,
+        pipeline: Pipeline,
+        on_sent: Callable[[Call], None],
     ) -> None:
+        """`on_sent` is told of each call whose answer is with the socket."""
         self._registry = registry
+        self._on_sent = on_sent
         self.access = access
         self._identifier = identifier
         self._pipeline = pipeline
@@ -97,8 +108,7 @@ class Protocol:
         """In the registry's order, one page. `cacheScope` is private when what is listed depends on the user."""
         if params.cursor:
             raise MCPError(types.INVALID_PARAMS, "There is no such cursor: the tools are one page.")
-        headers = _headers(ctx.request)
-        principal = await self._proven(read_stated(ctx.meta or {}, headers), bearer_of(headers))
+        principal = await self._proven(ctx)
         tools = [self._listed[tool.name] for tool in self.access.listed(principal)]
         private = self.access.depends_on_user() or principal.scopes is not None
         return {
@@ -112,22 +122,28 @@ class Protocol:
         """A JSON-RPC error only for a name that never was a tool; everything else is a result."""
         tool = self._registry.get(params.name)
         if tool is None:
-            raise self._unknown(params.name)
+            raise self._unknown(params.name, await self._proven(ctx))
         call = call_of(ctx, tool, params.arguments or {}, self._process_session)
-        return call_tool_result(call, await self._pipeline.run(call))
+        result = call_tool_result(call, await self._pipeline.run(call))
+        when_sent(ctx.request, partial(self._on_sent, call))
+        return result
 
-    async def _proven(self, stated: Stated, bearer: str | None) -> Principal:
-        """Listing is no place to argue: whoever is not proven sees what is on for everyone."""
-        if stated.user_conflict:
-            return Principal()
-        try:
-            return await self._identifier.identify(stated, bearer)
-        except Failure:
-            return Principal()
+    async def _proven(self, ctx: Context) -> Principal:
+        """Listing is no place to argue about the user: then it is what the bearer alone may use."""
+        headers = _headers(ctx.request)
+        stated, bearer = read_stated(ctx.meta or {}, headers), bearer_of(headers)
+        for believed in (Stated() if stated.user_conflict else stated, Stated()):
+            try:
+                return await self._identifier.identify(believed, bearer)
+            except Failure:
+                continue
+        return NOBODY
 
-    def _unknown(self, name: str) -> MCPError:
-        nearest = self._registry.nearest(name)
-        message = f"Unknown tool: {name[:100]!r}. Did you mean: {', '.join(nearest)}?"
+    def _unknown(self, name: str, principal: Principal) -> MCPError:
+        theirs = {tool.name for tool in self.access.listed(principal)}
+        nearest = [each for each in self._registry.nearest(name) if each in theirs]
+        hint = f" Did you mean: {', '.join(nearest)}?" if nearest else ""
+        message = f"Unknown tool: {name[:100]!r}.{hint}"
         return MCPError(types.INVALID_PARAMS, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
 
 

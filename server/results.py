@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from pydantic_core import to_json
 
 from server.call import FALLBACK, STALE, Call, Outcome
-from session.turn import TurnKind
+from session.turn import FLOOR_MS, TurnKind
 from tools.failures import Failure
+from tools.text import bounded
 
 META_KEY = "com.mangaassist/call"
 NEARLY_GONE_MS = 500
@@ -17,11 +19,23 @@ PLAIN_WORDS = {
     "session": "the memory of this conversation",
     "vector": "search by meaning",
     "stock": "some prices and stock",
-    "profile": "what the customer bought before",
+    "profile": "what the customer bought and looked at before",
     "related": "the related titles",
     "taste": "similar titles",
 }
 Json = dict[str, Any]
+FROM_ELSEWHERE: Json = {"annotations": {"audience": ["assistant"]}, "_meta": {"com.mangaassist/untrusted": True}}
+"""Marks text that others wrote: for the model to read as data, and for an agent to keep from being obeyed. MCP's annotations
+have no word of their own for it."""
+
+
+def finished(outcome: Outcome) -> Outcome:
+    """With its text, and with nothing in its value that could hide in a model's context or fill it: what backends say is
+    data from elsewhere, on whichever rung it came."""
+    if outcome.value is None:
+        return outcome
+    value = bounded(outcome.value)
+    return replace(outcome, value=value, text=compact(value))
 
 
 def call_tool_result(call: Call, outcome: Outcome) -> Json:
@@ -29,7 +43,7 @@ def call_tool_result(call: Call, outcome: Outcome) -> Json:
     failed = outcome.failure is not None
     structured = envelope(call, outcome.failure) if outcome.failure else outcome.value
     text = outcome.text if outcome.text is not None else compact(structured)
-    content = [{"type": "text", "text": text}]
+    content: list[Json] = [{"type": "text", "text": text} | ({} if failed else FROM_ELSEWHERE)]
     if note := note_for_model(call, outcome):
         content.append({"type": "text", "text": note})
     return {
@@ -43,21 +57,27 @@ def call_tool_result(call: Call, outcome: Outcome) -> Json:
 
 def envelope(call: Call, failure: Failure) -> Json:
     """What a model or an agent can act on. `details` never holds more than the failure put there."""
+    retryable = failure.retryable and _leaves_time(call, failure.retry_after_ms or 0)
     data = {
         "tool": call.name,
         "request_id": call.call_id,
-        "retryable": failure.retryable,
-        "retry_after_ms": failure.retry_after_ms,
-        "fallback_available": _fallback_available(call, failure),
+        "retryable": retryable,
+        "retry_after_ms": failure.retry_after_ms if retryable else None,
+        "fallback_available": retryable and _fallback_available(call),
         "details": failure.details,
     }
     return {"error": {"code": failure.code, "name": failure.name, "message": failure.message, "data": data}}
 
 
-def _fallback_available(call: Call, failure: Failure) -> bool:
+def _leaves_time(call: Call, wait_ms: int) -> bool:
+    """Whether something may still be started in this turn after the wait. Turns that nobody named are replaced when over."""
+    turn = call.turn
+    return turn is None or not turn.name.named or turn.remaining_ms() - wait_ms > FLOOR_MS
+
+
+def _fallback_available(call: Call) -> bool:
     """Whether asking again could be answered by a lower rung: not when the ladder has just been climbed down."""
-    refused_early = failure.name in ("SERVER_BUSY", "RATE_LIMITED")
-    return refused_early and call.tool.tool.fallback is not None
+    return call.tool.tool.fallback is not None and not call.descended
 
 
 def call_meta(call: Call, outcome: Outcome) -> Json:

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from server.parsing import SettingError, choice, embedder, hosts, integer, optional, path, switch, url_of
+from server.parsing import (
+    SettingError,
+    choice,
+    embedder,
+    hosts,
+    integer,
+    is_loopback,
+    jwks_url,
+    optional,
+    path,
+    switch,
+    url_of,
+)
 from session.backends.address import SCHEMES as REDIS_SCHEMES
 from session.backends.address import RedisAddress
 from tools.backends.dynamodb.address import DynamoAddress
@@ -59,11 +70,23 @@ class Settings:
     data_dir: Path | None = setting(
         optional(path), None, "Where computed vectors are kept; by default the user's cache folder."
     )
-    auth: str = setting(choice("none", "token"), "none", "Who is believed: none (loopback only) or token.")
+    auth: str = setting(choice("none", "token", "jwt"), "none", "Who is believed: none (loopback only), token or jwt.")
     auth_tokens: tuple[str, ...] = setting(
         hosts, (), "Accepted bearer secrets, comma separated (MANGA_AUTH=token).", secret=True
     )
-    auth_tokens_file: Path | None = setting(optional(path), None, "The same from a file, one a line.")
+    auth_tokens_file: Path | None = setting(
+        optional(path), None, "The same from a file, one a line, read again when it changes."
+    )
+    jwt_jwks_url: str | None = setting(
+        optional(jwks_url),
+        None,
+        "Where the issuer's public keys are: https:, file:, or http: on this machine (MANGA_AUTH=jwt).",
+        secret=True,
+    )
+    jwt_issuer: str | None = setting(optional(str), None, "The issuer (iss) of the tokens, to the letter.")
+    jwt_audience: tuple[str, ...] = setting(
+        hosts, (), "What tokens have to be meant for (aud; without one, client_id): any of these, comma separated."
+    )
     allow_insecure: bool = setting(switch, False, "1 allows MANGA_AUTH=none on another address than loopback.")
     turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
     call_timeout_ms: int = setting(integer(100, 60_000), 5000, "What any one call may take, whatever the turn says.")
@@ -76,6 +99,9 @@ class Settings:
     log_level: str = setting(choice("debug", "info", "warning", "error"), "info", "Least level that is logged.")
     log_tool_calls: str = setting(
         choice("off", "errors", "all"), "errors", "Which calls leave a log line: off, errors or all."
+    )
+    audit_log: Path | None = setting(
+        optional(path), None, "File for the audit of order accesses, a JSON line each; by default they go to stderr."
     )
 
     @classmethod
@@ -105,20 +131,29 @@ class Settings:
             _parsed("MANGA_STORE_URL", self.store_url, DynamoAddress.parse)
         if self.auth == "token" and not self.tokens():
             raise SettingError("MANGA_AUTH=token needs MANGA_AUTH_TOKENS or MANGA_AUTH_TOKENS_FILE")
+        self._check_jwt()
         if self.auth == "none" and not self.loopback and not self.allow_insecure:
             raise SettingError(
                 f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {self.host}; "
-                "set MANGA_AUTH=token, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
+                "set MANGA_AUTH=token or jwt, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
             )
+
+    def _check_jwt(self) -> None:
+        stated = {
+            "MANGA_JWT_JWKS_URL": self.jwt_jwks_url,
+            "MANGA_JWT_ISSUER": self.jwt_issuer,
+            "MANGA_JWT_AUDIENCE": self.jwt_audience,
+        }
+        if self.auth == "jwt" and (missing := [name for name, value in stated.items() if not value]):
+            raise SettingError(f"MANGA_AUTH=jwt needs {' and '.join(missing)} too")
+        if self.auth != "jwt" and (idle := [name for name, value in stated.items() if value]):
+            raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={self.auth}; set MANGA_AUTH=jwt, or leave it out")
+        if self.jwt_jwks_url and (file := _file_of(self.jwt_jwks_url)) and not file.is_file():
+            raise SettingError(f"MANGA_JWT_JWKS_URL: there is no file {file}")
 
     @property
     def loopback(self) -> bool:
-        if self.host == "localhost":
-            return True
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
         """Raises `SettingError` when the file cannot be read."""
@@ -131,7 +166,7 @@ class Settings:
         return (*self.auth_tokens, *lines)
 
     def flags_file(self) -> Path | None:
-        return Path(unquote(urlsplit(self.flags_url).path)) if self.flags_url else None
+        return _file_of(self.flags_url) if self.flags_url else None
 
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
@@ -140,6 +175,11 @@ def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
     known = [PREFIX + each.name.upper() for each in fields(Settings)]
     unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
     return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
+
+
+def _file_of(url: str) -> Path | None:
+    parts = urlsplit(url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
 def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:

@@ -20,6 +20,8 @@ PREFIX = "com.mangaassist/"
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 LONGEST_USER = 255
+LONGEST_BAGGAGE = 8192
+"""What W3C Baggage (section 3.3.2) asks everybody to carry; a longer one is ignored like a malformed one."""
 MOST_EXPECTED_CALLS = 100
 NOT_TEXT = "\0not text"
 """Stands for what should be text and is a list, an object or a truth value: no check lets it pass."""
@@ -127,7 +129,7 @@ def _traceparent(value: Any) -> str | None:
 
 
 def _baggage_session(value: Any) -> str | None:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > LONGEST_BAGGAGE:
         return None
     for member in value.split(","):
         key, _, rest = member.partition("=")

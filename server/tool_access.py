@@ -25,7 +25,7 @@ class ToolAccess:
         if not self.flags.is_on(tool.flag, principal.user):
             raise ToolNotFound(f"{tool.name} is switched off. {tool.instead}", details={"instead": tool.instead})
         if not _granted(tool, principal):
-            raise Forbidden(f"This needs the scope {tool.scope}.")
+            raise Forbidden(f"This needs the scope {tool.scope}.", details={"scope": tool.scope})
 
     def depends_on_user(self) -> bool:
         return self.flags.depends_on_user()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 from collections.abc import AsyncIterator, Coroutine, Mapping
@@ -11,14 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from server.backends import Ports, Progress, open_ports, open_redis
+from server.background import run_in_background
 from server.flags import Flags, FlagsError, FlagsFile
 from server.health import Dependencies, Probe
-from server.identity import Identifier, TrustEverybody, TrustTokens
+from server.identity import Identifier
+from server.identity.choice import open_identifier
 from server.lifecycle import Lifecycle
 from server.parsing import SettingError
 from server.pipeline import Parts, Pipeline, build
+from server.profile_queue import ProfileQueue
 from server.protocol import Protocol
 from server.settings import Settings
+from server.telemetry.audit import AuditLog, audit_lines
 from server.telemetry.log_line import LogLine
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
@@ -29,14 +32,17 @@ from session.deadline import Deadline
 from session.keyvalue import KeyValue
 from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
+from session.snapshots import Snapshots
 from session.turn import TurnArithmetic, TurnShadows
 from tools.contract import CachePolicy, Store, Tool
 from tools.models import Health
-from tools.popular_titles import PopularTitles
+from tools.popular_titles import PopularTitles, kept_titles
 from tools.registry import TOOLS, Registry
 from tools.resilience.backend import Backend, BackendPolicy
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedStock
+from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
+from tools.sparing_catalog import SparingCatalog
 from tools.stock_reader import StockReader
+from tools.stock_snapshot import StockSnapshot, kept_rows
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +53,7 @@ POLICIES = {
     "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8),
     "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
+    "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15),
 }
 
 
@@ -75,13 +82,17 @@ async def open_app(
     """
     async with AsyncExitStack() as stack:
         metrics = Metrics()
+        audit = _audit(settings, stack)
+        identifier = await open_identifier(settings, stack, local=local)
         redis = await open_redis(settings, stack)
         ports = await open_ports(settings, stack, progress)
-        app = _wire(settings, redis, ports, metrics, _identifier(settings, local=local))
+        app = _wire(settings, redis, ports, metrics, audit, identifier)
         stack.push_async_callback(app.pipeline.cache.aclose)
-        await _run_in_background(stack, "popular titles", app.pipeline.store.popular.keep_warm())
+        stack.push_async_callback(app.pipeline.profile_queue.aclose)
+        await run_in_background(stack, "popular titles", app.pipeline.store.popular.keep_warm())
+        await run_in_background(stack, "inventory snapshot", _stock_snapshot(app).keep())
         if watch := _flags_watch(settings, app):
-            await _run_in_background(stack, "flags", watch)
+            await run_in_background(stack, "flags", watch)
         app.lifecycle.ready = True
         try:
             yield app
@@ -90,11 +101,12 @@ async def open_app(
             app.protocol.listen.close()
 
 
-def _wire(settings: Settings, redis: KeyValue, ports: Ports, metrics: Metrics, identifier: Identifier) -> Application:
+def _wire(
+    settings: Settings, redis: KeyValue, ports: Ports, metrics: Metrics, audit: AuditLog, identifier: Identifier
+) -> Application:
     registry = Registry([_with_freshness(tool, settings.cache_ttl_s) for tool in TOOLS])
     access = ToolAccess(registry, _flags(settings, registry))
     backends = {name: Backend(name, policy, on_change=metrics.breaker_changed) for name, policy in POLICIES.items()}
-    store = _guarded(ports, backends)
     # A trip that took too long has failed by itself. Shorter ones are never called slow: with many calls at once most of
     # what a clock sees is this process's own work, and a breaker that opened for it would take everyone's session away.
     redis_breaker = Breaker("redis", BreakerPolicy(slow_seconds=math.inf), on_change=metrics.breaker_changed)
@@ -102,14 +114,16 @@ def _wire(settings: Settings, redis: KeyValue, ports: Ports, metrics: Metrics, i
     rate = Rate() if settings.rate_limit else None
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns)
     memory = SessionMemory(redis, redis_breaker, arithmetic, rate, LocalLimits(rate or Rate()))
+    store = _store(ports, backends, memory, cache=settings.cache)
     pipeline = build(
         Parts(
-            sinks=(metrics, LogLine(settings.log_tool_calls), Spans()),
+            sinks=(metrics, LogLine(settings.log_tool_calls), Spans(), audit),
             identifier=identifier,
             access=access,
             memory=memory,
             address_limits=LocalLimits(Rate()) if rate and not settings.loopback else None,
             store=store,
+            profile_queue=ProfileQueue(store.profiles, metrics.profile_event),
             max_concurrent_calls=settings.max_concurrent_calls,
             call_timeout_ms=settings.call_timeout_ms,
             cache=settings.cache,
@@ -118,7 +132,7 @@ def _wire(settings: Settings, redis: KeyValue, ports: Ports, metrics: Metrics, i
     metrics.under_way.set_function(lambda: pipeline.shed.under_way)
     breakers = {name: backend.breaker for name, backend in backends.items()}
     return Application(
-        protocol=Protocol(VERSION, registry, access, identifier, pipeline),
+        protocol=Protocol(VERSION, registry, access, identifier, pipeline, metrics.answer_sent),
         pipeline=pipeline,
         registry=registry,
         identifier=identifier,
@@ -130,11 +144,20 @@ def _wire(settings: Settings, redis: KeyValue, ports: Ports, metrics: Metrics, i
     )
 
 
-def _guarded(ports: Ports, backends: Mapping[str, Backend]) -> Store:
-    catalog = GuardedCatalog(ports.catalog, backends["catalog"])
+def _store(ports: Ports, backends: Mapping[str, Backend], memory: SessionMemory, *, cache: bool) -> Store:
+    """Without `cache` every question is asked; what is only for bad times is kept all the same."""
+    guarded = GuardedCatalog(ports.catalog, backends["catalog"])
+    catalog = SparingCatalog(guarded) if cache else guarded
+    popular = PopularTitles(catalog, kept_titles(Snapshots(memory)))
     stock = GuardedStock(ports.stock, backends["stock"])
     orders = GuardedOrders(ports.orders, backends["orders"])
-    return Store(catalog, StockReader(stock), orders, PopularTitles(catalog), stock)
+    profiles = GuardedProfiles(ports.profiles, backends["profile"])
+    return Store(catalog, StockReader(stock, fresh=cache), orders, popular, stock, profiles)
+
+
+def _stock_snapshot(app: Application) -> StockSnapshot:
+    store = app.pipeline.store
+    return StockSnapshot(store.stock, store.popular, kept_rows(Snapshots(app.memory)))
 
 
 def _probes(store: Store, memory: SessionMemory, breakers: Mapping[str, Breaker]) -> dict[str, tuple[Probe, Breaker]]:
@@ -146,6 +169,7 @@ def _probes(store: Store, memory: SessionMemory, breakers: Mapping[str, Breaker]
         "catalog": store.catalog.health,
         "stock": store.stock_port.health,
         "orders": store.orders.health,
+        "profile": store.profiles.health,
         "redis": redis,
     }
     return {name: (probe, breakers[name]) for name, probe in asked.items()}
@@ -159,8 +183,11 @@ def _with_freshness(tool: Tool, seconds: int) -> Tool:
     return replace(tool, cache=CachePolicy(seconds, max(seconds, policy.stale_seconds)))
 
 
-def _identifier(settings: Settings, *, local: bool) -> Identifier:
-    return TrustTokens(settings.tokens()) if settings.auth == "token" and not local else TrustEverybody()
+def _audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
+    try:
+        return AuditLog(stack.enter_context(audit_lines(settings.audit_log)))
+    except OSError as error:
+        raise SettingError(f"MANGA_AUDIT_LOG: the file cannot be written: {error.strerror}") from None
 
 
 def _flags(settings: Settings, registry: Registry) -> Flags:
@@ -180,14 +207,3 @@ def _flags_watch(settings: Settings, app: Application) -> Coroutine[Any, Any, No
         return None
     names = [tool.name for tool in app.registry]
     return FlagsFile(path, names, app.protocol.access.flags).watch(app.protocol.audience.tell_tools_changed)
-
-
-async def _run_in_background(stack: AsyncExitStack, name: str, work: Coroutine[Any, Any, None]) -> None:
-    """A task that ends with the application."""
-    task = asyncio.create_task(work, name=name)
-
-    async def end() -> None:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    stack.push_async_callback(end)

@@ -19,10 +19,12 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is known of an idempotency key. `result` is there when it is DONE."""
+    """What is known of an idempotency key. When it is DONE, `stored` is its record, and `result` what that says; None when
+    it cannot be read."""
 
     state: ClaimState
     result: CachedResult | None = None
+    stored: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

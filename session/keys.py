@@ -51,9 +51,14 @@ def limit(user: str) -> str:
     return f"{PREFIX}:limit:{{{user_hash(user)}}}"
 
 
-def cached_result(tool: str, digest: str) -> str:
-    """The version is that of the stored form: a new one never reads an old one's bytes."""
-    return f"{PREFIX}:cache:1:{tool}:{digest}"
+def cached_result(tool: str, form: str, digest: str) -> str:
+    """`form` stands for what the tool's results look like: a process of another version neither reads nor writes these."""
+    return f"{PREFIX}:cache:1-{form}:{tool}:{digest}"
+
+
+def snapshot(name: str, form: str) -> str:
+    """`form` stands for the shape of what is kept: one who knows another shape does not find it."""
+    return f"{PREFIX}:snapshot:1-{form}:{name}"
 
 
 def result_set(name: str) -> str:

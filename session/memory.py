@@ -6,6 +6,7 @@ the limits kept in this process, and writes that are dropped.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -14,10 +15,11 @@ from session import keys
 from session.begin import BeginRequest, Begun, Claim, ClaimRequest, ClaimState
 from session.breaker import Breaker
 from session.deadline import Clock, Deadline
-from session.failures import MemoryUnavailable
+from session.failures import MemoryUnavailable, PartlyUnavailable
 from session.history import HistoryEntry, LastSearch, Recollection
 from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.limits import LocalLimits, Rate
+from session.recent import RecentSearches
 from session.result_cache import decode
 from session.scripts import Script
 from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, TurnArithmetic
@@ -49,17 +51,23 @@ class SessionMemory:
         self._rate = rate
         self._local_limits = local_limits
         self._clock = clock
+        self.recent = RecentSearches(clock)
         self._begin, self._record, self._limit = Script.load("begin"), Script.load("record"), Script.load("limit")
         self._claim, self._settle, self._abandon = Script.load("claim"), Script.load("settle"), Script.load("abandon")
 
     async def begin(self, request: BeginRequest) -> Begun:
         """The first trip. Never raises for Redis's sake."""
+        return self.recent.fill(request, await self._begin_there(request))
+
+    async def _begin_there(self, request: BeginRequest) -> Begun:
         questions = self._questions(request)
         sent = self._clock()
         if not questions:
             return self._begun_alone(request, degraded=False)
         try:
-            replies = await self._trip([step for _, step in questions])
+            # A call whose turn is over is answered at once, with or without what Redis knows.
+            seconds = TRIP_SECONDS / 2 if self._turns.known_over(request.turn) else None
+            replies = await self._trip([step for _, step in questions], seconds)
         except MemoryUnavailable:
             return self._begun_alone(request, degraded=True)
         answers = dict(zip((name for name, _ in questions), replies, strict=True))
@@ -71,15 +79,20 @@ class SessionMemory:
             await self._take_back(request, answers)
         return begun
 
-    async def end(self, steps: Sequence[Step]) -> bool:
-        """The second trip: everything a call leaves behind, together. False when Redis did not confirm it in time."""
+    async def end(self, steps: Sequence[Step], seconds: float | None = None) -> bool:
+        """The second trip: everything a call leaves behind, together. False when Redis did not confirm it in time, which is
+        at most `seconds` where the call has less than a trip's time left."""
         if not steps:
             return True
         try:
-            await self._trip(steps)
+            await self._trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS))
         except MemoryUnavailable:
             return False
         return True
+
+    async def background(self, steps: Sequence[Step], seconds: float) -> list[Reply]:
+        """A trip that no call waits for. Raises `MemoryUnavailable`."""
+        return await self._trip(steps, seconds)
 
     def record(self, session: str, user: str | None, entry: HistoryEntry, search: LastSearch | None) -> Step:
         own = keys.SessionKeys(session, user)
@@ -90,12 +103,16 @@ class SessionMemory:
         numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
         return Evaluation(self._record, (own.base, own.history), (SESSION_TTL_MS, entry.as_json(), *numbers, *found))
 
-    def settle(self, claim: ClaimRequest, result: bytes | None) -> Step:
-        """Records what a claimed key gave, or with None lets the key go."""
-        return Evaluation(self._settle, (claim.record,), (claim.claimant, IDEMPOTENCY_TTL_MS, result or b""))
+    def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
+        """Records what a claimed key gave, or with None lets the key go. `in_place_of` is a record that could not be read:
+        whoever found it takes it over."""
+        found = hashlib.sha1(in_place_of, usedforsecurity=False).hexdigest() if in_place_of is not None else ""
+        arguments = (claim.claimant, IDEMPOTENCY_TTL_MS, result or b"", found, claim.arguments)
+        return Evaluation(self._settle, (claim.record,), arguments)
 
     async def forget(self, session: str, user: str | None) -> bool:
         """Removes all that is remembered under a session for a user. Raises `MemoryUnavailable`."""
+        self.recent.forget(session, user)
         names = keys.SessionKeys(session, user).all()
         (removed,) = await self._trip([Command(("UNLINK", *names))])
         return bool(removed)
@@ -115,15 +132,21 @@ class SessionMemory:
         if isinstance(reply, Exception):
             raise reply
 
-    async def _trip(self, steps: Sequence[Step]) -> list[Reply]:
+    async def _trip(self, steps: Sequence[Step], seconds: float | None = None) -> list[Reply]:
         """One bounded trip behind the breaker. An error reply counts as Redis being unavailable."""
         if not self._breaker.admits():
             raise MemoryUnavailable("Redis is being left alone")
         started, era = self._clock(), self._breaker.era
         try:
-            replies = await self._redis.trip(steps, Deadline.after(TRIP_SECONDS, self._clock))
+            replies = await self._redis.trip(steps, Deadline.after(seconds or TRIP_SECONDS, self._clock))
+        except PartlyUnavailable:
+            self._breaker.ignored(era)
+            raise
         except MemoryUnavailable:
-            self._breaker.failed(era)
+            if seconds is not None and seconds <= self._clock() - started < TRIP_SECONDS:
+                self._breaker.ignored(era)  # this call was in a hurry, which is not Redis's fault
+            else:
+                self._breaker.failed(era)
             raise
         except BaseException:
             self._breaker.ignored(era)
@@ -208,7 +231,7 @@ def _read_claim(answer: list[bytes] | None) -> Claim | None:
     if answer is None:
         return None
     state = ClaimState(answer[0].decode())
-    return Claim(state, decode(answer[1]) if state is ClaimState.DONE else None)
+    return Claim(state, decode(answer[1]), answer[1]) if state is ClaimState.DONE else Claim(state)
 
 
 def _read_ids(answer: bytes | None) -> tuple[str, ...] | None:

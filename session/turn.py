@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from session.deadline import Clock, Deadline
@@ -46,17 +46,23 @@ IMPLICIT = TurnName(TurnKind.IMPLICIT, "implicit")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`total_ms` of wall clock, over at `ends`; the last `RESERVE_MS` of it are the agent's."""
+    """`total_ms` of wall clock, over at `ends`; the last `RESERVE_MS` of it are the agent's. `exhausted` is decided once,
+    when a call begins: what was enough then is not found too little a moment later."""
 
     name: TurnName
     total_ms: int
     ends: Deadline
+    exhausted: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exhausted", not self.may_start())
 
     def remaining_ms(self) -> int:
         return max(0, int(self.ends.remaining() * 1000) - RESERVE_MS)
 
-    def exhausted(self) -> bool:
-        return self.remaining_ms() <= FLOOR_MS
+    def may_start(self) -> bool:
+        """Whether something new may be started now."""
+        return self.remaining_ms() > FLOOR_MS
 
     def allowance_ms(self, tool_timeout_ms: int, expected_calls: int) -> int:
         """What one call may take: a fair share of what is left, but enough to be of use, within the tool's own limit."""
@@ -102,6 +108,9 @@ class TurnShadows:
         self._shadows.move_to_end(key)
         while len(self._shadows) > self._capacity:
             self._shadows.popitem(last=False)
+        oldest_end = self._clock() - FORGET_MS / 1000
+        while self._shadows and next(iter(self._shadows.values())).ends < oldest_end:
+            self._shadows.popitem(last=False)
 
     def forget(self, key: str) -> None:
         self._shadows.pop(key, None)
@@ -136,16 +145,29 @@ class TurnArithmetic:
         turn_age = max(call_age, sent - shadow.first_seen) if shadow else call_age
         return round(turn_age * 1000), round(call_age * 1000)
 
+    def known_over(self, request: TurnRequest) -> bool:
+        """Whether this process has seen that a named turn is used up."""
+        shadow = self._shadows.live(request.key, request.name) if request.name.named else None
+        return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
+
     def confirmed(self, request: TurnRequest, sent: float, elapsed_ms: int, total_ms: int, renewed: bool) -> Turn:
         """The turn by Redis's answer, anchored at the moment the question was sent."""
         ends = sent + (total_ms - elapsed_ms) / 1000
         first_seen = min(request.arrived, sent)
         shadow = None if renewed else self._shadows.live(request.key, request.name)
-        return self._settle(request, shadow, first_seen, ends, total_ms)
+        # What Redis found enough may have been used up by the trip itself.
+        return self._or_anew(request, self._settle(request, shadow, first_seen, ends, total_ms))
 
     def alone(self, request: TurnRequest, now: float) -> Turn:
         """The turn by what this process has seen, without Redis."""
         shadow = self._shadows.live(request.key, request.name)
+        return self._or_anew(request, self._seen(request, shadow, now))
+
+    def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
+        """The turn, or in place of one that nobody named and that is used up, a new one from this call on."""
+        return self._seen(request, None, self._clock()) if turn.exhausted and not request.name.named else turn
+
+    def _seen(self, request: TurnRequest, shadow: Shadow | None, now: float) -> Turn:
         first_seen = min(request.arrived, shadow.first_seen if shadow else now)
         total_ms = shadow.total_ms if shadow else self.budget_ms
         if request.stated_ms is not None:

@@ -132,6 +132,8 @@ def item(row: Availability) -> Json:
 
 
 def summary(result: Json) -> str:
+    if any(each.get("availability") == "last_known" for each in result["items"]):
+        return f"{len(result['items'])} titles as last known"
     available = sum(1 for each in result["items"] if each["in_stock"])
     return f"{available} of {len(result['items'])} titles in stock"
 

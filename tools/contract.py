@@ -8,9 +8,10 @@ from typing import Any
 
 from session.deadline import Deadline
 from session.history import LastSearch
+from session.profile import EventKind
 from tools.failures import Violation
 from tools.popular_titles import PopularTitles
-from tools.ports import CatalogPort, OrdersPort, StockPort
+from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort
 from tools.stock_reader import StockReader
 
 Json = dict[str, Any]
@@ -27,6 +28,7 @@ class Store:
     orders: OrdersPort
     popular: PopularTitles
     stock_port: StockPort
+    profiles: ProfilePort
 
 
 @dataclass(slots=True)
@@ -67,8 +69,17 @@ class Fallback:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """What a tool leaves in its user's long-term profile: `subject` makes it of the validated arguments, "" for nothing."""
+
+    kind: EventKind
+    subject: Callable[[Json], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
-    """`remembered` is the allowlist of arguments that history and logs may show. `instead` is what to tell a model
+    """`remembered` is the allowlist of arguments that history and logs may show, `audited` that of the audit, which
+    every call of a `personal` tool leaves a line in. `instead` is what to tell a model
     when the tool is switched off. `check` is for rules between arguments that a schema would state less clearly."""
 
     name: str
@@ -80,10 +91,12 @@ class Tool:
     timeout_ms: int
     summary: Callable[[Json], str]
     remembered: tuple[str, ...] = ()
+    audited: tuple[str, ...] = ()
     cache: CachePolicy | None = None
     fallback: Fallback | None = None
     complete: Completion | None = None
     found: Callable[[Json, Json], LastSearch] | None = None
+    leaves_in_profile: Trace | None = None
     check: Callable[[Json], Sequence[Violation]] | None = None
     personal: bool = False
     instead: str = "Tell the customer that this is not available right now."

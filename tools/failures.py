@@ -27,16 +27,18 @@ from typing import Any, ClassVar
 
 
 class Failure(Exception):
-    """Base of all. `code` and `name` are the wire contract; `retry_after_ms` is None where waiting does not help."""
+    """Base of all. `code` and `name` are the wire contract; `retry_after_ms` is None where waiting does not help, and
+    `soon_ms` is what it is where nobody knows better."""
 
     code: ClassVar[int]
     name: ClassVar[str]
     retryable: ClassVar[bool] = False
+    soon_ms: ClassVar[int | None] = None
 
     def __init__(self, message: str, *, retry_after_ms: int | None = None, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.retry_after_ms = retry_after_ms
+        self.retry_after_ms = self.soon_ms if retry_after_ms is None else retry_after_ms
         self.details: dict[str, Any] = dict(details or {})
 
 
@@ -80,17 +82,18 @@ class Forbidden(CallerFailure):
 
 
 class RateLimited(CallerFailure):
-    code, name, retryable = -32002, "RATE_LIMITED", True
+    code, name, retryable, soon_ms = -32002, "RATE_LIMITED", True, 100
 
 
 class ServerBusy(Failure):
-    code, name, retryable = -32009, "SERVER_BUSY", True
+    code, name, retryable, soon_ms = -32009, "SERVER_BUSY", True, 100
 
 
 class BackendFailure(Failure):
     """A backend did not deliver. `dependency` names it in the store's own terms (catalog, stock, orders, profile)."""
 
     retryable = True
+    soon_ms: ClassVar[int | None] = 100
 
     def __init__(
         self,
@@ -112,6 +115,8 @@ class DependencyFailure(BackendFailure):
 class Throttled(DependencyFailure):
     """The backend refused for load; it is asked again later, not harder."""
 
+    soon_ms = 1000
+
 
 class TimedOut(BackendFailure):
     code, name = -32001, "TIMEOUT"
@@ -124,7 +129,7 @@ class CircuitOpen(BackendFailure):
 class BudgetExhausted(BackendFailure):
     """The turn is over: calling again within it cannot help, a new turn can."""
 
-    code, name, retryable = -32006, "BUDGET_EXHAUSTED", False
+    code, name, retryable, soon_ms = -32006, "BUDGET_EXHAUSTED", False, None
 
 
 class InternalFailure(Failure):

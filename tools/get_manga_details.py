@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from session.deadline import Deadline
-from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
+from session.profile import EventKind
+from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext, Trace
 from tools.failures import BackendFailure, DependencyFailure, NotFound
 from tools.models import Availability, Title
 from tools.presentation import author_name, authors_line, in_stock, price
@@ -138,6 +139,7 @@ TOOL = Tool(
     cache=CachePolicy(fresh_seconds=300, stale_seconds=86_400),
     fallback=Fallback("last_known_details", last_known),
     summary=lambda result: str(result["title"]),
+    leaves_in_profile=Trace(EventKind.VIEWED, lambda asked: str(asked["title_id"])),
     remembered=("title_id",),
     instead="search_manga_catalog shows the main facts of a title.",
 )

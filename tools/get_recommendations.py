@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
+from session.deadline import Deadline
+from session.profile import Event, EventKind, Profile
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
-from tools.failures import BackendFailure
-from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Title
+from tools.failures import BackendFailure, DependencyFailure
+from tools.models import CatalogPage, CatalogQuery, Filters, Title
 from tools.presentation import title_card, with_stock
-from tools.recommending import Ranked, Reader, is_named, rank
+from tools.recommending import Ranked, is_named, rank
 from tools.schemas import STRING, TITLE_CARD, answer, arguments, listed
+from tools.taste import VIEWED_WEIGHT, Did, Known, Reader, fading, searched_tags, taste
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 INPUT = arguments(
     {
@@ -45,35 +52,53 @@ _CARD = {
     "required": [*TITLE_CARD["required"], "reason"],
 }
 
+BASED_ON = "criteria, purchases, views (what the customer looked at), searches, popularity."
+
 OUTPUT = answer(
     {
         "recommendations": listed(_CARD, "Best first; never a title the customer owns or excluded."),
-        "based_on": {"type": "array", "items": {"type": "string"}, "description": "criteria, purchases, popularity."},
+        "based_on": {"type": "array", "items": {"type": "string"}, "description": BASED_ON},
         "note": STRING,
     },
     required=["recommendations"],
 )
 
 CANDIDATES = 40
-TASTE_TITLES = 20
+MOST_BOUGHT = MOST_VIEWED = 20
+MOST_SEARCHES = 10
+PROFILE_SECONDS = 0.2
+"""What a hanging profile may hold up an answer by: it would still be one without it."""
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
-    page, reader = await asyncio.gather(_by_criteria(context, asked), _reader(context))
+    page, reader = await _both(_by_criteria(context, asked), _reader(context))
     kindred = await _kindred(context, reader, page)
     candidates = rank(asked["criteria"], page.titles, kindred, reader)
     chosen = [each for each in candidates if _wanted(each.title, asked, reader)][: asked["count"]]
     if len(chosen) < asked["count"]:
         chosen += _popular(context, asked, reader, chosen)
-    based_on = ["criteria", *(["purchases"] if reader.owned else []), "popularity"]
-    return _answer(chosen, based_on)
+    known = {"purchases": reader.owned, "views": reader.viewed, "searches": reader.searched}
+    return _answer(chosen, ["criteria", *(what for what, there in known.items() if there), "popularity"])
 
 
 async def trending(context: ToolContext, asked: Json) -> Json:
     """Popular titles. What the customer owns is left out if the orders can still be asked."""
-    reader = await _reader(context)
+    if not context.store.popular.title_ids:
+        raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
+    bought = await _purchased(context, context.user, context.deadline) if context.user is not None else ()
     note = "Personal recommendations are not available right now; these are what other readers buy."
-    return _answer(_popular(context, asked, reader, []), ["popularity"]) | {"note": note}
+    return _answer(_popular(context, asked, Reader(frozenset(bought)), []), ["popularity"]) | {"note": note}
+
+
+async def _both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
+    """At the same time. When one fails the other is stopped, and the failure is raised as it is."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            first, second = group.create_task(one), group.create_task(other)
+    except ExceptionGroup as failed:
+        failure = failed.exceptions[0]
+        raise failure from failure.__cause__
+    return first.result(), second.result()
 
 
 async def _by_criteria(context: ToolContext, asked: Json) -> CatalogPage:
@@ -84,41 +109,62 @@ async def _by_criteria(context: ToolContext, asked: Json) -> CatalogPage:
 
 
 async def _reader(context: ToolContext) -> Reader:
-    """What is known of the customer; nothing for an anonymous one, and nothing, labelled, when the orders are late."""
+    """What is known of the customer; nothing for an anonymous one. Orders and profile may each be late alone, and leave time
+    enough for what is done with the other."""
     if context.user is None:
         return Reader()
+    half = context.deadline.within(context.deadline.remaining() / 2)
+    bought, profile = await _both(
+        _purchased(context, context.user, half), _recalled(context, context.user, half.within(PROFILE_SECONDS))
+    )
+    owned, now = frozenset(bought), datetime.now(UTC)
+    viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
+    searched = searched_tags(profile.last(EventKind.SEARCHED)[:MOST_SEARCHES], now)
+    return Reader(owned, await _known(context, bought[:MOST_BOUGHT], viewed, now), searched)
+
+
+async def _purchased(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
     try:
-        owned = await context.store.orders.purchased(context.user, context.deadline)
+        return await context.store.orders.purchased(user, deadline)
     except BackendFailure:
         context.degraded.add("profile")
-        return Reader()
+        return ()
+
+
+async def _recalled(context: ToolContext, user: str, deadline: Deadline) -> Profile:
     try:
-        titles = await context.store.catalog.get(owned[:TASTE_TITLES], context.deadline) if owned else {}
+        return await context.store.profiles.recall(user, deadline)
     except BackendFailure:
-        # What they own is known, and is not recommended, even where nothing is known about it.
+        context.degraded.add("profile")
+        return Profile()
+
+
+async def _known(context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime) -> tuple[Known, ...]:
+    """What is owned is not recommended, even where nothing is known about it."""
+    wanted = [*bought, *(event.subject for event in viewed)]
+    try:
+        titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}
+    except BackendFailure:
         context.degraded.add("taste")
-        titles = {}
-    return Reader(frozenset(owned), tuple(titles[i] for i in owned if i in titles))
+        return ()
+    weights = {event.subject: fading(VIEWED_WEIGHT, event, now) for event in viewed}
+    known = [Known(titles[i], Did.BOUGHT) for i in bought if i in titles]
+    return *known, *(Known(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
 
 
 async def _kindred(context: ToolContext, reader: Reader, page: CatalogPage) -> tuple[Title, ...]:
-    """Titles like those the customer bought, or like the best hits for one of whom nothing is known."""
-    like = reader.titles or page.titles[:3]
-    if not like:
+    """Titles to the customer's taste, but those it is made of: what they have looked at is recommended when it fits the
+    criteria, and not for being like itself."""
+    facets = taste(reader, page.titles[:3])
+    if facets is None:
         return ()
     try:
-        return await context.store.catalog.alike(_facets(like), CANDIDATES, context.deadline)
+        alike = await context.store.catalog.alike(facets, CANDIDATES + len(reader.known), context.deadline)
     except BackendFailure:
         context.degraded.add("taste")
         return ()
-
-
-def _facets(titles: Sequence[Title]) -> Facets:
-    tags = Counter(tag for title in titles for tag in title.tags)
-    authors = dict.fromkeys(author.name for title in titles for author in title.authors)
-    genres = Counter(title.genre for title in titles if title.genre)
-    genre = genres.most_common(1)[0][0] if genres else None
-    return Facets({tag: count / len(titles) for tag, count in tags.items()}, tuple(authors), genre)
+    known = {each.title.title_id for each in reader.known}
+    return tuple(title for title in alike if title.title_id not in known)
 
 
 def _popular(context: ToolContext, asked: Json, reader: Reader, chosen: Sequence[Ranked]) -> list[Ranked]:
@@ -145,8 +191,8 @@ TOOL = Tool(
     name="get_recommendations",
     title="Recommend manga",
     description="Recommends titles for what the customer says they like, each with a reason, and takes account of what the "
-    "signed-in customer has bought. Never recommends a title they own or asked to leave out. Use it for 'what should "
-    "I read next' rather than for finding a known title.",
+    "signed-in customer has bought and looked at. Never recommends a title they own or asked to leave out. Use it for "
+    "'what should I read next' rather than for finding a known title.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=recommend,

@@ -100,5 +100,6 @@ TOOL = Tool(
     timeout_ms=300,
     summary=lambda result: f"order is {result['status']}",
     personal=True,
+    audited=("order_id",),
     instead="Ask the customer to look under 'My orders' on the store's site.",
 )

@@ -1,15 +1,18 @@
-"""The most popular titles, kept in the process so that there is something to offer while the catalogue is away."""
+"""The most popular titles, kept here and in Redis so that there is something to offer while the catalogue is away."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from dataclasses import dataclass, field
 
 from session.deadline import Deadline
+from session.failures import MemoryUnavailable
+from session.snapshots import Snapshots
 from tools.failures import Failure
+from tools.kept import Kept
 from tools.models import Filters, Title
 from tools.ports import CatalogPort
+from tools.rounds import go_round
 from tools.search.filters import satisfies
 
 logger = logging.getLogger(__name__)
@@ -18,32 +21,67 @@ HOW_MANY = 500
 REFRESH_SECONDS = 300.0
 RETRY_SECONDS = 2.0
 ASK_SECONDS = 5.0
+KEPT_SECONDS = 24 * 3600
+
+KeptTitles = Kept[tuple[Title, ...]]
+
+
+def kept_titles(snapshots: Snapshots) -> KeptTitles:
+    return Kept(snapshots, "popular", tuple[Title, ...])
 
 
 @dataclass(slots=True)
 class PopularTitles:
-    """A snapshot that a task owned by the application refreshes. Empty until the catalogue answered once."""
+    """A snapshot that a task owned by the application refreshes. Empty until the catalogue has answered once, or until what
+    another process has `kept` was found."""
 
     catalog: CatalogPort
-    _titles: tuple[Title, ...] = field(default=())
+    kept: KeptTitles | None = None
+    _titles: dict[str, Title] = field(default_factory=dict)
+
+    @property
+    def title_ids(self) -> tuple[str, ...]:
+        """The most popular first."""
+        return tuple(self._titles)
 
     def matching(self, filters: Filters, limit: int) -> tuple[Title, ...]:
         """The most popular titles of the snapshot that satisfy the filters, exactly."""
-        return tuple([title for title in self._titles if satisfies(title, filters)][:limit])
+        return tuple([title for title in self._titles.values() if satisfies(title, filters)][:limit])
 
     def known(self, title_id: str) -> Title | None:
-        return next((title for title in self._titles if title.title_id == title_id), None)
+        return self._titles.get(title_id)
 
     async def refresh(self) -> bool:
         """Whether the catalogue answered."""
         try:
-            self._titles = await self.catalog.popular(Filters(), HOW_MANY, Deadline.after(ASK_SECONDS))
+            titles = await self.catalog.popular(Filters(), HOW_MANY, Deadline.after(ASK_SECONDS))
         except Failure as failure:
             logger.info("popular titles not refreshed: %s", failure.name)
             return False
+        if titles:  # a catalogue that is being filled takes away nothing that is known
+            self._take(titles)
+            if self.kept is not None:
+                await self.kept.save(titles, KEPT_SECONDS)
         return True
+
+    async def recall(self) -> bool:
+        """Whether there was something kept to begin with."""
+        try:
+            titles = await self.kept.load() if self.kept is not None else None
+        except MemoryUnavailable:
+            return False
+        if titles and not self._titles:
+            self._take(titles[:HOW_MANY])
+        return bool(titles)
 
     async def keep_warm(self) -> None:
         """Runs until cancelled."""
-        while True:  # noqa: ASYNC110 - a clock is what it waits for
-            await asyncio.sleep(REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS)
+        await go_round("popular titles", self._round)
+
+    async def _round(self) -> float:
+        if not self._titles:
+            await self.recall()
+        return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
+
+    def _take(self, titles: tuple[Title, ...]) -> None:
+        self._titles = {title.title_id: title for title in titles}

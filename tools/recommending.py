@@ -11,19 +11,12 @@ from dataclasses import dataclass
 from tools.models import Title
 from tools.presentation import author_name
 from tools.search.text import normalise
+from tools.taste import Known, Reader
 
 RRF_K = 60
 CRITERIA_WEIGHT = 1.0
 TASTE_WEIGHT = 0.6
 BOTH_MATTER_TAGS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """`owned` are the ids of everything bought, `titles` what the catalogue says of the latest of them."""
-
-    owned: frozenset[str] = frozenset()
-    titles: tuple[Title, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +41,12 @@ def rank(criteria: str, hits: Sequence[Title], kindred: Sequence[Title], reader:
 def reason(title: Title, criteria: str | None, reader: Reader) -> str:
     """In English, from facts alone."""
     parts = [f"fits “{criteria[:80]}”"] if criteria else []
-    if same := _by_same_author(title, reader):
-        parts.append(f"is by {same[0]}, who also made {same[1]}, which you have")
+    if title.title_id in reader.viewed:
+        parts.append("is one that you looked at before")
+    elif same := _by_same_author(title, reader):
+        parts.append(f"is by {same[0]}, who also made {_with_you(same[1])}")
     elif alike := _most_alike(title, reader):
-        parts.append(f"shares {', '.join(alike[0])} with {alike[1]}, which you have")
+        parts.append(f"shares {', '.join(alike[0])} with {_with_you(alike[1])}")
     elif not criteria and title.tags:
         parts.append(f"is known for {', '.join(title.tags[:BOTH_MATTER_TAGS])}")
     sentence = " and ".join(parts) or "is popular with the store's readers"
@@ -59,18 +54,22 @@ def reason(title: Title, criteria: str | None, reader: Reader) -> str:
     return sentence[0].upper() + sentence[1:] + "." + rated
 
 
-def _by_same_author(title: Title, reader: Reader) -> tuple[str, str] | None:
-    for owned in reader.titles:
+def _with_you(known: Known) -> str:
+    return f"{known.title.display}, which you {known.did}"
+
+
+def _by_same_author(title: Title, reader: Reader) -> tuple[str, Known] | None:
+    for known in reader.known:
         for author in title.authors:
-            if any(author.name == other.name for other in owned.authors):
-                return author_name(author), owned.display
+            if any(author.name == other.name for other in known.title.authors):
+                return author_name(author), known
     return None
 
 
-def _most_alike(title: Title, reader: Reader) -> tuple[list[str], str] | None:
-    shared = [([tag for tag in title.tags if tag in owned.tags], owned.display) for owned in reader.titles]
-    best = max(shared, key=lambda each: len(each[0]), default=([], ""))
-    return (best[0][:BOTH_MATTER_TAGS], best[1]) if len(best[0]) >= 2 else None
+def _most_alike(title: Title, reader: Reader) -> tuple[list[str], Known] | None:
+    shared = [([tag for tag in title.tags if tag in known.title.tags], known) for known in reader.known]
+    tags, known = max(shared, key=lambda each: len(each[0]), default=([], None))
+    return (tags[:BOTH_MATTER_TAGS], known) if known is not None and len(tags) >= 2 else None
 
 
 def is_named(title: Title, name: str) -> bool:

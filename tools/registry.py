@@ -8,8 +8,10 @@ from difflib import get_close_matches
 
 from jsonschema import Draft202012Validator
 
+from session.result_cache import digest
 from tools import check_inventory, get_manga_details, get_recommendations, lookup_order, search_manga_catalog
 from tools.contract import Tool
+from tools.shapes import Check, success_of
 from tools.validation import ArgumentsValidator
 
 TOOLS: tuple[Tool, ...] = (
@@ -20,13 +22,19 @@ TOOLS: tuple[Tool, ...] = (
     lookup_order.TOOL,
 )
 
+FORM = 10
+"""Characters that name a form: enough to tell versions apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A tool and the validator compiled from its input schema."""
+    """A tool, the validator compiled from its input schema, and of its output schema: a name for what results look like, and
+    whether a value looks so."""
 
     tool: Tool
     validator: ArgumentsValidator
+    form: str
+    fits: Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ class Registry:
     _by_name: dict[str, Registered] = field(init=False)
 
     def __post_init__(self) -> None:
-        by_name = {tool.name: Registered(tool, _compiled(tool)) for tool in self.tools}
+        by_name = {tool.name: _compiled(tool) for tool in self.tools}
         if len(by_name) != len(self.tools):
             raise ValueError("two tools have the same name")
         object.__setattr__(self, "_by_name", by_name)
@@ -53,7 +61,8 @@ class Registry:
         return iter(self.tools)
 
 
-def _compiled(tool: Tool) -> ArgumentsValidator:
+def _compiled(tool: Tool) -> Registered:
     Draft202012Validator.check_schema(tool.input_schema)
     Draft202012Validator.check_schema(tool.output_schema)
-    return ArgumentsValidator(tool.input_schema, tool.check)
+    validator = ArgumentsValidator(tool.input_schema, tool.check)
+    return Registered(tool, validator, digest(tool.output_schema)[:FORM], success_of(tool.output_schema))

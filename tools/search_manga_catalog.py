@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from session.history import LastSearch
+from session.profile import EventKind
 from session.result_cache import result_set_name
-from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
+from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext, Trace
+from tools.failures import DependencyFailure
 from tools.models import CatalogQuery, Filters, Title
 from tools.presentation import title_card, with_stock
 from tools.schemas import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed
+from tools.search.text import normalise
+
+LONGEST_TRACE = 100
+"""Characters of a query that a profile keeps."""
 
 INPUT = arguments(
     {
@@ -65,6 +71,8 @@ async def search(context: ToolContext, asked: Json) -> Json:
 
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
+    if not context.store.popular.title_ids:
+        raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     titles = context.store.popular.matching(filters_of(asked), asked["max_results"])
     note = "The search is not available right now; these are popular titles that satisfy the filters, not matches."
     return results(titles, len(titles)) | {"note": note}
@@ -100,5 +108,6 @@ TOOL = Tool(
     summary=lambda result: f"{len(result['results'])} of {result['total']} titles",
     remembered=("genre", "max_results", "min_rating"),
     found=found,
+    leaves_in_profile=Trace(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
     instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",
 )

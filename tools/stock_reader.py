@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import random
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from session.deadline import Clock, Deadline
 from tools.failures import BackendFailure
@@ -14,6 +17,9 @@ from tools.ports import StockPort
 
 FRESH_SECONDS = 5.0
 LAST_KNOWN_SECONDS = 15 * 60.0
+UNKNOWN_SECONDS = 30.0
+"""What is not sold is not asked for again so soon: a model that repeats a wrong id costs the backend nothing."""
+JITTER = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +33,26 @@ class StockReading:
     asked: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Entry:
+    """`row` is None for a title that is not sold here. Both times are of the reader's clock."""
+
     row: Availability | None
     read_at: float
+    fresh_until: float
 
 
 @dataclass(slots=True)
 class StockReader:
-    """A small cache in the process before the stock port. None of it is persisted: stock is too short-lived to be."""
+    """A small cache in the process before the stock port. With `fresh` off everything is asked, and what was read is
+    remembered for bad times alone. `under_way` counts the reads that wait for the backend."""
 
     port: StockPort
     clock: Clock = time.monotonic
     capacity: int = 50_000
+    fresh: bool = True
+    draw: Callable[[], float] = random.random
+    under_way: int = field(default=0, init=False)
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
@@ -49,11 +62,15 @@ class StockReader:
         missing = [title_id for title_id in wanted if title_id not in rows]
         unanswered: tuple[str, ...] = ()
         if missing:
-            page = await self.port.availability(missing, deadline)
+            self.under_way += 1
+            try:
+                page = await self.port.availability(missing, deadline)
+            finally:
+                self.under_way -= 1
             unanswered = page.unanswered
             for title_id in set(missing).difference(unanswered):
                 rows[title_id] = page.rows.get(title_id)
-                self._keep(title_id, rows[title_id])
+                self._keep(title_id, self._entry(rows[title_id]))
         return _reading(wanted, rows, unanswered, asked=bool(missing))
 
     async def read_what_is_there(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
@@ -66,20 +83,44 @@ class StockReader:
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
         """What was read of these titles within the last quarter of an hour; their `as_of` says when."""
-        known = {title_id: self._within(title_id, LAST_KNOWN_SECONDS) for title_id in title_ids}
-        return {title_id: entry.row for title_id, entry in known.items() if entry is not None and entry.row is not None}
+        return {title_id: row for title_id in title_ids if (row := self._last_known(title_id)) is not None}
+
+    def lately_read(self, most: int) -> list[Availability]:
+        """What is last known of the titles that came in last, the last first."""
+        lately = islice(reversed(self._entries), most)
+        return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
+
+    def age(self, title_id: str) -> float:
+        """Seconds since it was read, whoever read it; infinite when nothing is known."""
+        entry = self._entries.get(title_id)
+        return math.inf if entry is None else self.clock() - entry.read_at
+
+    def adopt(self, row: Availability, age: float) -> None:
+        """What another process read `age` seconds ago: for bad times, and never as if it had been read here."""
+        read_at = self.clock() - age
+        entry = self._entries.get(row.title_id)
+        if age <= LAST_KNOWN_SECONDS and (entry is None or entry.read_at < read_at):
+            self._keep(row.title_id, _Entry(row, read_at, fresh_until=-math.inf))
 
     def _fresh(self, title_ids: Iterable[str]) -> dict[str, Availability | None]:
         """What need not be asked; None for a title that is not sold here."""
-        entries = {title_id: self._within(title_id, FRESH_SECONDS) for title_id in title_ids}
-        return {title_id: entry.row for title_id, entry in entries.items() if entry is not None}
+        if not self.fresh:
+            return {}
+        now = self.clock()
+        entries = {title_id: self._entries.get(title_id) for title_id in title_ids}
+        return {title_id: entry.row for title_id, entry in entries.items() if entry is not None and now <= entry.fresh_until}
 
-    def _within(self, title_id: str, seconds: float) -> _Entry | None:
+    def _last_known(self, title_id: str) -> Availability | None:
         entry = self._entries.get(title_id)
-        return entry if entry is not None and self.clock() - entry.read_at <= seconds else None
+        return entry.row if entry is not None and self.clock() - entry.read_at <= LAST_KNOWN_SECONDS else None
 
-    def _keep(self, title_id: str, row: Availability | None) -> None:
-        self._entries[title_id] = _Entry(row, self.clock())
+    def _entry(self, row: Availability | None) -> _Entry:
+        now = self.clock()
+        seconds = FRESH_SECONDS if row is not None else UNKNOWN_SECONDS * (1 - JITTER * self.draw())
+        return _Entry(row, now, now + seconds)
+
+    def _keep(self, title_id: str, entry: _Entry) -> None:
+        self._entries[title_id] = entry
         self._entries.move_to_end(title_id)
         while len(self._entries) > self.capacity:
             self._entries.popitem(last=False)

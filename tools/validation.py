@@ -15,17 +15,19 @@ from jsonschema.validators import extend
 
 from tools.failures import InvalidArguments, Violation
 from tools.schemas import Json
+from tools.text import stream_safe, visible
 
 LONGEST_ECHO = 60
 MOST_VIOLATIONS = 100
+MOST_VALUES = 512
+"""Twice what all arguments of a tool hold together, a text counting one for each hundred characters. Cleaning and checking
+take time for each, while every other caller waits."""
+LONGEST_TEXT = 1000
+"""Twice the longest text that a schema admits. Longer text is refused for its length, and not worth normalising."""
 DEEPEST = 32
 """Nothing a tool takes is nested nearly so deep; what lies below is cut off, and refused for what holds it."""
 LARGEST_BITS = 1023
 """A whole number beyond a double is infinite to most readers of JSON (RFC 8259, section 6), and so it is here."""
-# C0 and C1 controls but tab and newlines; zero-width and bidi marks; byte order mark; annotations; lone surrogates.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
 
 
 class ArgumentsValidator:
@@ -41,6 +43,9 @@ class ArgumentsValidator:
 
     def validated(self, given: Json) -> Json:
         """The arguments as the tool takes them. Raises `InvalidArguments` with every violation."""
+        if _holds_more_than(MOST_VALUES, given):
+            fix = "use only what the tool's schema names"
+            raise InvalidArguments([Violation("$", "maxProperties", "the arguments hold far too many values", fix)])
         cleaned = {clean_text(name): clean(value) for name, value in given.items()}
         violations = [v for error in self._validator.iter_errors(cleaned) for v in self._explain(error)]
         if self._check is not None:
@@ -80,6 +85,23 @@ def _is_number(_: Any, value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def _holds_more_than(most: int, value: Any) -> bool:
+    """Counted as far as `clean` looks, and no further than `most`."""
+    level = [value]
+    for _ in range(DEEPEST):
+        deeper: list[Any] = []
+        for each in level:
+            if isinstance(each, str):
+                most -= min(len(each), LONGEST_TEXT) // 100
+            elif isinstance(each, list | dict):
+                most -= len(each)
+                deeper += each if isinstance(each, list) else [*each.keys(), *each.values()]
+            if most < 0:
+                return True
+        level = deeper
+    return False
+
+
 def clean(value: Any, depth: int = 0) -> Any:
     """Text normalised wherever it stands: NFKC (Unicode Annex 15), without control, invisible and bidi characters.
     Numbers as JSON means them: 5.0 is 5."""
@@ -108,7 +130,8 @@ def clean_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     # Taken out first: what an invisible character kept apart is then composed.
-    return unicodedata.normalize("NFKC", _CONTROL.sub("", text))
+    shown = visible(text)
+    return unicodedata.normalize("NFKC", stream_safe(shown)) if len(shown) <= LONGEST_TEXT else shown
 
 
 def _shown(value: Any) -> str:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.bearer import bearer_of
 from server.http.answers import busy, plain
+from server.http.metadata import WELL_KNOWN, Challenge
 from server.http.origins import AllowedOrigins
-from server.identity import Identifier
+from server.identity import CannotTell, Identifier, Unproven
 from server.lifecycle import Lifecycle
 
 PROBES = ("/healthz", "/readyz")
 OPEN_PATHS = (*PROBES, "/metrics")
+SAID_ONCE = (b"authorization", b"x-user-id")
 
 
 class Arrival:
@@ -85,22 +89,49 @@ class TrustedOrigin:
 
 
 class Authenticated:
-    """Bearer tokens, on every request that reaches a session. The SDK compares the principal of each POST with that of
-    the stream it belongs to, and answers 404 when they differ."""
+    """Bearer tokens, on every request that reaches a session. The principal of each POST is compared with that of the
+    stream it belongs to, and is answered 404 when they differ."""
 
-    def __init__(self, app: ASGIApp, identifier: Identifier) -> None:
+    def __init__(self, app: ASGIApp, identifier: Identifier, challenge: Challenge) -> None:
         self._app = app
         self._identifier = identifier
+        self._challenge = challenge
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or scope["path"].startswith(WELL_KNOWN):
             await self._app(scope, receive, send)
-            return
+        elif name := _contradicted(scope):
+            await plain(400, f"{name} comes twice, with two values.")(scope, receive, send)
+        elif (refusal := await self._refusal(scope)) is not None:
+            await refusal(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        """None when the request is let in, with its principal in the scope."""
         bearer = bearer_of(Headers(scope=scope))
-        if not self._identifier.admits(bearer):
-            await plain(401, "A valid bearer token is needed.", {"WWW-Authenticate": "Bearer"})(scope, receive, send)
-            return
-        if bearer is not None:
-            # The token itself is not passed on: the SDK needs a name to compare, not the secret.
-            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=self._identifier.name(bearer), scopes=[]))
-        await self._app(scope, receive, send)
+        try:
+            principal = await self._identifier.admit(bearer)
+        except Unproven as unproven:
+            error = str(unproven) if bearer is not None else None
+            return plain(401, str(unproven), {"WWW-Authenticate": self._challenge.of(scope, error)})
+        except CannotTell:
+            return busy("The issuer's keys are not there yet, so nobody can be let in.")
+        if principal is not None:
+            scope["user"] = _user(principal)
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _user(principal: str) -> AuthenticatedUser:
+    """The token itself is not passed on: the SDK needs a name to compare, not the secret."""
+    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
+
+
+def _contradicted(scope: Scope) -> str | None:
+    """The header that says who is calling and comes twice, with two values: nobody can tell which one is meant."""
+    said: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in SAID_ONCE and said.setdefault(name, value) != value:
+            return str(name, "ascii")
+    return None

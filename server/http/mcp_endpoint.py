@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from server.http.answers import busy
+from server.http.held_answer import HeldAnswer
 from server.http.refusals import begins_session, in_plain_words, initialising
 from server.http.streams import SseStreams
+from server.telemetry.answers import told_when_sent
 
 IDLE_SECONDS = 30 * 60.0
-MOST_SESSIONS = 10_000
+MOST_SESSIONS = 2000
+"""A session holds some 40 KB."""
+YIELDS_SECONDS = 60.0
+"""When there is no room for another session, the one that was not used for the longest gives its place, if it is as long
+as this: its client is told 404 and opens a new one (MCP, basic/transports, session management)."""
 
 
 class McpEndpoint:
@@ -29,14 +36,18 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
+        told = told_when_sent(scope, in_plain_words(send))
         if _wants_sse(scope["method"], headers):
             await self._streams.open(scope, receive, send)
-        elif self._is_full() and "mcp-session-id" not in headers:
-            await busy("There are as many sessions as this server keeps.")(scope, receive, send)
         elif not begins_session(scope):
-            await self.sessions.handle_request(scope, receive, in_plain_words(send))
+            await self.sessions.handle_request(scope, receive, told)
         elif body := await initialising(scope, receive, send, self._max_body_bytes):
-            await self.sessions.handle_request(scope, body, in_plain_words(send))
+            if not self._has_room():
+                await busy("There are as many sessions as this server keeps.")(scope, receive, send)
+                return
+            answer = HeldAnswer()
+            await self.sessions.handle_request(scope, body, answer.take)
+            await answer.pass_on(told)
 
     async def close_all(self) -> None:
         """Ends every session's streams as responses should end."""
@@ -44,9 +55,19 @@ class McpEndpoint:
         for transport in list(self.sessions._server_instances.values()):
             await transport.terminate()
 
-    def _is_full(self) -> bool:
+    def _has_room(self) -> bool:
         # The manager does not tell how many sessions it keeps, and has no cap of its own.
-        return len(self.sessions._server_instances) >= MOST_SESSIONS
+        kept = self.sessions._server_instances
+        if len(kept) < MOST_SESSIONS:
+            return True
+        unused_since = {name: each.idle_scope.deadline - IDLE_SECONDS for name, each in kept.items() if each.idle_scope}
+        longest = min(unused_since, key=unused_since.__getitem__, default="")
+        if not longest or anyio.current_time() - unused_since[longest] < YIELDS_SECONDS:
+            return False
+        ended = kept.pop(longest).idle_scope
+        assert ended is not None
+        ended.cancel()  # the manager's own way to end a session that was idle for too long
+        return True
 
 
 def _wants_sse(method: str, headers: Headers) -> bool:

@@ -13,7 +13,7 @@ from server.stated import checked_session, read_stated
 from server.telemetry.metrics import Metrics
 from session.failures import MemoryUnavailable
 from session.memory import SessionMemory
-from tools.failures import Failure
+from tools.failures import BackendFailure, Failure, Forbidden
 
 
 class Probes:
@@ -40,7 +40,10 @@ class Probes:
 
 
 class Sessions:
-    """DELETE /sessions/{id}: the agent ends a session, and all that is remembered under it for that user goes."""
+    """DELETE /sessions/{id}: the agent ends a session, and all that is remembered under it for that user goes.
+
+    The long-term profile is the user's and not the session's: it stays, and each event in it goes by itself half a year
+    after it happened (`session.profile.KEPT_DAYS`, the TTL of the table)."""
 
     def __init__(self, identifier: Identifier, memory: SessionMemory) -> None:
         self._identifier = identifier
@@ -52,7 +55,7 @@ class Sessions:
             session = checked_session(request.path_params["session"])
             principal = await self._identifier.identify(stated, bearer_of(request.headers))
         except Failure as failure:
-            return JSONResponse({"error": {"name": failure.name, "message": failure.message}}, 400)
+            return JSONResponse({"error": {"name": failure.name, "message": failure.message}}, _status(failure))
         assert session is not None
         try:
             await self._memory.forget(session, principal.user)
@@ -60,3 +63,9 @@ class Sessions:
             message = "The session's memory cannot be reached. Try again; it expires by itself after 30 minutes."
             return JSONResponse({"error": {"name": "DEPENDENCY_FAILURE", "message": message}}, 503, {"Retry-After": "1"})
         return Response(status_code=204)
+
+
+def _status(failure: Failure) -> int:
+    if isinstance(failure, BackendFailure):
+        return 503
+    return 403 if isinstance(failure, Forbidden) else 400

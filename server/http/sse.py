@@ -12,13 +12,16 @@ from types import TracebackType
 from typing import Self
 
 import anyio
+import mcp_types as types
 from mcp.shared.message import SessionMessage
 from starlette.types import Send
 
+from server.telemetry.answers import sent
+
 MOST_UNREAD = 256
 """Messages that a stream may have waiting for the server; it reads them as they come, so these are a flood."""
-MOST_UNREAD_BYTES = 2**20
-"""What may wait for a client that does not read its stream, beyond what the socket has taken."""
+MOST_UNREAD_BYTES = 2**18
+"""What may wait for a client that does not read its stream, beyond the megabytes that the socket has taken."""
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -101,6 +104,8 @@ class Outgoing(_Stream):
         # JSON as pydantic writes it has no line ends in it, so one data line holds it.
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         await self.write(b"event: message\r\ndata: %b\r\n\r\n" % text.encode())
+        if isinstance(item.message, types.JSONRPCResponse):
+            sent()
 
     async def write(self, data: bytes) -> None:
         self._unread_bytes += len(data)

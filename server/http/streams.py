@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -32,6 +33,10 @@ PING_SECONDS = 15.0
 STUCK_SECONDS = 30.0
 """A client that reads nothing for so long has lost its stream."""
 FINISH_SECONDS = 0.5
+UNUSED_SECONDS = 60.0
+IDLE_SECONDS = 30 * 60.0
+"""A stream may be idle for as long as its client likes. Only when there is no room for another one, that gives its place on
+which nothing has been posted for the longest: for half an hour, or a minute if nothing ever was."""
 
 
 @dataclass(slots=True)
@@ -40,6 +45,11 @@ class _Stream:
     incoming: Incoming
     outgoing: Outgoing
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    used: bool = False
+    last_used: float = field(default_factory=time.monotonic)
+
+    def yields_at(self) -> float:
+        return self.last_used + (IDLE_SECONDS if self.used else UNUSED_SECONDS)
 
 
 class SseStreams:
@@ -55,7 +65,7 @@ class SseStreams:
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One stream, for as long as its client stays."""
-        if len(self._open) >= self._most or self._closed:
+        if self._closed or not self._has_room():
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
             return
         if scope["method"] == "HEAD":
@@ -70,7 +80,7 @@ class SseStreams:
             await self._converse(stream, stream.outgoing, endpoint, receive)
         finally:
             self._gauge.dec()
-            del self._open[name]
+            self._open.pop(name, None)
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One message of a client with an open stream. The answer comes on the stream; here it is 202, or what is wrong."""
@@ -82,6 +92,7 @@ class SseStreams:
             await taken(scope, receive, send)
             return
         stream, message = taken
+        stream.used, stream.last_used = True, time.monotonic()
         await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
         stream.incoming.put(message)
@@ -92,6 +103,16 @@ class SseStreams:
         for stream in list(self._open.values()):
             stream.scope.cancel()
         await asyncio.sleep(0)
+
+    def _has_room(self) -> bool:
+        if len(self._open) < self._most:
+            return True
+        name, stream = min(self._open.items(), key=lambda each: each[1].yields_at(), default=("", None))
+        if stream is None or stream.yields_at() > time.monotonic():
+            return False
+        del self._open[name]
+        stream.scope.cancel()
+        return True
 
     async def _converse(self, stream: _Stream, outgoing: Outgoing, endpoint: str, receive: Receive) -> None:
         await outgoing.open(endpoint)

@@ -8,7 +8,7 @@ from server.call import FALLBACK, STALE, Call, Handler, Outcome
 from server.stages.tool import context_of
 from session.deadline import Deadline
 from tools.contract import Store
-from tools.failures import BackendFailure, Failure
+from tools.failures import BackendFailure
 
 RUNG_SECONDS = 0.025
 """What a fallback may take: it works from memory, within the share that every call keeps back for it."""
@@ -22,6 +22,7 @@ class Ladder:
         try:
             return await inner(call)
         except BackendFailure as failure:
+            call.descended = True
             return self._stale(call) or await self._fallback(call, failure)
 
     def _stale(self, call: Call) -> Outcome | None:
@@ -40,6 +41,4 @@ class Ladder:
             value = await fallback.handler(context, call.arguments)
         except BackendFailure:
             raise failure from None  # the first failure says more than the last rung's
-        except Failure:
-            raise
         return Outcome(value, source=FALLBACK, fallback=fallback.name)

@@ -8,29 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 
 from server.call import LIVE, Call, Handler, Outcome
-from session.begin import Claim, ClaimRequest, ClaimState
+from server.stages.keyed_calls import OWN, KeyedCalls
+from session.begin import ClaimRequest, ClaimState
 from session.memory import SessionMemory
 from session.result_cache import encode
-from tools.failures import Failure, InvalidArguments, ServerBusy, TimedOut, Violation
-
-RETRY_AFTER_MS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A keyed call under way. `outcome` will be None when it failed; `degraded` is what it has to do without."""
-
-    outcome: asyncio.Future[Outcome | None]
-    degraded: set[str]
+from tools.failures import Failure, InvalidArguments, ServerBusy, Violation
 
 
 class Idempotency:
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
-        self._running: dict[tuple[str, str], Running] = {}
+        self._keyed = KeyedCalls()
         self._letting_go: set[asyncio.Task[bool]] = set()
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
@@ -38,53 +28,32 @@ class Idempotency:
         request = call.begin_request.claim if call.begin_request else None
         if request is None:
             return await inner(call)
-        place = (request.record, request.arguments)
-        if claim is not None and claim.state is not ClaimState.NEW:
-            return await self._known(call, claim, place)
-        if place in self._running:  # Redis is away, or has forgotten: this process still knows its own
-            call.leaves.append(self._memory.settle(request, None))
-            return await self._join(call, place)
-        return await self._run(call, inner, request, place)
-
-    async def _known(self, call: Call, claim: Claim, place: tuple[str, str]) -> Outcome:
-        if claim.state is ClaimState.OTHER:
+        state = claim.state if claim is not None else ClaimState.NEW
+        if state is ClaimState.OTHER:
             raise InvalidArguments([OTHER_ARGUMENTS])
-        if claim.state is ClaimState.DONE and claim.result is not None:
+        if claim is not None and claim.result is not None:
             return Outcome(claim.result.value, source=LIVE, as_of=claim.result.made_at)
-        if place in self._running:
-            return await self._join(call, place)
-        raise ServerBusy("The same call is still running.", retry_after_ms=RETRY_AFTER_MS)
+        if self._keyed.has(request, just_ended=state is ClaimState.RUNNING):
+            if state is ClaimState.NEW:  # Redis is away, or has forgotten: this process still knows its own
+                call.leaves.append(self._memory.settle(request, None))
+            return await self._keyed.join(call, request)
+        if state is ClaimState.RUNNING:
+            raise ServerBusy("The same call is still running.")
+        return await self._run(call, inner, request, claim.stored if claim is not None else None)
 
-    async def _join(self, call: Call, place: tuple[str, str]) -> Outcome:
-        assert call.deadline is not None
-        running = self._running[place]
-        try:
-            async with asyncio.timeout(call.deadline.remaining()):
-                outcome = await asyncio.shield(running.outcome)
-        except TimeoutError:
-            raise TimedOut("The same call is still running.", retry_after_ms=RETRY_AFTER_MS) from None
-        if outcome is None:
-            raise ServerBusy("The same call has just failed; try again.", retry_after_ms=RETRY_AFTER_MS)
-        call.degraded |= running.degraded - OWN
-        return outcome
-
-    async def _run(self, call: Call, inner: Handler, request: ClaimRequest, place: tuple[str, str]) -> Outcome:
-        future: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
-        self._running[place] = Running(future, call.degraded)
-        outcome: Outcome | None = None
-        try:
-            outcome = await inner(call)
-            call.leaves.append(self._memory.settle(request, _to_replay(call, outcome)))
-            return outcome
-        except Failure:
-            call.leaves.append(self._memory.settle(request, None))
-            raise
-        except BaseException:  # a cancelled call leaves nothing at its end, and its caller will want the key again
-            self._let_go(request)
-            raise
-        finally:
-            del self._running[place]
-            future.set_result(outcome)
+    async def _run(self, call: Call, inner: Handler, request: ClaimRequest, unreadable: bytes | None) -> Outcome:
+        """`unreadable` is what stands in the record's place, for this call to overwrite."""
+        with self._keyed.running(call, request) as shared:
+            try:
+                outcome = shared.outcome = await inner(call)
+                call.leaves.append(self._memory.settle(request, _to_replay(call, outcome), unreadable))
+                return outcome
+            except Failure:
+                call.leaves.append(self._memory.settle(request, None, unreadable))
+                raise
+            except BaseException:  # a cancelled call leaves nothing at its end, and its caller will want the key again
+                self._let_go(request)
+                raise
 
     def _let_go(self, request: ClaimRequest) -> None:
         task = asyncio.create_task(self._memory.end([self._memory.settle(request, None)]), name="let go of a key")
@@ -97,10 +66,6 @@ def _to_replay(call: Call, outcome: Outcome) -> bytes | None:
     if outcome.source != LIVE or outcome.value is None or call.degraded - OWN:
         return None
     return encode(outcome.value, time.time())
-
-
-OWN = frozenset({"session"})
-"""What an answer did without that is an affair of its own call, and not of the result."""
 
 
 OTHER_ARGUMENTS = Violation(

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from server.call import Call, Handler, Outcome
+from session.deadline import Clock
 from tools.failures import ServerBusy
 
 RETRY_AFTER_MS = 100
+LONGEST_WAIT_MS = 100.0
+STANDING_SECONDS, CALM_SECONDS = 0.5, 2.0
 
 
 class Shed:
     """`under_way` counts the calls inside; `idle` is set while there is none."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, clock: Clock = time.monotonic) -> None:
         self._most = most
+        self._queue = StandingQueue(clock)
         self.under_way = 0
         self.idle = asyncio.Event()
         self.idle.set()
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        if self.under_way >= self._most:
+        if self._queue.stands_before(call.elapsed_ms()) or self.under_way >= self._most:
             raise ServerBusy("The server has as many calls as it can answer in time.", retry_after_ms=RETRY_AFTER_MS)
         self.under_way += 1
         self.idle.clear()
@@ -30,3 +35,29 @@ class Shed:
             self.under_way -= 1
             if not self.under_way:
                 self.idle.set()
+
+
+class StandingQueue:
+    """When the processor is what lacks, calls wait before they get here, and few are ever under way. One that has waited is
+    let in when that was a burst or a hiccup, and refused when all have waited for a while: the queue then stands, and
+    whoever is at its end would wait longer still (Nichols and Jacobson, "Controlling queue delay", ACM Queue 2012)."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._late_since: float | None = None
+        self._late_at = 0.0
+        self._strict_until = 0.0
+
+    def stands_before(self, waited_ms: float) -> bool:
+        """Whether to refuse a call that waited so long."""
+        now = self._clock()
+        if waited_ms <= LONGEST_WAIT_MS:
+            self._late_since = None
+            return False
+        if self._late_since is None or now - self._late_at > STANDING_SECONDS:
+            self._late_since = now
+        self._late_at = now
+        stands = now < self._strict_until or now - self._late_since > STANDING_SECONDS
+        if stands:
+            self._strict_until = now + CALM_SECONDS
+        return stands

@@ -51,11 +51,16 @@ def _event(call: Call, outcome: Outcome | None) -> CallFinished:
         user=user_hash(call.principal.user),
         traceparent=call.stated.traceparent,
         arguments=remembered(call),
+        agent=call.principal.agent,
+        audited=_shown(call, call.tool.tool.audited) if call.tool.tool.personal else None,
     )
 
 
 def remembered(call: Call) -> dict[str, object]:
     """The arguments that history and logs may show, by the tool's allowlist; none before they were checked, because what
     was refused can be anything."""
-    shown = call.tool.tool.remembered if call.validated else ()
-    return {name: call.arguments[name] for name in shown if name in call.arguments}
+    return _shown(call, call.tool.tool.remembered)
+
+
+def _shown(call: Call, names: Sequence[str]) -> dict[str, object]:
+    return {name: call.arguments[name] for name in names if name in call.arguments} if call.validated else {}

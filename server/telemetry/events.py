@@ -9,7 +9,8 @@ from typing import Protocol
 @dataclass(frozen=True, slots=True)
 class CallFinished:
     """`outcome` is "ok", a failure's name, or "cancelled". `budget_left_ms` is None where no turn was read.
-    `arguments` holds only what the tool's allowlist lets through."""
+    `arguments` holds only what the tool's allowlist lets through, `audited` what the audit alone
+    may show (None: the call leaves no line there)."""
 
     call_id: str
     tool: str
@@ -23,6 +24,8 @@ class CallFinished:
     user: str
     traceparent: str | None
     arguments: dict[str, object]
+    agent: str | None = None
+    audited: dict[str, object] | None = None
 
 
 class Sink(Protocol):

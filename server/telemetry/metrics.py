@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from server.call import Call
 from server.telemetry.events import CallFinished
 from session.breaker import BreakerState
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
+LATE_SECONDS = 0.02
+"""What an answer may take beyond its call's deadline: the ladder's last rung, the record, and the way to the socket."""
 STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
 
 
@@ -25,9 +30,22 @@ class Metrics:
         self._seconds = Histogram(
             "manga_call_seconds", "From arrival to outcome.", ["tool"], buckets=BUCKETS, registry=self.registry
         )
+        self._answer_seconds = Histogram(
+            "manga_answer_seconds",
+            "From arrival to the answer's last byte.",
+            ["transport"],
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self._late = Counter(
+            "manga_answers_late", "Answers over 20 ms past their call's deadline.", ["tool"], registry=self.registry
+        )
         self._found: dict[tuple[str, str, str | None], tuple[Counter, Histogram]] = {}
         self._degraded = Counter(
             "manga_calls_degraded", "Answers that had to do without something.", ["what"], registry=self.registry
+        )
+        self._profile_events = Counter(
+            "manga_profile_events", "What customers did, on its way to their profiles.", ["result"], registry=self.registry
         )
         self._breakers = Gauge("manga_breaker_state", "0 closed, 1 half open, 2 open.", ["backend"], registry=self.registry)
         self.under_way = Gauge("manga_calls_under_way", "Calls being answered now.", registry=self.registry)
@@ -48,6 +66,15 @@ class Metrics:
             calls = self._calls.labels(event.tool, event.outcome, event.source or "none")
             found = self._found[key] = (calls, self._seconds.labels(event.tool))
         return found
+
+    def answer_sent(self, call: Call) -> None:
+        """The last byte of a call's answer is with the socket."""
+        self._answer_seconds.labels(call.transport).observe(call.elapsed_ms() / 1000)
+        if call.deadline is not None and time.monotonic() - call.deadline.at > LATE_SECONDS:
+            self._late.labels(call.name).inc()
+
+    def profile_event(self, result: str) -> None:
+        self._profile_events.labels(result).inc()
 
     def breaker_changed(self, backend: str, state: BreakerState) -> None:
         self._breakers.labels(backend).set(STATES[state])

@@ -21,7 +21,13 @@ if ttl > 0 then
   if rate > 0 then
     -- thousandths of a token, so that the hash holds integers
     if held[1] then
-      tokens = math.min(tokens, tonumber(held[1]) + math.max(0, now - tonumber(held[2])) * rate)
+      local refilled = tonumber(held[2])
+      if refilled > now then
+        -- the clock went back: the bucket refills from now on, and not only when that time has come again
+        refilled = now
+        redis.call('HSET', KEYS[1], 'refilled', now)
+      end
+      tokens = math.min(tokens, tonumber(held[1]) + (now - refilled) * rate)
     end
     if tokens < 1000 then return {math.ceil((1000 - tokens) / rate)} end
     tokens = tokens - 1000
@@ -44,8 +50,9 @@ local elapsed = now - start
 if stated >= 0 then total = math.min(total, elapsed + stated) end
 local renewed = 0
 if not named and total - elapsed - reserve <= floor and (known or age > call_age) then
-  renewed, start, total, calls = 1, now - call_age, configured, 0
-  elapsed = call_age
+  -- The process may have replaced it before: then the age that it knows is the new one's.
+  elapsed = configured - age - reserve > floor and age or call_age
+  renewed, start, total, calls = 1, now - elapsed, configured, 0
   if stated >= 0 then total = math.min(total, elapsed + stated) end
 end
 local held_turns, full = redis.call('HLEN', KEYS[2]), 16

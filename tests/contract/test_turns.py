@@ -6,7 +6,7 @@ Each process has a monotonic clock with an origin of its own; Redis's clock may 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,7 @@ from session.turn import (
     TurnShadows,
 )
 from tests.support.clocks import HandClock
+from tests.support.redis_kinds import cluster_address, forget_everything, reached
 from tests.support.valkey import Clocked, ask
 
 BUDGET_MS = 3000
@@ -77,6 +78,16 @@ class Process:
     def ends(self, begun: Begun) -> float:
         """When the turn is over, in the world's time."""
         return begun.turn.ends.at - self.origin
+
+
+@pytest.fixture(params=["valkey", "cluster of three"])
+async def redis(request: pytest.FixtureRequest, valkey: RedisAddress) -> AsyncIterator[KeyValue]:
+    """One that remembers nothing."""
+    clustered = request.param == "cluster of three"
+    address = cluster_address(request.getfixturevalue("redis_cluster_url")) if clustered else valkey
+    async with reached(address) as own:
+        await forget_everything(own)
+        yield own
 
 
 @pytest.fixture
@@ -132,7 +143,7 @@ async def test_a_named_turn_can_be_exhausted_everywhere(world: HandClock, one: P
     world.advance(2.7)
     for process in (one, two):
         begun = await process.begin()
-        assert (Ms(begun.turn.remaining_ms()), begun.turn.exhausted()) == (100, True)
+        assert (Ms(begun.turn.remaining_ms()), begun.turn.exhausted) == (100, True)
     world.advance(30)
     assert [await left(one), await left(two)] == [0, 0]
 
@@ -140,7 +151,7 @@ async def test_a_named_turn_can_be_exhausted_everywhere(world: HandClock, one: P
 async def test_with_a_hundred_and_one_ms_left_a_turn_is_not_exhausted(world: HandClock, one: Process) -> None:
     await one.begin()
     world.advance(2.699)
-    assert not (await one.begin()).turn.exhausted()
+    assert not (await one.begin()).turn.exhausted
 
 
 @pytest.mark.parametrize("name", [TRACE, IMPLICIT], ids=str)
@@ -296,6 +307,57 @@ async def test_a_slow_trip_is_paid_by_the_turn(world: HandClock, redis: KeyValue
     begun = await process.begin()
     assert abs(process.ends(begun) - 3.0) < ROUNDING
     assert begun.turn.remaining_ms() == 2760
+
+
+@pytest.mark.parametrize("name", [TRACE, IMPLICIT], ids=str)
+@pytest.mark.parametrize("left_ms", [99, 100, 100.4, 101, 110, 139])
+async def test_a_trip_that_uses_up_what_is_left_does_not_exhaust_a_turn_that_nobody_named(
+    world: HandClock, redis: KeyValue, name: TurnName, left_ms: float
+) -> None:
+    """Enough when it was asked for and too little when the answer came: a new turn, as if it had been found a moment sooner."""
+    process = Process(world, 0.0, redis)
+    await process.begin(name)
+    world.advance(2.8 - left_ms / 1000)
+    process.redis.trip = slowed(process, 0.04)  # type: ignore[method-assign]
+    turn = (await process.begin(name)).turn
+    assert not turn.exhausted
+    assert 2700 < turn.remaining_ms() <= 2800
+    assert (await process.begin(name)).turn.remaining_ms() <= turn.remaining_ms()
+
+
+@pytest.mark.parametrize("left_ms", [100, 100.4, 100.999, 101])
+async def test_without_redis_no_part_of_a_ms_exhausts_a_turn_that_nobody_named(
+    world: HandClock, one: Process, left_ms: float
+) -> None:
+    one.redis.away = True
+    await one.begin(IMPLICIT)
+    world.advance(2.8 - left_ms / 1000)
+    assert not (await one.begin(IMPLICIT)).turn.exhausted
+
+
+async def test_a_turn_that_had_time_enough_when_it_began_is_not_found_exhausted_later(world: HandClock, one: Process) -> None:
+    await one.begin()
+    world.advance(2.699)
+    turn = (await one.begin()).turn
+    world.advance(0.05)
+    assert (turn.exhausted, turn.may_start()) == (False, False)
+
+
+async def test_a_budget_that_is_stated_too_small_exhausts_a_turn_that_nobody_named_too(one: Process) -> None:
+    """A new turn would have no more: nobody is answered later than they said."""
+    assert (await one.begin(IMPLICIT, stated=300)).turn.exhausted
+    assert not (await one.begin(IMPLICIT, stated=302)).turn.exhausted
+
+
+def slowed(process: Process, seconds: float) -> Any:
+    trip = process.redis.trip
+
+    async def slowly(steps: list, deadline: Deadline) -> list:  # type: ignore[type-arg]
+        replies = await trip(steps, deadline)
+        process.world.advance(seconds)
+        return replies
+
+    return slowly
 
 
 # -- any history

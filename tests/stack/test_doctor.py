@@ -22,7 +22,9 @@ from tests.stack import redis_servers
 from tests.stack.dynamodb import KEYS, REGION
 from tests.stack.require import require
 from tests.support.stack import seeded
-from tools.backends.opensearch.index import FORMAT, NODES, Identity, creation
+from tools.backends.dynamodb.address import DynamoAddress
+from tools.backends.dynamodb.admin import create_tables
+from tools.backends.opensearch.index import FORMAT, NODES, Identity, creation, definition
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -79,6 +81,12 @@ def small_catalog(folder: Path) -> Path:
     return path
 
 
+def identity(dimensions: int = 0, **fields: Any) -> Identity:
+    """Of an index that this server would make of nothing."""
+    usual = {"format": FORMAT, "definition": definition(dimensions, NODES), "embedder": None, "titles": 0, "content": "0"}
+    return Identity(dimensions=dimensions, **{**usual, **fields})
+
+
 def index_made_by(node: str, alias: str, identity: Identity, **settings: str) -> None:
     """An empty index as the seed command would make it, with the alias before it."""
     body = creation(identity, NODES) | {"aliases": {alias: {}}}
@@ -114,12 +122,12 @@ async def test_a_missing_index_and_missing_tables_ask_for_the_seed_command(
     assert found["catalog"]["version"].startswith("OpenSearch")
     assert found["stock"]["detail"] == f"the table {name}-stock is not there"
     assert found["orders"]["detail"] == f"the table {name}-orders is not there"
-    assert {found[each]["remedy"] for each in ("catalog", "stock", "orders")} == {"run: python -m infra.seed"}
+    assert {found[each]["remedy"] for each in ("catalog", "stock", "orders", "profile")} == {"run: python -m infra.seed"}
 
 
 async def test_an_embedder_of_other_dimensions_than_the_index_is_told_of(node: str, name: str, doctor: Doctor) -> None:
     """Searches go by words alone then; both are named."""
-    index_made_by(node, name, Identity(FORMAT, "another-embedder", 256, 0, "0"))
+    index_made_by(node, name, identity(embedder="another-embedder", dimensions=256))
     found = (await doctor(catalog_url=f"{node}/?alias={name}", embedder="local"))["catalog"]
     assert found["state"] == "degraded"
     assert "another-embedder (256 dimensions)" in found["detail"]
@@ -131,7 +139,7 @@ async def test_an_index_without_vectors_is_told_of_only_where_an_embedder_is_set
     node: str, name: str, doctor: Doctor
 ) -> None:
     """MANGA_EMBEDDER=none wants none."""
-    index_made_by(node, name, Identity(FORMAT, None, 0, 0, "0"))
+    index_made_by(node, name, identity())
     assert (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]["state"] == "ok"
     found = (await doctor(catalog_url=f"{node}/?alias={name}", embedder="local"))["catalog"]
     assert (found["state"], "no vectors" in found["detail"]) == ("degraded", True)
@@ -139,14 +147,23 @@ async def test_an_index_without_vectors_is_told_of_only_where_an_embedder_is_set
 
 async def test_an_index_that_lacks_titles_is_told_of(node: str, name: str, doctor: Doctor) -> None:
     """It knows how many it was made for."""
-    index_made_by(node, name, Identity(FORMAT, None, 0, 5, "0"))
+    index_made_by(node, name, identity(titles=5))
     found = (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]
     assert (found["state"], found["detail"]) == ("degraded", "the index has 0 of its 5 titles")
 
 
+async def test_an_index_of_another_definition_is_told_of(node: str, name: str, doctor: Doctor) -> None:
+    """It is searched all the same."""
+    index_made_by(node, name, identity(definition="0"))
+    found = (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]
+    assert found["state"] == "degraded"
+    assert found["detail"] == "the index was made by another definition than this server's"
+    assert found["remedy"] == "run: python -m infra.seed"
+
+
 async def test_an_index_of_another_version_or_of_somebody_else_is_told_of(node: str, name: str, doctor: Doctor) -> None:
     """Neither is searched."""
-    index_made_by(node, name, Identity("0", None, 0, 0, "0"))
+    index_made_by(node, name, identity(format="0"))
     old = (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]
     assert "another version" in old["detail"]
     assert "infra.seed" in old["remedy"]
@@ -158,9 +175,7 @@ async def test_an_index_of_another_version_or_of_somebody_else_is_told_of(node: 
 
 async def test_a_red_cluster_is_told_of(node: str, name: str, doctor: Doctor) -> None:
     """An index whose only shard no node may hold."""
-    index_made_by(
-        node, name, Identity(FORMAT, None, 0, 0, "0"), **{"routing.allocation.require._name": "a-node-that-is-not-there"}
-    )
+    index_made_by(node, name, identity(), **{"routing.allocation.require._name": "a-node-that-is-not-there"})
     found = (await doctor(catalog_url=f"{node}/?alias={name}"))["catalog"]
     assert found["state"] == "down"
     assert found["detail"].startswith("the cluster is red: ")
@@ -190,6 +205,18 @@ async def test_a_table_without_its_index_is_told_of(tables: Any, dynamodb_endpoi
     )
     found = await doctor(store_url=store_url(dynamodb_endpoint, name))
     assert found["orders"]["detail"] == f"the table {name}-orders lacks the index by_time"
+
+
+async def test_a_profile_table_that_forgets_nothing_is_told_of(
+    tables: Any, dynamodb_endpoint: str, name: str, doctor: Doctor
+) -> None:
+    """It serves, but personal data would stay for good."""
+    create_tables(DynamoAddress.parse(store_url(dynamodb_endpoint, name)))
+    off = {"Enabled": False, "AttributeName": "expires_at"}
+    tables.update_time_to_live(TableName=f"{name}-profile", TimeToLiveSpecification=off)
+    found = (await doctor(store_url=store_url(dynamodb_endpoint, name)))["profile"]
+    assert (found["state"], found["detail"]) == ("degraded", f"the table {name}-profile never forgets")
+    assert "expires_at" in found["remedy"]
 
 
 def told(server: redis_servers.Redis, *words: str) -> None:

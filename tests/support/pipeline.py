@@ -16,6 +16,7 @@ from server.call import Call, Outcome, Stated
 from server.flags import Flags
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Parts, Pipeline, build
+from server.profile_queue import ProfileQueue
 from server.results import call_tool_result
 from server.telemetry.events import CallFinished
 from server.tool_access import ToolAccess
@@ -31,7 +32,8 @@ from tools.contract import Store, Tool
 from tools.popular_titles import PopularTitles
 from tools.registry import TOOLS, Registry
 from tools.resilience.backend import Backend
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedStock
+from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
+from tools.sparing_catalog import SparingCatalog
 from tools.stock_reader import StockReader
 
 
@@ -48,6 +50,7 @@ class Kit:
     store: Store
     flags: Flags
     events: list[CallFinished] = field(default_factory=list)
+    profile_events: list[str] = field(default_factory=list)
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **stated: Any) -> Call:
         """`stated` are fields of Stated, or of Call itself."""
@@ -61,13 +64,14 @@ class Kit:
         outcome = await self.pipeline.run(call)
         result = call_tool_result(call, outcome)
         Draft202012Validator(call.tool.tool.output_schema).validate(result["structuredContent"])
+        assert outcome.value is None or call.tool.fits(outcome.value), "what a tool answers would be no use from the cache"
         return Answer(call, outcome, result)
 
     async def ask(self, tool: str, arguments: dict[str, Any] | None = None, /, **stated: Any) -> Answer:
         return await self.run(self.call(tool, arguments, **stated))
 
     def calls_of(self, method: str) -> int:
-        ports = (self.backends.catalog, self.backends.stock, self.backends.orders)
+        ports = (self.backends.catalog, self.backends.stock, self.backends.orders, self.backends.profiles)
         return sum(name == method for port in ports for name, _ in port.asked)
 
     def open_breakers(self) -> list[str]:
@@ -130,10 +134,16 @@ async def open_kit(
     chosen = [replace(tool, timeout_ms=timeout_ms) if timeout_ms else tool for tool in tools]
     registry, flags = registry_of(chosen), Flags()
     guards = {name: Backend(name, replace(policy, attempt_seconds=5.0)) for name, policy in POLICIES.items()}
-    catalog = GuardedCatalog(backends.catalog, guards["catalog"])
+    guarded = GuardedCatalog(backends.catalog, guards["catalog"])
+    catalog = SparingCatalog(guarded) if cache else guarded
     stock = GuardedStock(backends.stock, guards["stock"])
     store = Store(
-        catalog, StockReader(stock), GuardedOrders(backends.orders, guards["orders"]), PopularTitles(catalog), stock
+        catalog,
+        StockReader(stock, fresh=cache),
+        GuardedOrders(backends.orders, guards["orders"]),
+        PopularTitles(catalog),
+        stock,
+        GuardedProfiles(backends.profiles, guards["profile"]),
     )
     if warm:
         assert await store.popular.refresh()
@@ -146,6 +156,7 @@ async def open_kit(
         LocalLimits(rate or Rate()),
     )
     events: list[CallFinished] = []
+    profile_events: list[str] = []
     pipeline = build(
         Parts(
             sinks=(events.append,),
@@ -154,12 +165,14 @@ async def open_kit(
             memory=memory,
             address_limits=LocalLimits(address_rate) if address_rate else None,
             store=store,
+            profile_queue=ProfileQueue(store.profiles, profile_events.append),
             max_concurrent_calls=most,
             call_timeout_ms=call_timeout_ms,
             cache=cache,
         )
     )
     try:
-        yield Kit(pipeline, registry, backends, guards, recorded, memory, store, flags, events)
+        yield Kit(pipeline, registry, backends, guards, recorded, memory, store, flags, events, profile_events)
     finally:
+        await pipeline.profile_queue.aclose()
         await pipeline.cache.aclose()

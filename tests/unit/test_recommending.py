@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tools.models import Author, Title
-from tools.recommending import Reader, is_named, rank, reason
+from tools.recommending import is_named, rank, reason
+from tools.taste import Did, Known, Reader
 
 
 def a_title(n: int, **more: object) -> Title:
@@ -44,15 +45,20 @@ def test_only_what_was_found_by_the_criteria_is_said_to_fit_them() -> None:
 
 ODA = Author("Oda, Eiichiro")
 OWNED = a_title(7, authors=(ODA,), tags=("Pirates", "Adventure", "Comedy", "Travel"))
+OWNER = Reader(known=(Known(OWNED, Did.BOUGHT),))
+VIEWER = Reader(known=(Known(OWNED, Did.VIEWED),))
 
 
 @pytest.mark.parametrize(
     ("title", "criteria", "reader", "said"),
     [
-        (a_title(1, authors=(ODA,)), "sea", Reader(titles=(OWNED,)), "Fits “sea” and is by Eiichiro Oda, who also made Title 7, which you have."),
-        (a_title(1, tags=("Comedy", "Pirates", "Travel", "Adventure")), None, Reader(titles=(OWNED,)), "Shares Comedy, Pirates, Travel with Title 7, which you have."),
-        (a_title(1, tags=("Comedy",)), None, Reader(titles=(OWNED,)), "Is known for Comedy."),
-        (a_title(1, tags=("Comedy",)), "sea", Reader(titles=(OWNED,)), "Fits “sea”."),
+        (a_title(1, authors=(ODA,)), "sea", OWNER, "Fits “sea” and is by Eiichiro Oda, who also made Title 7, which you have."),
+        (a_title(1, tags=("Comedy", "Pirates", "Travel", "Adventure")), None, OWNER, "Shares Comedy, Pirates, Travel with Title 7, which you have."),
+        (a_title(1, authors=(ODA,)), None, VIEWER, "Is by Eiichiro Oda, who also made Title 7, which you looked at."),
+        (a_title(1, tags=("Comedy", "Pirates")), "sea", VIEWER, "Fits “sea” and shares Comedy, Pirates with Title 7, which you looked at."),
+        (OWNED, "sea", VIEWER, "Fits “sea” and is one that you looked at before."),
+        (a_title(1, tags=("Comedy",)), None, OWNER, "Is known for Comedy."),
+        (a_title(1, tags=("Comedy",)), "sea", OWNER, "Fits “sea”."),
         (a_title(1), None, Reader(), "Is popular with the store's readers."),
         (a_title(1, rating=4.0), "sea", Reader(), "Fits “sea”. Rated 4 of 5."),
         (a_title(1, rating=3.99), "sea", Reader(), "Fits “sea”."),
@@ -63,10 +69,13 @@ def test_a_reason_is_made_of_facts(title: Title, criteria: str | None, reader: R
     assert reason(title, criteria, reader) == said
 
 
-def test_of_several_owned_titles_the_one_most_alike_is_named() -> None:
-    other = a_title(8, tags=("Pirates", "Adventure"))
+def test_of_several_known_titles_the_one_most_alike_is_named() -> None:
+    """Of equals the one that was bought."""
+    other, third = a_title(8, tags=("Pirates", "Adventure")), a_title(9, tags=OWNED.tags)
     title = a_title(1, tags=("Pirates", "Adventure", "Comedy"))
-    assert "Title 7" in reason(title, None, Reader(titles=(other, OWNED)))
+    known = (Known(other, Did.BOUGHT), Known(OWNED, Did.BOUGHT), Known(third, Did.VIEWED))
+    assert "Title 7, which you have" in reason(title, None, Reader(known=known))
+    assert "Title 7, which you looked at" in reason(title, None, Reader(known=(known[0], *VIEWER.known)))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from session.breaker import BreakerState
 from session.deadline import Deadline
+from session.profile import Event, EventKind
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Shelf
 from tools.failures import (
@@ -29,7 +30,7 @@ from tools.failures import (
 )
 from tools.models import CatalogQuery, Facets, Filters
 from tools.resilience.backend import Backend, BackendPolicy
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedStock
+from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
 from tools.resilience.retry import Backoff, RetryBudget, RetryPolicy
 
 POLICY = BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, places=2)
@@ -221,6 +222,8 @@ async def test_every_method_of_a_port_is_guarded_but_health(shelf: Shelf) -> Non
     backend = Backend("it", POLICY)
     catalog = GuardedCatalog(moody.catalog, backend)
     stock, orders = GuardedStock(moody.stock, backend), GuardedOrders(moody.orders, backend)
+    profiles = GuardedProfiles(moody.profiles, backend)
+    viewed = Event(EventKind.VIEWED, "manga-000001", "2026-11-02T09:30:00.000Z")
     calls: list[Callable[[], Any]] = [
         lambda: catalog.search(CatalogQuery("x", Filters(), 1), soon()),
         lambda: catalog.get(["manga-000001"], soon()),
@@ -229,18 +232,23 @@ async def test_every_method_of_a_port_is_guarded_but_health(shelf: Shelf) -> Non
         lambda: stock.availability(["manga-000001"], soon()),
         lambda: orders.order("u", "MNG-UUUU0001", soon()),
         lambda: orders.purchased("u", soon()),
+        lambda: profiles.remember("u", viewed, soon()),
+        lambda: profiles.recall("u", soon()),
+        lambda: profiles.forget("u", soon()),
     ]
     for each in calls:
         await each()
-    for each in (moody.catalog, moody.stock, moody.orders):
+    ports = (moody.catalog, moody.stock, moody.orders, moody.profiles)
+    for each in ports:
         each.mood = Mood.FAILS
     for each in calls:
         backend.breaker._enter(BreakerState.OPEN)
         backend.breaker._opens_again_at = 1e12
         with pytest.raises(CircuitOpen):
             await each()
-    moody.catalog.mood = moody.stock.mood = moody.orders.mood = Mood.WORKS
-    for port in (catalog, stock, orders):
+    for each in ports:
+        each.mood = Mood.WORKS
+    for port in (catalog, stock, orders, profiles):
         assert (await port.health(soon())).ok
 
 

@@ -120,6 +120,11 @@ def test_whatever_may_hold_a_secret_is_not_shown() -> None:
         {"MANGA_STORE_URL": f"dynamo://{SECRET}"},
         {"MANGA_FLAGS_URL": f"https://u:{SECRET}@h"},
         {"MANGA_AUTH": SECRET},
+        {"MANGA_JWT_JWKS_URL": f"https://u:{SECRET}@issuer.example/jwks"},
+        {"MANGA_JWT_JWKS_URL": f"https://issuer.example:{SECRET}/jwks"},
+        {"MANGA_JWT_JWKS_URL": f"http://issuer.example/{SECRET}"},
+        {"MANGA_JWT_JWKS_URL": f"ftp://issuer.example/{SECRET}"},
+        {"MANGA_JWT_JWKS_URL": f"https:///{SECRET}"},
         {"MANGA_LOG_LEVEL": SECRET},
     ],
 )
@@ -148,6 +153,53 @@ def test_a_file_without_a_token_in_it_proves_nobody(tmp_path: Path, content: byt
         Settings.from_environment({"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS_FILE": str(file)})
 
 
+JWT = {
+    "MANGA_AUTH": "jwt",
+    "MANGA_JWT_JWKS_URL": "https://issuer.example/jwks.json",
+    "MANGA_JWT_ISSUER": "https://issuer.example/",
+    "MANGA_JWT_AUDIENCE": "https://tools.example/mcp, web-shop",
+}
+
+
+def test_what_jwt_needs_is_read() -> None:
+    settings = Settings.from_environment(JWT)
+    assert (settings.jwt_jwks_url, settings.jwt_issuer) == (JWT["MANGA_JWT_JWKS_URL"], "https://issuer.example/")
+    assert settings.jwt_audience == ("https://tools.example/mcp", "web-shop")
+
+
+@pytest.mark.parametrize("missing", [name for name in JWT if name.startswith("MANGA_JWT")])
+def test_jwt_without_one_of_its_settings_is_told(missing: str) -> None:
+    """A token of anybody, or for anybody, would be believed."""
+    for empty in ({name: value for name, value in JWT.items() if name != missing}, {**JWT, missing: " , "[:1]}):
+        with pytest.raises(SettingError, match=f"^MANGA_AUTH=jwt needs {missing} too$"):
+            Settings.from_environment(empty)
+    with pytest.raises(SettingError, match="MANGA_JWT_JWKS_URL and MANGA_JWT_ISSUER and MANGA_JWT_AUDIENCE"):
+        Settings.from_environment({"MANGA_AUTH": "jwt"})
+
+
+@pytest.mark.parametrize("auth", [{}, {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x"}])
+def test_settings_of_jwt_that_would_do_nothing_stop_the_start(auth: dict[str, str]) -> None:
+    """Whoever sets an issuer means it to be asked."""
+    for name in (name for name in JWT if name.startswith("MANGA_JWT")):
+        with pytest.raises(SettingError, match=f"{name} has no effect"):
+            Settings.from_environment({name: JWT[name], **auth})
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/jwks", "http://localhost/jwks", "http://[::1]:1/jwks", "https://x/a?p=b"]
+)
+def test_keys_come_by_https_or_from_this_machine(url: str) -> None:
+    assert Settings.from_environment({**JWT, "MANGA_JWT_JWKS_URL": url}).jwt_jwks_url == url
+
+
+def test_keys_from_a_file_that_is_not_there_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "keys ü.json"
+    with pytest.raises(SettingError, match="MANGA_JWT_JWKS_URL: there is no file"):
+        Settings.from_environment({**JWT, "MANGA_JWT_JWKS_URL": file.as_uri()})
+    file.write_text("{}")
+    Settings.from_environment({**JWT, "MANGA_JWT_JWKS_URL": file.as_uri()})
+
+
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("shop.example", False)],
@@ -160,6 +212,7 @@ def test_without_proof_only_loopback_is_listened_on(host: str, loopback: bool) -
             Settings.from_environment(environment)
     Settings.from_environment({**environment, "MANGA_ALLOW_INSECURE": "1"})
     Settings.from_environment({**environment, "MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x"})
+    Settings.from_environment({**environment, **JWT})
 
 
 def test_a_flags_file_may_have_any_name(tmp_path: Path) -> None:

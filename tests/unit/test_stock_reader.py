@@ -71,6 +71,53 @@ async def test_what_was_read_within_five_seconds_is_not_asked_again(
     assert port.asked == [["a", "x"], ["a"]]
 
 
+async def test_what_is_not_sold_is_not_asked_for_again_within_half_a_minute(port: Shelves, clock: HandClock) -> None:
+    """And within a little less, so that many do not come back at once."""
+    reader = StockReader(port, clock, draw=lambda: 0.0)
+    await reader.read(["x"], soon())
+    clock.advance(29.9)
+    again = await reader.read(["x", "a"], soon())
+    assert (again.unknown, port.asked[-1]) == (("x",), ["a"])
+    port.sold.add("x")
+    clock.advance(0.2)
+    assert set((await reader.read(["x"], soon())).rows) == {"x"}
+    early = StockReader(port, clock, draw=lambda: 1.0)
+    await early.read(["y"], soon())
+    clock.advance(24.1)
+    assert (await early.read(["y"], soon())).asked
+
+
+async def test_a_reader_that_is_not_to_be_fresh_asks_each_time_and_remembers_for_bad_times(
+    port: Shelves, clock: HandClock
+) -> None:
+    reader = StockReader(port, clock, fresh=False)
+    for _ in range(2):
+        assert (await reader.read(["a", "x"], soon())).asked
+    port.down = True
+    assert set(reader.last_known(["a"])) == {"a"}
+    assert (await reader.read_what_is_there(["a"], soon())).unanswered == ("a",)
+
+
+async def test_what_is_adopted_is_for_bad_times_alone(reader: StockReader, port: Shelves, clock: HandClock) -> None:
+    reader.adopt(a_row("a"), 0.0)
+    reader.adopt(a_row("b"), 890.0)
+    reader.adopt(a_row("c"), 900.1)
+    assert set(reader.last_known("abc")) == {"a", "b"}
+    assert (await reader.read(["a"], soon())).asked
+    clock.advance(11)
+    assert set(reader.last_known("abc")) == {"a"}
+
+
+async def test_reads_under_way_are_counted_also_when_they_fail(reader: StockReader, port: Shelves) -> None:
+    seen: list[int] = []
+    port.meanwhile = lambda: seen.append(reader.under_way)
+    await reader.read(["a"], soon())
+    port.down = True
+    with pytest.raises(DependencyFailure):
+        await reader.read(["b"], soon())
+    assert (seen, reader.under_way) == ([1, 1], 0)
+
+
 async def test_only_what_is_missing_is_asked_and_each_id_once(reader: StockReader, port: Shelves) -> None:
     await reader.read(["a"], soon())
     reading = await reader.read(["b", "a", "b"], soon())

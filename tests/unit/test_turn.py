@@ -46,7 +46,7 @@ def test_no_allowance_exceeds_what_is_left_less_the_ladders_share(left: int, tim
 
 @pytest.mark.parametrize(("left", "exhausted"), [(0, True), (100, True), (101, False)])
 def test_with_a_hundred_ms_or_less_a_turn_is_used_up(left: int, exhausted: bool) -> None:
-    assert turn_with(left).exhausted() is exhausted
+    assert turn_with(left).exhausted is exhausted
 
 
 def test_shadows_are_forgotten_when_told_when_over_and_when_there_are_too_many() -> None:

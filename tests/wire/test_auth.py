@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.support.clients import TRANSPORTS, Connections
+from tests.support.process import until
 from tests.support.serving import Serving
 
 FIRST, SECOND = "a-secret-of-the-agent", "the-next-secret"
@@ -92,6 +94,29 @@ async def test_a_2025_session_cannot_be_used_or_ended_by_another_principal(http:
         assert stranger.status_code == 404
     own = await http.post("/mcp", json=LIST, headers=session | bearer(FIRST))
     assert own.status_code == 200
+
+
+async def test_secrets_in_a_file_are_replaced_without_a_restart(serve: Callable[..., Serving], tmp_path: Path) -> None:
+    """The new one is taken beside the old, which then is taken no more."""
+    file = tmp_path / "tokens"
+    file.write_text(f"{FIRST}\n")
+    serving = serve(MANGA_AUTH="token", MANGA_AUTH_TOKENS_FILE=str(file))
+    async with httpx.AsyncClient(base_url=serving.url, timeout=10) as http:
+
+        async def admits(token: str) -> bool:
+            return (await http.delete("/sessions/any", headers=bearer(token))).status_code == 204
+
+        assert (await admits(FIRST), await admits(SECOND)) == (True, False)
+        file.write_text(f"{FIRST}\n{SECOND}\n")
+        await until(lambda: admits(SECOND), 10, "the new secret is taken")
+        assert await admits(FIRST)
+        file.write_text(f"{SECOND}\n")
+
+        async def refused() -> bool:
+            return not await admits(FIRST)
+
+        await until(refused, 10, "the old secret is taken no more")
+        assert await admits(SECOND)
 
 
 async def test_no_secret_is_ever_logged(guarded: Serving, http: httpx.AsyncClient) -> None:

@@ -36,8 +36,8 @@ class Backend:
     """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it is better.
 
     Only failures and lateness count against it: what is wrong with the caller's question is not the backend's fault, and an
-    attempt that was cut off after hardly any time says nothing. Every operation run here is an idempotent read, so all of
-    them may be repeated; one that was throttled is not.
+    attempt that was cut off after hardly any time says nothing. Every operation run here is a read, or a write that may be
+    told twice, so all of them may be repeated; one that was throttled is not.
     """
 
     def __init__(
@@ -61,11 +61,13 @@ class Backend:
         for number in range(1, self._policy.retry.attempts + 1):
             try:
                 return await self._attempt(attempt, deadline)
-            except (CircuitOpen, Throttled):
+            except CircuitOpen:
                 raise
-            except BackendFailure:
+            except BackendFailure as failure:
                 pause = self._backoff.pause(number)
-                if not self._may_repeat(number, pause, deadline):
+                if isinstance(failure, Throttled) or not self._may_repeat(number, pause, deadline):
+                    if self.breaker.state is not BreakerState.CLOSED:  # this one has opened it: nobody is let through before
+                        failure.retry_after_ms = max(failure.retry_after_ms or 0, self._rest_ms())
                     raise
             await asyncio.sleep(pause)
         raise AssertionError("unreachable: the last attempt returns or raises")
@@ -81,7 +83,7 @@ class Backend:
             raise CircuitOpen(
                 f"The {self.name} is resting after failures.",
                 dependency=self.name,
-                retry_after_ms=self.breaker.retry_after_ms(),
+                retry_after_ms=self._rest_ms(),
             )
         started, era = self._clock(), self.breaker.era
         try:
@@ -102,6 +104,12 @@ class Backend:
             raise
         self.breaker.succeeded(self._clock() - started, era)
         return result
+
+    def _rest_ms(self) -> int:
+        """Until the breaker lets a call through: the rest of its pause, or the time that the probe under way may take."""
+        if self.breaker.state is BreakerState.OPEN:
+            return self.breaker.retry_after_ms()
+        return round(self._policy.attempt_seconds * 1000)
 
     async def _bounded(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
         try:

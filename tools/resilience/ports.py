@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from session.deadline import Deadline
+from session.profile import Event, Profile
 from tools.models import AvailabilityPage, CatalogPage, CatalogQuery, Facets, Filters, Health, Order, Title
-from tools.ports import CatalogPort, OrdersPort, StockPort
+from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort
 from tools.resilience.backend import Backend
 
 
@@ -53,6 +54,24 @@ class GuardedOrders:
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         return await self._backend.call(lambda attempt: self._port.purchased(owner, attempt), deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._port.health(deadline)
+
+
+class GuardedProfiles:
+    def __init__(self, port: ProfilePort, backend: Backend) -> None:
+        self._port = port
+        self._backend = backend
+
+    async def remember(self, user: str, event: Event, deadline: Deadline) -> None:
+        await self._backend.call(lambda attempt: self._port.remember(user, event, attempt), deadline)
+
+    async def recall(self, user: str, deadline: Deadline) -> Profile:
+        return await self._backend.call(lambda attempt: self._port.recall(user, attempt), deadline)
+
+    async def forget(self, user: str, deadline: Deadline) -> None:
+        await self._backend.call(lambda attempt: self._port.forget(user, attempt), deadline)
 
     async def health(self, deadline: Deadline) -> Health:
         return await self._port.health(deadline)

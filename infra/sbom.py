@@ -1,0 +1,86 @@
+"""The software bill of materials of what is shipped (CycloneDX), and its licences.
+
+`python infra/sbom.py FILE` writes the packages of requirements.lock as they are installed beside this Python, and prints
+each with its licence. Exit status 1 when one has a licence that nobody has looked at yet.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+LOCK = Path("requirements.lock")
+# Permissive, or weakly reciprocal for files that are shipped unchanged (MPL: the certificates of certifi).
+KNOWN = {
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0", "Python-2.0",
+    "Zlib", "Apache Software License", "BSD License", "Mozilla Public License 2.0 (MPL 2.0)",
+}  # fmt: skip
+# Says nothing of itself in its metadata; read from the LICENSE file in its wheel.
+STATED_ELSEWHERE = {"protobuf": "BSD-3-Clause"}
+Json = dict[str, Any]
+
+
+def shipped() -> set[str]:
+    """The names in the lock, as packages are compared (PEP 503)."""
+    return {normal(name) for name in re.findall(r"^([\w.-]+)==", LOCK.read_text("utf-8"), re.MULTILINE)}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def inventory() -> Json:
+    """Everything that is installed beside this Python."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "all.json"
+        command = [sys.executable, "-m", "cyclonedx_py", "environment", "--of", "JSON", "-o", str(path), sys.executable]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        found: Json = json.loads(path.read_text("utf-8"))
+        return found
+
+
+def only(bill: Json, names: set[str]) -> Json:
+    """The bill of these packages alone."""
+    kept = [each for each in bill["components"] if normal(each["name"]) in names]
+    references = {each["bom-ref"] for each in kept}
+    depends = [
+        {**each, "dependsOn": [other for other in each.get("dependsOn", ()) if other in references]}
+        for each in bill.get("dependencies", ())
+        if each["ref"] in references
+    ]
+    return {**bill, "components": kept, "dependencies": depends}
+
+
+def licences(component: Json) -> set[str]:
+    """Its licences one by one, out of SPDX expressions and classifiers."""
+    found: set[str] = set()
+    for each in component.get("licenses", ()):
+        if expression := each.get("expression"):
+            found |= {part.strip(" ()") for part in re.split(r" AND | OR ", expression)}
+        else:
+            found.add((each["license"].get("id") or each["license"].get("name", "")).rpartition(" :: ")[2])
+    return found or {STATED_ELSEWHERE.get(normal(component["name"]), "unknown")}
+
+
+def main() -> int:
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("sbom.json")
+    bill = only(inventory(), shipped())
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(bill, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    unknown = []
+    for each in sorted(bill["components"], key=lambda each: normal(each["name"])):
+        own = licences(each)
+        print(f"{each['name']:32} {each['version']:14} {', '.join(sorted(own))}")
+        unknown += [each["name"]] if own - KNOWN else []
+    if unknown:
+        print(f"licences that nobody has looked at yet: {', '.join(unknown)}", file=sys.stderr)
+    return 1 if unknown else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

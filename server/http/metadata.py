@@ -1,0 +1,74 @@
+"""Where a client learns whose tokens are taken here (RFC 9728; MCP, basic/authorization), and how a refusal points there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
+
+from server.http.streams import MESSAGES
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+RESOURCES = ("", "/mcp", "/sse")
+"""Each is a resource of its own to whoever is configured with its address; the first stands for the server as a whole."""
+CACHE_SECONDS = 3600
+
+
+class Challenge:
+    """What WWW-Authenticate says (RFC 6750, section 3)."""
+
+    def of(self, scope: Scope, error: str | None) -> str:
+        """`error` is None for a request that brought no token at all."""
+        return _joined(_told(error))
+
+
+class MetadataChallenge(Challenge):
+    """And where the tokens come from, with the scopes to ask for."""
+
+    def __init__(self, scopes: Sequence[str]) -> None:
+        self._scopes = " ".join(scopes)
+
+    def of(self, scope: Scope, error: str | None) -> str:
+        path = "/sse" if scope["path"].startswith(MESSAGES) else scope["path"]
+        resource = path if path in RESOURCES else ""
+        where = {"resource_metadata": f"{origin(scope)}{WELL_KNOWN}{resource}", "scope": self._scopes}
+        return _joined(_told(error) | where)
+
+
+class ResourceMetadata:
+    """The document, for each of the resources."""
+
+    def __init__(self, issuer: str, scopes: Sequence[str]) -> None:
+        self._issuer = issuer
+        self._scopes = list(scopes)
+
+    async def document(self, request: Request) -> Response:
+        document = {
+            "resource": origin(request.scope) + request.url.path.removeprefix(WELL_KNOWN),
+            "authorization_servers": [self._issuer],
+            "scopes_supported": self._scopes,
+            "bearer_methods_supported": ["header"],
+            "resource_name": "MangaAssist tools",
+        }
+        # What it says depends on the name the client called.
+        headers = {"Cache-Control": f"private, max-age={CACHE_SECONDS}"}
+        return JSONResponse(document, headers=headers)
+
+
+def origin(scope: Scope) -> str:
+    """As the client sees it: the Host has passed the allowlist, and a proxy that ends TLS says so."""
+    headers = Headers(scope=scope)
+    forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+    scheme = forwarded if forwarded in ("http", "https") else scope["scheme"]
+    return f"{scheme}://{headers['host']}"
+
+
+def _told(error: str | None) -> dict[str, str]:
+    return {} if error is None else {"error": "invalid_token", "error_description": error.replace('"', "'")}
+
+
+def _joined(parameters: dict[str, str]) -> str:
+    return " ".join(["Bearer", ", ".join(f'{name}="{value}"' for name, value in parameters.items())]).rstrip()

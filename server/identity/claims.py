@@ -1,0 +1,115 @@
+"""What a token says (RFC 7519, section 4.1), once its signature is known to be the issuer's."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.identity.identifier import Unproven
+from server.identity.scopes import granted
+from server.stated import LONGEST_USER
+
+LEEWAY_SECONDS = 30.0
+"""How far the issuer's clock and this one may be apart."""
+CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
+Claims = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Who holds a token. `user` is None for an agent's own; `principal` tells holders apart without naming them;
+    `id_token` is one that says who somebody is and grants nothing. Good while the clock is before `until`."""
+
+    principal: str
+    client: str | None
+    user: str | None
+    scopes: frozenset[str]
+    id_token: bool
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a token has to say of itself to be meant for this server."""
+
+    issuer: str
+    audiences: Collection[str]
+
+    def holder(self, claims: Claims, now: float) -> Proven:
+        """Raises `Unproven`."""
+        until = _checked_times(claims, now)
+        if claims.get("iss") != self.issuer:
+            raise Unproven("The token is of another issuer.")
+        if not self._is_meant(claims):
+            raise Unproven("The token is meant for another audience.")
+        subject, client = _subject(claims), _client(claims)
+        return Proven(
+            principal=hashlib.sha256(f"{client or ''}\0{subject}".encode()).hexdigest()[:32],
+            client=client,
+            user=None if _is_agents(claims, subject, client) else subject,
+            scopes=granted(claims, self.audiences),
+            id_token=claims.get("token_use") == "id",
+            until=until,
+        )
+
+    def _is_meant(self, claims: Claims) -> bool:
+        """By `aud`. Amazon Cognito's access tokens have none; they are meant for the app client that they name."""
+        audience = claims["aud"] if "aud" in claims else claims.get("client_id")
+        named = audience if isinstance(audience, list) else [audience]
+        return any(isinstance(each, str) and each in self.audiences for each in named)
+
+
+def _checked_times(claims: Claims, now: float) -> float:
+    """Until when the token is good."""
+    expires, begins, issued = (_time(claims, name) for name in ("exp", "nbf", "iat"))
+    if expires is None:
+        raise Unproven("The token does not say when it expires.")
+    if now >= expires + LEEWAY_SECONDS:
+        raise Unproven("The token has expired.")
+    if any(time is not None and now < time - LEEWAY_SECONDS for time in (begins, issued)):
+        raise Unproven("The token is not valid yet.")
+    return expires + LEEWAY_SECONDS
+
+
+def _time(claims: Claims, name: str) -> float | None:
+    value = claims.get(name)
+    if value is None and name not in claims:
+        return None
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Unproven("The token's times are malformed.")
+    return number
+
+
+def _subject(claims: Claims) -> str:
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST_USER or not _is_text(subject):
+        raise Unproven("The token does not name its subject.")
+    return subject
+
+
+def _client(claims: Claims) -> str | None:
+    named = (claims.get(name) for name in CLIENT_CLAIMS)
+    return next((each for each in named if isinstance(each, str) and each and _is_text(each)), None)
+
+
+def _is_text(value: str) -> bool:
+    """No half of a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    return not any("\ud800" <= each <= "\udfff" for each in value)
+
+
+def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
+    """Whether a program was given this token for itself (client credentials) and not for a user. It decides nothing but
+    that its subject is no customer: acting for one takes that customer's own token as well."""
+    return (
+        subject == client  # RFC 9068, section 2.2; Amazon Cognito, Okta
+        or claims.get("gty") == "client-credentials"  # Auth0
+        or claims.get("idtyp") == "app"  # Entra ID
+        or (client is not None and claims.get("preferred_username") == f"service-account-{client}")  # Keycloak
+    )

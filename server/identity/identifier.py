@@ -1,0 +1,28 @@
+"""What every way of proving oneself has in common."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from server.call import Principal, Stated
+
+
+class Unproven(Exception):
+    """A bearer token that proves nobody, or none. The message is for whoever sent it, and says nothing of its content."""
+
+
+class CannotTell(Exception):
+    """Nobody can be proven right now, whoever they are."""
+
+
+class Identifier(Protocol):
+    """Turns what was stated and what was proven into a principal."""
+
+    async def admit(self, bearer: str | None) -> str | None:
+        """Lets a request in at the edge: what tells this principal apart from others and gives no secret away; None
+        where nobody has to prove anything. Raises `Unproven`, `CannotTell`."""
+        ...
+
+    async def identify(self, stated: Stated, bearer: str | None) -> Principal:
+        """Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` when nobody can be proven."""
+        ...

@@ -1,0 +1,52 @@
+"""MANGA_AUTH=jwt."""
+
+from __future__ import annotations
+
+from server.call import Principal, Stated
+from server.identity.claims import Proven
+from server.identity.identifier import CannotTell, Unproven
+from server.identity.verifier import Verifier
+from server.stated import checked_user
+from tools.failures import DependencyFailure, Forbidden
+
+RETRY_AFTER_MS = 1000
+
+
+class TrustIssuer:
+    """What the issuer has signed. The bearer is the user's token, or the agent's with the user's own in `_meta`; the
+    subject is the user, and nobody can state another. Scopes are the user's, where there is a user."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+
+    async def admit(self, bearer: str | None) -> str | None:
+        if bearer is None:
+            raise Unproven("A bearer token is needed.")
+        return (await self._verifier.holder(bearer)).principal
+
+    async def identify(self, stated: Stated, bearer: str | None) -> Principal:
+        if bearer is None:
+            raise Forbidden("A bearer token is needed.")
+        holder = await self._holder(bearer, "Authorization")
+        user, scopes = holder.user, holder.scopes
+        if stated.user_token is not None:
+            own = await self._holder(stated.user_token, "userToken")
+            if own.user is None:
+                raise Forbidden("userToken: The token is an agent's own, and names no user.")
+            if user not in (None, own.user):
+                raise Forbidden("userToken and the bearer token are two users'.")
+            # An ID token says who somebody is and nothing of what they may.
+            user, scopes = own.user, holder.scopes if own.id_token else own.scopes
+        stated_user = checked_user(stated.user)
+        if stated_user is not None and stated_user != user:
+            raise Forbidden("The user that is stated is not the one whose token came with the call.")
+        return Principal(agent=holder.client, user=user, scopes=scopes)
+
+    async def _holder(self, token: str, place: str) -> Proven:
+        try:
+            return await self._verifier.holder(token)
+        except Unproven as unproven:
+            raise Forbidden(f"{place}: {unproven}") from None
+        except CannotTell:
+            message = "The issuer's keys are not there yet, so nobody can be identified. Try again in a moment."
+            raise DependencyFailure(message, dependency="issuer", retry_after_ms=RETRY_AFTER_MS) from None

@@ -1,0 +1,62 @@
+"""MANGA_AUTH=token."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Callable, Sequence
+
+from server.call import Principal, Stated
+from server.identity.identifier import Unproven
+from server.parsing import SettingError
+from server.stated import checked_user
+from session.keys import user_hash
+from tools.failures import Forbidden
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 1.0
+
+
+class TrustTokens:
+    """One of several secrets proves the agent, which may then state the user.
+
+    Several, so that they can be rotated without a gap. Compared in constant time, all of them each time.
+    """
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self._tokens = tuple(token.encode() for token in tokens)
+
+    async def admit(self, bearer: str | None) -> str | None:
+        if bearer is None or not self._is_one(bearer):
+            raise Unproven("A valid bearer token is needed.")
+        return user_hash(bearer)
+
+    async def identify(self, stated: Stated, bearer: str | None) -> Principal:
+        if bearer is None or not self._is_one(bearer):
+            raise Forbidden("The agent's token is missing or wrong.")
+        return Principal(agent="agent", user=checked_user(stated.user))
+
+    async def follow(self, read: Callable[[], Sequence[str]]) -> None:
+        """Takes the secrets from a file as they change, until cancelled: those that are gone prove nothing any more. A
+        file that cannot be read, or is empty for a moment, changes nothing."""
+        trouble = False
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            try:
+                tokens = await asyncio.to_thread(read)
+            except SettingError:
+                tokens = ()
+            if not tokens and not trouble:
+                logger.warning("MANGA_AUTH_TOKENS_FILE cannot be read or is empty; the tokens stay as they were")
+            trouble = not tokens
+            fresh = tuple(token.encode() for token in tokens) or self._tokens
+            if fresh != self._tokens:
+                self._tokens = fresh
+                logger.info("the accepted tokens have changed; there are %d", len(fresh))
+
+    def _is_one(self, bearer: str) -> bool:
+        given = bearer.encode("utf-8", "surrogatepass")
+        matches = [hmac.compare_digest(given, token) for token in self._tokens]
+        return any(matches)

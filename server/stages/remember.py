@@ -1,0 +1,26 @@
+"""What a signed-in person looked for and looked at goes into their long-term profile, behind the answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from server.call import CACHE, LIVE, Call, Handler, Outcome
+from server.profile_queue import ProfileQueue
+from session.profile import Event
+
+
+class Remember:
+    """Only what was asked for and given, live or from the cache: an anonymous caller leaves nothing, and neither does a call
+    that failed, a fallback, or a refresh that nobody asked for."""
+
+    def __init__(self, queue: ProfileQueue) -> None:
+        self._queue = queue
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        outcome = await inner(call)
+        trace, user = call.tool.tool.leaves_in_profile, call.principal.user
+        if trace is not None and user is not None and outcome.succeeded and outcome.source in (LIVE, CACHE):
+            subject = trace.subject(call.arguments)
+            if subject:
+                self._queue.put(user, Event.happened(trace.kind, subject, datetime.now(UTC)))
+        return outcome

@@ -1,0 +1,118 @@
+"""`python -m tests.support.watched_server ORDERS SPANS serve`: the server, with orders of the test's own in the embedded
+store, and every span (the SDK's too) as a line in a file.
+
+A line on stdin names where from now on it forgets whose data it handles (FORGETS), or "nothing": a test that looks for
+mixed-up users has to find each of these. It says so on stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
+
+from server import backends, cli
+from server.call import Principal
+from server.stages import asking, cache, leaving, telemetry
+from server.telemetry import metrics, spans
+from session import keys, memory
+from tools.backends.embedded import profile, stock_and_orders
+
+FORGETS = (
+    "cached results",
+    "flights",
+    "idempotency records",
+    "sessions",
+    "last searches",
+    "orders",
+    "purchases",
+    "profiles",
+    "log",
+    "history",
+    "spans",
+    "metrics",
+)
+SAYS = "from now on it forgets: {}"
+forgotten = ["nothing"]
+Function = Callable[..., Any]
+
+
+def _break(holder: Any, name: str, what: str, wrong: Function) -> None:
+    """`wrong` takes the place of a function while `what` is forgotten; it gets the right one first."""
+    own = getattr(holder, name)
+    right = own.fget if isinstance(own, property) else own
+
+    def either(*given: Any) -> Any:
+        return wrong(right, *given) if forgotten[0] == what else right(*given)
+
+    setattr(holder, name, property(either) if isinstance(own, property) else either)
+
+
+def _of_nobody(own: Function, call: Any) -> Any:
+    return own(replace(call, principal=Principal()))
+
+
+def _latest_of_all(own: Function, recent: Any, request: Any, begun: Any) -> Any:
+    searches = list(recent._searches.values())
+    return replace(begun, last_ids=searches[-1].ids) if request.session is not None and searches else begun
+
+
+def _with_its_user(own: Function, told: Any, event: Any) -> None:
+    own(told, event)
+    told._degraded.labels(event.user).inc()
+
+
+def _of_all_owners(sql: str) -> Function:
+    """One statement of the embedded store's, without the owner."""
+
+    def read(own: Function, store: Any, dependency: str, asked: str, *given: str) -> Any:
+        return own(store, dependency, asked.replace("owner = ?", "? <> ''") if asked == sql else asked, *given)
+
+    return read
+
+
+def _breakable() -> None:
+    for module in (asking, cache):
+        _break(module, "cache_key", "cached results", _of_nobody)
+    _break(cache, "flight_key", "flights", _of_nobody)
+    _break(keys, "idempotency", "idempotency records", lambda own, user, session, key: own("everybody", None, key))
+    _break(keys.SessionKeys, "base", "sessions", lambda own, of: own(replace(of, user=None)))
+    _break(memory.RecentSearches, "fill", "last searches", _latest_of_all)
+    store = stock_and_orders.EmbeddedStore
+    _break(store, "_read", "orders", _of_all_owners(stock_and_orders._ORDER))
+    _break(store, "_read", "purchases", _of_all_owners(stock_and_orders._PURCHASED))
+    _break(profile, "user_hash", "profiles", lambda own, user: "everybody")
+    _break(telemetry, "remembered", "log", lambda own, call: dict(call.arguments))
+    _break(leaving, "remembered", "history", lambda own, call: dict(call.arguments))
+    _break(spans, "_attributes", "spans", lambda own, event: {**own(event), "manga.what": str(event.audited)})
+    _break(metrics.Metrics, "__call__", "metrics", _with_its_user)
+
+
+def _listen() -> None:
+    for line in sys.stdin:
+        forgotten[0] = line.strip()
+        print(SAYS.format(forgotten[0]), file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    orders, spans_file, *command = sys.argv[1:]
+    backends.store_files = lambda settings: (None, Path(orders))  # what is sold is the catalogue's alone
+    _breakable()
+    threading.Thread(target=_listen, daemon=True).start()
+    with Path(spans_file).open("a", encoding="utf-8", buffering=1) as out:
+        provider = TracerProvider(shutdown_on_exit=False)
+        exporter = ConsoleSpanExporter(out=out, formatter=lambda span: span.to_json(indent=None) + "\n")
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        trace.set_tracer_provider(provider)
+        return cli.main(command)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

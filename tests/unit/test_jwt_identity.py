@@ -1,0 +1,217 @@
+"""MANGA_AUTH=jwt: who the user is, who the agent is, and what each may use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from server.call import Principal, Stated
+from server.identity import TrustEverybody, Unproven, issuer_keys
+from server.identity.choice import open_identifier
+from server.identity.scopes import as_issued
+from server.settings import Settings
+from tests.support.issuer import AUDIENCE, Issuer, scope
+from tests.support.verifying import NOW, Verifying, verifying
+from tools.failures import DependencyFailure, Forbidden, InvalidArguments
+from tools.registry import TOOLS
+
+ISSUER = Issuer(name="https://issuer.example")
+SEARCH = frozenset({"mcp:manga-tools:search_manga_catalog"})
+ORDERS = frozenset({"mcp:manga-tools:lookup_order"})
+
+
+@pytest.fixture
+async def own() -> AsyncIterator[Verifying]:
+    async with verifying(ISSUER) as opened:
+        yield opened
+
+
+def token(subject: str = "u", *tools: str, **changes: object) -> str:
+    return ISSUER.token(subject, *tools, **{"now": NOW, **changes})
+
+
+def agents(*tools: str, **changes: object) -> str:
+    return ISSUER.agents_token(*tools, **{"now": NOW, **changes})
+
+
+async def identified(own: Verifying, bearer: str, **stated: Any) -> Principal:
+    return await own.identifier.identify(Stated(**stated), bearer)
+
+
+async def forbidden(own: Verifying, bearer: str | None, **stated: Any) -> str:
+    with pytest.raises(Forbidden) as caught:
+        await own.identifier.identify(Stated(**stated), bearer)
+    return caught.value.message
+
+
+async def test_the_subject_of_the_bearer_is_the_user(own: Verifying) -> None:
+    principal = await identified(own, token("u", "lookup_order"))
+    assert principal == Principal(agent="web-shop", user="u", scopes=ORDERS)
+    assert await identified(own, token("u", "lookup_order"), user="u") == principal
+
+
+async def test_a_user_who_states_another_is_forbidden(own: Verifying) -> None:
+    for stated in ("v", "U", "u ", "\0not text"):
+        with pytest.raises((Forbidden, InvalidArguments)):
+            await identified(own, token("u"), user=stated)
+    with pytest.raises(InvalidArguments):
+        await identified(own, token("u"), user="u" * 256)
+
+
+async def test_an_agent_alone_acts_for_nobody(own: Verifying) -> None:
+    """It may use what needs no customer, and may state none."""
+    assert await identified(own, agents("search_manga_catalog")) == Principal("the-agent", None, SEARCH)
+    assert "not the one whose token" in await forbidden(own, agents(), user="u")
+    assert "not the one whose token" in await forbidden(own, agents(), user="the-agent")
+
+
+async def test_the_users_own_token_beside_the_agents_names_the_user_and_the_scopes(own: Verifying) -> None:
+    """Connection by connection the agent's, call by call the customer's."""
+    shared = agents("search_manga_catalog")
+    for user in ("u", "v"):
+        principal = await identified(own, shared, user_token=token(user, "lookup_order"))
+        assert principal == Principal("the-agent", user, ORDERS)
+    assert (await identified(own, shared, user_token=token("u"), user="u")).user == "u"
+    assert await forbidden(own, shared, user_token=token("u"), user="v")
+
+
+async def test_a_users_token_without_scopes_grants_nothing_whatever_the_agent_may(own: Verifying) -> None:
+    for changes in ({"scope": None}, {"scope": ""}, {"scope": "openid aws.cognito.signin.user.admin"}):
+        assert (await identified(own, agents(), user_token=token("u", **changes))).scopes == frozenset()
+
+
+async def test_an_id_token_says_who_the_customer_is_and_the_agent_what_is_allowed(own: Verifying) -> None:
+    """Amazon Cognito's: `token_use` is id, `aud` the app client."""
+    id_token = token("u", scope=None, client_id=None, token_use="id")
+    assert await identified(own, agents("search_manga_catalog"), user_token=id_token) == Principal("the-agent", "u", SEARCH)
+    assert await identified(own, id_token) == Principal(None, "u", frozenset())
+
+
+async def test_a_bearer_of_one_user_takes_no_token_of_another(own: Verifying) -> None:
+    assert "two users'" in await forbidden(own, token("u"), user_token=token("v"))
+    assert (await identified(own, token("u"), user_token=token("u", "lookup_order"))).scopes == ORDERS
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "x", "\0not text", "Bearer x", token("u", aud="other"), token("u", now=NOW - 1000), token("u", iss="x"), agents()],
+)  # fmt: skip
+async def test_a_wrong_user_token_is_told_and_nobody_takes_its_place(wrong: str, own: Verifying) -> None:
+    """Not the bearer's user, and not nobody: the call is refused."""
+    for bearer in (agents(), token("u")):
+        message = await forbidden(own, bearer, user_token=wrong)
+        assert message.startswith("userToken: ")
+        assert not wrong or wrong not in message
+
+
+async def test_without_a_bearer_a_users_token_alone_proves_nothing(own: Verifying) -> None:
+    """The edge asks for one; so does a call."""
+    with pytest.raises(Unproven):
+        await own.identifier.admit(None)
+    assert await forbidden(own, None, user_token=token("u"))
+    assert (await forbidden(own, "x")).startswith("Authorization: ")
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"sub": "c1", "client_id": "c1"},
+        {"sub": "c1", "client_id": None, "azp": "c1"},
+        {"sub": "c1", "client_id": None, "cid": "c1"},
+        {"sub": "c1@clients", "client_id": None, "azp": "c1", "gty": "client-credentials"},
+        {"sub": "0000", "client_id": None, "appid": "c1", "idtyp": "app"},
+        {"sub": "0000", "client_id": None, "azp": "c1", "preferred_username": "service-account-c1"},
+    ],
+    ids=["Cognito, RFC 9068", "azp", "Okta", "Auth0", "Entra", "Keycloak"],
+)
+async def test_an_agents_token_is_told_by_its_claims(claims: dict[str, Any], own: Verifying) -> None:
+    assert await identified(own, token(**{"subject": "c1", **claims})) == Principal("c1", None, ALL)
+
+
+ALL = frozenset(tool.scope for tool in TOOLS)
+
+
+async def test_cognitos_access_tokens_are_meant_for_their_app_client() -> None:
+    """They have no `aud`; MANGA_JWT_AUDIENCE names the app clients."""
+    async with verifying(ISSUER, "web-shop", "manga") as own:
+        users = token("u", aud=None, token_use="access", username="u", scope="openid manga/mcp:manga-tools:lookup_order")
+        assert await identified(own, users) == Principal("web-shop", "u", ORDERS)
+        with pytest.raises(Unproven):
+            await own.identifier.admit(token("u", aud=None, token_use="access", client_id="another-app"))
+
+
+@pytest.mark.parametrize(
+    ("claims", "granted"),
+    [
+        ({"scope": scope("lookup_order")}, ORDERS),
+        ({"scope": f"openid  email {scope('lookup_order')} "}, ORDERS),
+        ({"scope": "mcp:manga-tools/lookup_order"}, ORDERS),
+        ({"scope": f"{AUDIENCE}/{scope('lookup_order')}"}, ORDERS),
+        ({"scope": None, "scp": scope("lookup_order")}, ORDERS),
+        ({"scope": None, "scp": [scope("lookup_order"), 7, None]}, ORDERS),
+        ({"scope": None, "scopes": [scope("lookup_order")]}, ORDERS),
+        ({"scope": f"other-api/{scope('lookup_order')}"}, set()),
+        ({"scope": "other/mcp:manga-tools/lookup_order"}, set()),
+        ({"scope": scope("lookup_order").upper()}, set()),
+        ({"scope": "mcp:manga-tools"}, set()),
+        ({"scope": "mcp:manga-tools:*"}, set()),
+        ({"scope": {"lookup_order": True}}, set()),
+        ({"scope": None}, set()),
+    ],
+)
+async def test_scopes_are_read_where_issuers_put_them(claims: dict[str, Any], granted: set[str], own: Verifying) -> None:
+    """And count only where they name a tool of this server: nothing stands for all of them."""
+    found = (await identified(own, token("u", **claims))).scopes
+    assert found is not None
+    assert found & ALL == granted
+
+
+def test_scopes_are_asked_for_as_the_issuer_writes_them() -> None:
+    cognito = "https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_abc"
+    assert as_issued("mcp:manga-tools:lookup_order", cognito) == "mcp:manga-tools/lookup_order"
+    assert as_issued("mcp:manga-tools:lookup_order", "https://x.eu.auth0.com/") == "mcp:manga-tools:lookup_order"
+
+
+async def test_a_stream_belongs_to_a_user_of_a_client_whatever_token_they_hold(own: Verifying) -> None:
+    """A refreshed token goes on; another user, another client, or the client itself does not."""
+
+    async def principal(bearer: str) -> str | None:
+        return await own.identifier.admit(bearer)
+
+    first = await principal(token("u"))
+    assert await principal(token("u", "lookup_order", now=NOW + 10)) == first
+    others = [
+        token("v"),
+        token("u", client_id="another"),
+        agents(),
+        token("u", client_id=None),
+        token("shopu", client_id="web-"),
+    ]
+    names = {first, *[await principal(each) for each in others]}
+    assert len(names) == 1 + len(others)
+
+
+@pytest.mark.parametrize("local", [True, False])
+async def test_on_stdio_the_parent_process_is_believed_and_no_issuer_asked(local: bool) -> None:
+    """Whatever MANGA_AUTH says: the settings of a machine are those of its HTTP server too."""
+    settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:9/jwks", jwt_issuer="i", jwt_audience=("a",))
+    before = asyncio.all_tasks()
+    async with AsyncExitStack() as stack:
+        identifier = await open_identifier(settings, stack, local=local)
+        assert isinstance(identifier, TrustEverybody) is local
+        assert (asyncio.all_tasks() == before) is local
+    assert asyncio.all_tasks() == before
+
+
+async def test_while_there_are_no_keys_a_call_is_told_to_try_again(monkeypatch: pytest.MonkeyPatch, own: Verifying) -> None:
+    """That is no reason to call anybody a stranger."""
+    monkeypatch.setattr(issuer_keys.IssuerKeys, "current", None)
+    own.keys._failures = 1
+    with pytest.raises(DependencyFailure) as caught:
+        await identified(own, token("u", now=NOW + 1))
+    assert caught.value.retryable
+    assert caught.value.retry_after_ms

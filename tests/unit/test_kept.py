@@ -1,0 +1,102 @@
+"""What one process leaves in Redis for the next: read back as it was, or not at all."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from dataclasses import dataclass
+
+import pytest
+
+from session.backends.multiplexed import MultiplexedRedis
+from session.failures import MemoryUnavailable
+from session.snapshots import LARGEST_BYTES, LARGEST_PACKED, Snapshots, pack, unpack
+from tests.support.snapshots import Away, memory_over
+from tests.support.valkey import ask
+from tools.kept import Kept
+from tools.models import Author, Title
+
+TITLES = (
+    Title("manga-000001", en="Pirate Sea", ja="海賊の海", authors=(Author("Oda, Eiji"),), rating=4),
+    Title("manga-000002"),
+)
+
+
+def kept_in(redis: MultiplexedRedis | Away, shape: object = tuple[Title, ...]) -> Kept[tuple[Title, ...]]:
+    return Kept(Snapshots(memory_over(redis)), "popular", shape)
+
+
+async def the_key(redis: MultiplexedRedis) -> bytes:
+    (key,) = await ask(redis, "KEYS", "manga:mcp:snapshot:*")
+    return bytes(key)
+
+
+async def test_another_process_reads_what_was_kept_and_it_expires(redis: MultiplexedRedis) -> None:
+    assert await kept_in(redis).load() is None
+    assert await kept_in(redis).save(TITLES, 60)
+    assert await kept_in(redis).load() == TITLES
+    assert 0 < await ask(redis, "TTL", await the_key(redis)) <= 60
+
+
+async def test_parts_are_kept_apart(redis: MultiplexedRedis) -> None:
+    kept = kept_in(redis)
+    await kept.save(TITLES[:1], 60, 1)
+    await kept.save(TITLES[1:], 60, 2)
+    assert [await kept.load(1), await kept.load(2), await kept.load(3)] == [TITLES[:1], TITLES[1:], None]
+
+
+async def test_a_version_with_another_shape_does_not_even_find_it(redis: MultiplexedRedis) -> None:
+    @dataclass(frozen=True, slots=True)
+    class NewTitle(Title):
+        mood: str | None = None
+
+    await kept_in(redis).save(TITLES, 60)
+    newer = kept_in(redis, tuple[NewTitle, ...])
+    assert await newer.load() is None
+    await newer.save((NewTitle("manga-000003"),), 60)
+    assert await kept_in(redis).load() == TITLES
+
+
+WRONG = {
+    "no packing": b"[]",
+    "nothing": b"",
+    "no JSON": pack(b"nonsense"),
+    "another shape": pack(b'{"titles": []}'),
+    "a wrong type": pack(b'[{"title_id": "manga-000001", "rating": "4.5"}]'),
+    "a name missing": pack(b'[{"en": "x"}]'),
+    "cut off": pack(b"[]" + b" " * 5000)[:-8],
+    "a bomb": zlib.compress(b" " * (LARGEST_BYTES + 1)),
+    "half a character": pack(b'[{"title_id": "\xff"}]'),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+async def test_what_cannot_be_read_is_nothing_is_told_of_once_and_is_overwritten(
+    redis: MultiplexedRedis, caplog: pytest.LogCaptureFixture, wrong: bytes
+) -> None:
+    kept = kept_in(redis)
+    await kept.save(TITLES, 60)
+    await ask(redis, "SET", await the_key(redis), wrong)
+    with caplog.at_level(logging.WARNING):
+        assert [await kept.load(), await kept.load()] == [None, None]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    await kept.save(TITLES, 60)
+    assert await kept.load() == TITLES
+
+
+async def test_without_redis_loading_says_so_and_saving_is_lost(redis: MultiplexedRedis) -> None:
+    with pytest.raises(MemoryUnavailable):
+        await kept_in(Away()).load()
+    assert not await kept_in(Away()).save(TITLES, 60)
+
+
+async def test_what_is_too_large_or_over_already_is_not_kept(redis: MultiplexedRedis) -> None:
+    snapshots = Snapshots(memory_over(redis))
+    assert not await snapshots.save("k", b"x" * (LARGEST_PACKED + 1), 60)
+    assert not await snapshots.save("k", b"x", 0)
+    assert await snapshots.load("k") is None
+
+
+def test_packing_is_undone_by_unpacking() -> None:
+    assert unpack(pack(b"x" * 100_000)) == b"x" * 100_000
+    assert unpack(pack(b"")) == b""

@@ -1,0 +1,38 @@
+"""A profile's bounds: how long it lasts, and how much it takes."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from session.deadline import Deadline
+from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind
+from tools.backends.dynamodb.items import event_item
+from tools.backends.dynamodb.tables import PROFILE
+from tools.backends.embedded.profile import EmbeddedProfiles
+
+NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
+
+
+def test_every_item_has_the_attribute_that_its_table_forgets_by() -> None:
+    """The second after which DynamoDB may remove it."""
+    item = event_item("reader", Event.happened(EventKind.VIEWED, "manga-000001", NOW))
+    assert PROFILE.ttl is not None
+    assert int(item[PROFILE.ttl]["N"]) == int((NOW + timedelta(days=KEPT_DAYS)).timestamp())
+
+
+def test_no_item_is_large_whatever_is_told() -> None:
+    """The user is hashed, and the longest subject is some 2 KB; an item may have 400."""
+    item = event_item("r" * 10_000, Event.happened(EventKind.SEARCHED, "🐟" * 5 * LONGEST_SUBJECT, NOW))
+    assert len(json.dumps(item, ensure_ascii=False).encode()) < 3_000
+
+
+async def test_profiles_in_this_process_are_of_those_who_were_last_heard_of() -> None:
+    """Each with so many events, so that a long run of the server takes no more than a short one."""
+    profiles, soon = EmbeddedProfiles(people=2, clock=lambda: NOW), Deadline.after(5)
+    for user in ("a", "b", "a", "c"):
+        for n in range(RECALLED + 5):
+            await profiles.remember(user, Event.happened(EventKind.VIEWED, f"{user}-{n}", NOW), soon)
+    counts = {user: len((await profiles.recall(user, soon)).events) for user in "abc"}
+    assert counts == {"a": RECALLED, "b": 0, "c": RECALLED}
+    assert sum(len(events) for events in profiles._events.values()) == 2 * RECALLED

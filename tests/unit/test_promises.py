@@ -1,0 +1,248 @@
+"""What a failure promises (`retryable`, `retry_after_ms`, `fallback_available`) is what the server then does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from server.call import Call, Outcome, Stated
+from server.results import call_tool_result
+from session.backends.multiplexed import MultiplexedRedis
+from session.begin import Begun
+from session.breaker import BreakerState
+from session.deadline import Deadline
+from session.limits import Rate
+from session.turn import IMPLICIT, Turn, TurnKind, TurnName
+from tests.support.clocks import HandClock
+from tests.support.pipeline import COMPILED, Answer, Kit, open_kit
+from tests.support.store import Backends, Mood, Shelf
+from tests.support.valkey import eventually
+from tools.failures import (
+    BudgetExhausted,
+    CircuitOpen,
+    DependencyFailure,
+    Failure,
+    Forbidden,
+    InternalFailure,
+    InvalidArguments,
+    NotFound,
+    RateLimited,
+    ServerBusy,
+    Throttled,
+    TimedOut,
+    ToolNotFound,
+)
+from tools.registry import TOOLS
+from tools.resilience.retry import RetryPolicy
+
+SEARCH, DETAILS, STOCK, ORDER = "search_manga_catalog", "get_manga_details", "check_inventory", "lookup_order"
+QUERY = {"query": "pirates"}
+IDS = {"title_ids": ["manga-000001"]}
+AN_ORDER = {"order_id": "MNG-UUUU0001"}
+NAMED = TurnName(TurnKind.NAMED, "t")
+NO_FALLBACK = [replace(tool, fallback=None) for tool in TOOLS]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What works may take its time on a busy machine."""
+    monkeypatch.setattr("session.memory.TRIP_SECONDS", 5.0)
+    monkeypatch.setattr("server.stages.fallback.RUNG_SECONDS", 0.2)
+
+
+@pytest.fixture
+def moody(shelf: Shelf) -> Backends:
+    return shelf.in_moods()
+
+
+@pytest.fixture
+async def kit(redis: MultiplexedRedis, moody: Backends) -> AsyncIterator[Kit]:
+    async with open_kit(redis, moody, timeout_ms=2700) as own:
+        yield own
+
+
+def promised(answer: Answer) -> dict[str, Any]:
+    data = answer.result["structuredContent"]["error"]["data"]
+    return {name: data[name] for name in ("retryable", "retry_after_ms", "fallback_available")}
+
+
+def told(failure: Failure, *, left_ms: int | None = None, name: TurnName = NAMED, tool: str = SEARCH) -> tuple[Any, ...]:
+    call = Call("call-1", COMPILED._by_name[tool], {}, Stated(), 0.0)
+    if left_ms is not None:
+        call.begun = Begun(Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0))))
+    data = call_tool_result(call, Outcome(failure=failure))["structuredContent"]["error"]["data"]
+    return data["retryable"], data["retry_after_ms"], data["fallback_available"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "retryable", "soon_ms"),
+    [
+        (InvalidArguments([]), False, None),
+        (ToolNotFound("x"), False, None),
+        (NotFound("x"), False, None),
+        (Forbidden("x"), False, None),
+        (InternalFailure("x"), False, None),
+        (BudgetExhausted("x"), False, None),
+        (RateLimited("x"), True, 100),
+        (ServerBusy("x"), True, 100),
+        (TimedOut("x"), True, 100),
+        (DependencyFailure("x"), True, 100),
+        (Throttled("x"), True, 1000),
+        (CircuitOpen("x", retry_after_ms=412), True, 412),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Failure) else "",
+)
+def test_every_failure_says_whether_and_when_to_try_again(failure: Failure, retryable: bool, soon_ms: int | None) -> None:
+    """A time for each that may be tried again, and for no other; never a fallback where trying again is no use."""
+    assert told(failure) == (retryable, soon_ms, retryable)
+    assert told(failure, tool=ORDER) == (retryable, soon_ms, False), "orders have no fallback"
+
+
+@pytest.mark.parametrize(
+    ("left_ms", "name", "retryable"),
+    [
+        (2000, NAMED, True),
+        (601, NAMED, True),
+        (600, NAMED, False),
+        (0, NAMED, False),
+        (0, IMPLICIT, True),
+        (0, TurnName(TurnKind.TRACE, "f" * 32), True),
+    ],
+)
+def test_nothing_is_worth_another_try_in_a_named_turn_that_will_be_over(
+    left_ms: int, name: TurnName, retryable: bool
+) -> None:
+    """After the wait of 500 ms nothing would be started any more; a turn that nobody named would be replaced."""
+    assert told(TimedOut("x", retry_after_ms=500), left_ms=left_ms, name=name) == (
+        (True, 500, True) if retryable else (False, None, False)
+    )
+
+
+async def test_a_retry_in_a_turn_that_is_used_up_fails_as_was_said(kit: Kit) -> None:
+    who = {"session": "s", "user": "u", "turn": "t", "arrived": time.monotonic() - 2.95}
+    for _ in range(2):
+        answer = await kit.ask(ORDER, AN_ORDER, **who)
+        assert (answer.failure, promised(answer)["retryable"]) == ("BUDGET_EXHAUSTED", False)
+    assert (await kit.ask(ORDER, AN_ORDER, session="s", user="u", turn="another")).failure is None
+
+
+async def test_a_call_cut_off_by_the_end_of_its_turn_is_not_to_be_repeated_in_it(kit: Kit) -> None:
+    kit.backends.orders.mood = Mood.HANGS
+    answer = await kit.ask(ORDER, AN_ORDER, session="s", user="u", turn="t", turn_budget_ms=400)
+    assert (answer.failure, promised(answer)["retryable"]) == ("TIMEOUT", False)
+    kit.backends.orders.mood = Mood.WORKS
+    assert (await kit.ask(ORDER, AN_ORDER, session="s", user="u", turn="t")).failure == "BUDGET_EXHAUSTED"
+
+
+async def test_an_open_circuit_says_when_it_lets_a_call_through(redis: MultiplexedRedis, moody: Backends) -> None:
+    """Earlier it does not, then it does."""
+    clock = HandClock()
+    async with open_kit(redis, moody, timeout_ms=2700, tools=NO_FALLBACK) as kit:
+        guard = kit.guards["orders"]
+        guard._policy = replace(guard._policy, retry=RetryPolicy(attempts=1))
+        breaker = guard.breaker
+        breaker._clock = clock
+        moody.orders.mood = Mood.FAILS
+        answers = [await kit.ask(ORDER, AN_ORDER, user="u") for _ in range(5)]
+        opened = next(answer for answer in answers if promised(answer)["retry_after_ms"] > 100)
+        assert opened.failure == "DEPENDENCY_FAILURE", "the one that opened it knows already"
+        answer = await kit.ask(ORDER, AN_ORDER, user="u")
+        wait = promised(answer)["retry_after_ms"]
+        assert (answer.failure, wait) == ("CIRCUIT_OPEN", breaker.retry_after_ms())
+        assert promised(opened)["retry_after_ms"] == wait
+        moody.orders.mood = Mood.WORKS
+        clock.advance(wait / 1000 - 0.002)
+        assert (await kit.ask(ORDER, AN_ORDER, user="u")).failure == "CIRCUIT_OPEN"
+        clock.advance(0.004)
+        assert (await kit.ask(ORDER, AN_ORDER, user="u")).failure is None
+
+
+async def test_while_a_circuit_is_probed_a_call_is_told_to_wait_for_the_probe(kit: Kit) -> None:
+    breaker = kit.guards["orders"].breaker
+    breaker._enter(BreakerState.HALF_OPEN)
+    kit.backends.orders.gate = asyncio.Event()
+    probe = asyncio.create_task(kit.ask(ORDER, AN_ORDER, user="u"))
+    await eventually(lambda: kit.calls_of("order") == 1)
+    answer = await kit.ask(ORDER, AN_ORDER, user="v")
+    assert (answer.failure, promised(answer)["retry_after_ms"]) == ("CIRCUIT_OPEN", 5000), "as long as an attempt may take"
+    kit.backends.orders.gate.set()
+    assert (await probe).failure is None
+    assert (await kit.ask(ORDER, AN_ORDER, user="v")).failure == "NOT_FOUND"
+
+
+async def test_who_is_refused_for_load_is_answered_later_also_from_a_lower_rung(
+    redis: MultiplexedRedis, moody: Backends
+) -> None:
+    async with open_kit(redis, moody, most=1, timeout_ms=2700) as kit:
+        moody.catalog.gate = asyncio.Event()
+        first = asyncio.create_task(kit.ask(SEARCH, QUERY))
+        await eventually(lambda: kit.calls_of("search") == 1)
+        busy = await kit.ask(SEARCH, {"query": "other"})
+        assert promised(busy) == {"retryable": True, "retry_after_ms": 100, "fallback_available": True}
+        moody.catalog.gate.set()
+        await first
+        moody.catalog.mood = Mood.FAILS
+        assert (await kit.ask(SEARCH, {"query": "other"})).meta["source"] == "fallback"
+
+
+async def test_who_is_over_the_limit_is_let_through_after_the_wait(redis: MultiplexedRedis, moody: Backends) -> None:
+    async with open_kit(redis, moody, rate=Rate(20, 1)) as kit:
+        await kit.ask(SEARCH, QUERY, user="u")
+        refused = await kit.ask(SEARCH, QUERY, user="u")
+        assert refused.failure == "RATE_LIMITED"
+        wait = promised(refused)["retry_after_ms"]
+        assert 0 < wait <= 50
+        assert promised(refused)["fallback_available"]
+        await asyncio.sleep(wait / 1000)  # what is tested is that so much is enough
+        assert (await kit.ask(SEARCH, QUERY, user="u")).failure is None
+
+
+@pytest.mark.parametrize("tool", [DETAILS, STOCK])
+async def test_a_failure_that_comes_from_the_end_of_the_ladder_promises_no_rung(
+    redis: MultiplexedRedis, moody: Backends, tool: str
+) -> None:
+    arguments = {DETAILS: {"title_id": "manga-000001"}, STOCK: IDS}[tool]
+    async with open_kit(redis, moody, timeout_ms=1000, warm=False) as kit:
+        moody.catalog.mood = moody.stock.mood = Mood.FAILS
+        answer = await kit.ask(tool, arguments, user="u", idempotency_key="k")
+        assert promised(answer) == {"retryable": True, "retry_after_ms": 100, "fallback_available": False}
+        moody.catalog.mood = moody.stock.mood = Mood.WORKS
+        assert (await kit.ask(tool, arguments, user="u", idempotency_key="k")).failure is None
+
+
+async def test_what_nobody_foresaw_promises_nothing_since_no_rung_stands_in_for_it(kit: Kit) -> None:
+    kit.backends.catalog.mood = Mood.BREAKS
+    for _ in range(2):
+        answer = await kit.ask(SEARCH, QUERY)
+        assert promised(answer) == {"retryable": False, "retry_after_ms": None, "fallback_available": False}
+
+
+async def test_who_waited_in_vain_for_the_same_call_may_ask_again_and_be_answered_by_it(kit: Kit) -> None:
+    kit.backends.catalog.gate = asyncio.Event()
+    first = asyncio.create_task(kit.ask(SEARCH, QUERY, user="u", idempotency_key="k"))
+    await eventually(lambda: kit.calls_of("search") == 1)
+    hurried = await kit.ask(SEARCH, QUERY, user="u", idempotency_key="k", turn_budget_ms=310)
+    assert (hurried.failure, promised(hurried)["retryable"]) == ("TIMEOUT", True)
+    assert promised(hurried)["fallback_available"]
+    kit.backends.catalog.gate.set()
+    done = await first
+    assert (await kit.ask(SEARCH, QUERY, user="u", idempotency_key="k")).value == done.value
+
+
+async def test_who_waited_for_a_call_that_failed_with_all_its_rungs_is_promised_none(
+    redis: MultiplexedRedis, moody: Backends
+) -> None:
+    async with open_kit(redis, moody, timeout_ms=300, warm=False) as kit:
+        moody.stock.mood = Mood.HANGS
+        first = asyncio.create_task(kit.ask(STOCK, IDS, user="u", idempotency_key="k"))
+        await eventually(lambda: kit.calls_of("availability") == 1)
+        patient = replace(kit.registry.get(STOCK).tool, timeout_ms=2700)  # type: ignore[union-attr]
+        kit.registry._by_name[STOCK] = replace(kit.registry.get(STOCK), tool=patient)  # type: ignore[type-var]
+        second = await kit.ask(STOCK, IDS, user="u", idempotency_key="k")
+        assert ((await first).failure, second.failure) == ("TIMEOUT", "SERVER_BUSY")
+        assert promised(second) == {"retryable": True, "retry_after_ms": 100, "fallback_available": False}

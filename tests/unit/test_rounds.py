@@ -1,0 +1,32 @@
+"""Work that is done again and again outlives what nobody foresaw."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from tests.support.valkey import eventually
+from tools import rounds
+
+
+async def test_a_round_that_breaks_is_logged_and_the_next_one_comes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(rounds, "AFTER_AN_ACCIDENT_SECONDS", 0.001)
+    done: list[int] = []
+
+    async def work() -> float:
+        done.append(len(done))
+        if len(done) == 1:
+            raise KeyError("nobody foresaw this")
+        return 0.001
+
+    with caplog.at_level(logging.ERROR):
+        task = asyncio.create_task(rounds.go_round("the work", work))
+        await eventually(lambda: len(done) > 3)
+    assert not task.done()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert [record.message for record in caplog.records] == ["the work: this round failed"]

@@ -1,0 +1,79 @@
+"""Whether a value looks as its schema says: what passes there is safe to work with, and what every tool answers passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from tools.registry import Registry
+from tools.schemas import INTEGER, STRING, answer, listed, nullable, record
+from tools.shapes import looks_like, success_of
+
+CARD = record(
+    {"id": STRING, "n": nullable("integer"), "tags": listed(STRING), "kind": {"type": "string", "enum": ["a"]}}, ["id"]
+)
+SCHEMA = answer({"cards": listed(CARD), "total": INTEGER, "extra": {"type": "object"}, "any": {}}, ["cards", "total"])
+REGISTRY = Registry()
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        ({"cards": [], "total": 0}, True),
+        ({"cards": [{"id": "x"}], "total": 1, "unheard": 1, "extra": {}, "any": [1]}, True),
+        ({"cards": [{"id": "x", "n": None, "tags": ["t"], "kind": "a"}, {"id": "y", "n": 3}], "total": 2}, True),
+        ({}, False),
+        ([], False),
+        (None, False),
+        ({"error": {"code": 1, "name": "x", "message": "y", "data": {}}}, False),
+        ({"cards": [], "total": "0"}, False),
+        ({"cards": [], "total": True}, False),
+        ({"cards": {}, "total": 1}, False),
+        ({"cards": [{}], "total": 1}, False),
+        ({"cards": [{"id": "x"}, None], "total": 1}, False),
+        ({"cards": [{"id": "x", "n": "1"}], "total": 1}, False),
+        ({"cards": [{"id": "x", "tags": [1]}], "total": 1}, False),
+        ({"cards": [{"id": "x", "tags": None}], "total": 1}, False),
+        ({"cards": [{"id": "x", "kind": "b"}], "total": 1}, False),
+        ({"cards": [], "total": 1, "extra": []}, False),
+    ],
+)
+def test_a_success_has_what_is_required_of_the_types_that_are_said(value: Any, fits: bool) -> None:
+    assert success_of(SCHEMA)(value) is fits
+
+
+def test_of_several_branches_one_has_to_fit() -> None:
+    either = looks_like({"anyOf": [record({"a": STRING}, ["a"]), {"type": "null"}]})
+    assert [either(value) for value in ({"a": "x"}, None, {"a": 1}, {}, 5)] == [True, True, False, False, False]
+    both = looks_like(
+        {"type": "object", "anyOf": [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]}
+    )
+    assert [both(value) for value in ({"a": 1}, {"b": 1}, {}, [])] == [True, True, False, False]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.floats(allow_nan=False) | st.sampled_from(["a", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["cards", "total", "id", "n", "tags", "kind", "extra"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_what_the_validator_takes_for_a_success_fits(value: Any) -> None:
+    """But 1.0, an integer to JSON Schema that no tool writes."""
+    strict = {**SCHEMA, "anyOf": SCHEMA["anyOf"][:1]}
+    if Draft202012Validator(strict).is_valid(value) and "." not in repr(value):
+        assert success_of(SCHEMA)(value)
+
+
+def test_each_tools_results_have_a_form_of_their_own() -> None:
+    forms = [registered.form for registered in REGISTRY._by_name.values()]
+    assert len(set(forms)) == len(forms)
+    assert forms == [registered.form for registered in Registry()._by_name.values()], "the same in every process"

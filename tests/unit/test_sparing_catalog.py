@@ -1,0 +1,95 @@
+"""What the catalogue has said not to have is not asked for again, for a while."""
+
+from __future__ import annotations
+
+import pytest
+
+from session.deadline import Deadline
+from tests.support.clocks import HandClock
+from tests.support.store import Mood, Moody, Shelf
+from tools.failures import DependencyFailure
+from tools.models import CatalogQuery, Facets, Filters
+from tools.sparing_catalog import ABSENT_SECONDS, SparingCatalog
+
+WRONG, RIGHT = "manga-999999", "manga-000001"
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def port(shelf: Shelf) -> Moody:
+    return shelf.in_moods().catalog
+
+
+@pytest.fixture
+def sparing(port: Moody, clock: HandClock) -> SparingCatalog:
+    return SparingCatalog(port, clock, draw=lambda: 0.0)
+
+
+def soon() -> Deadline:
+    return Deadline.after(5)
+
+
+def asked(port: Moody) -> list[list[str]]:
+    return [list(arguments[0]) for method, arguments in port.asked if method == "get"]
+
+
+async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: SparingCatalog, port: Moody, clock: HandClock) -> None:
+    for _ in range(5):
+        assert await sparing.get([WRONG], soon()) == {}
+        clock.advance(ABSENT_SECONDS / 5 - 0.01)
+    assert asked(port) == [[WRONG]]
+    clock.advance(1)
+    await sparing.get([WRONG], soon())
+    assert asked(port) == [[WRONG], [WRONG]]
+
+
+async def test_only_what_may_be_there_is_asked_for_and_right_ids_always_are(sparing: SparingCatalog, port: Moody) -> None:
+    for _ in range(2):
+        assert set(await sparing.get([RIGHT, WRONG], soon())) == {RIGHT}
+    assert asked(port) == [[RIGHT, WRONG], [RIGHT]]
+
+
+async def test_a_title_that_a_search_came_upon_is_there_at_once(shelf: Shelf, clock: HandClock) -> None:
+    """However it was come upon."""
+    ways = {
+        "search": lambda c: c.search(CatalogQuery("pirates", Filters(), 5), soon()),
+        "popular": lambda c: c.popular(Filters(), 5, soon()),
+        "alike": lambda c: c.alike(Facets({"Pirates": 1.0}), 5, soon()),
+    }
+    for way, comes_upon in ways.items():
+        port = shelf.in_moods().catalog
+        sparing = SparingCatalog(port, clock)
+        sparing._note_absent([RIGHT])
+        assert await sparing.get([RIGHT], soon()) == {}, way
+        await comes_upon(sparing)
+        assert set(await sparing.get([RIGHT], soon())) == {RIGHT}, way
+
+
+async def test_a_catalogue_that_fails_has_said_nothing(sparing: SparingCatalog, port: Moody) -> None:
+    port.mood = Mood.FAILS
+    with pytest.raises(DependencyFailure):
+        await sparing.get([RIGHT], soon())
+    port.mood = Mood.WORKS
+    assert set(await sparing.get([RIGHT], soon())) == {RIGHT}
+
+
+async def test_the_time_is_jittered_and_never_longer_than_said(port: Moody, clock: HandClock) -> None:
+    early = SparingCatalog(port, clock, draw=lambda: 1.0)
+    await early.get([WRONG], soon())
+    clock.advance(ABSENT_SECONDS * 0.8 + 0.01)
+    await early.get([WRONG], soon())
+    assert len(asked(port)) == 2
+
+
+async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -> None:
+    small = SparingCatalog(port, clock, capacity=2)
+    await small.get(["manga-999991", "manga-999992", "manga-999993"], soon())
+    assert list(small._absent_until) == ["manga-999992", "manga-999993"]
+
+
+async def test_its_health_is_the_catalogues(sparing: SparingCatalog) -> None:
+    assert (await sparing.health(soon())).ok

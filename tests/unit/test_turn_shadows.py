@@ -1,0 +1,29 @@
+"""What a process remembers of turns does not grow with the number of turns that it has seen."""
+
+from __future__ import annotations
+
+from session.turn import FORGET_MS, Shadow, TurnKind, TurnName, TurnShadows
+from tests.support.clocks import HandClock
+
+TURN_SECONDS = 3.0
+NAMED = TurnName(TurnKind.NAMED, "t")
+
+
+def test_turns_that_are_long_over_make_room_by_themselves() -> None:
+    """Without being asked for again, and long before there are as many as may be remembered."""
+    clock = HandClock()
+    shadows = TurnShadows(clock)
+    for number in range(1000):
+        shadows.keep(f"turn {number}", Shadow(clock.now, clock.now + TURN_SECONDS, 3000))
+        clock.advance(1.0)
+    assert len(shadows._shadows) <= TURN_SECONDS + FORGET_MS / 1000 + 1
+    assert shadows.live("turn 999", NAMED) is not None
+    assert shadows.live("turn 940", NAMED) is not None, "over, and remembered as such for a minute"
+
+
+def test_a_turn_that_was_over_before_it_was_seen_is_not_kept() -> None:
+    """A call that waited for ages: nothing is left to remember."""
+    clock = HandClock()
+    shadows = TurnShadows(clock)
+    shadows.keep("old", Shadow(clock.now - 100, clock.now - 97, 3000))
+    assert not shadows._shadows

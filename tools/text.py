@@ -1,0 +1,68 @@
+"""Text without what no reader sees.
+
+Characters that are not shown can carry instructions to a language model, or turn what a person sees around: controls, bidi
+marks and overrides (Boucher and Anderson, "Trojan Source", 2021), zero-width and blank ones, tags, and variation selectors
+where there is nothing to vary, each of which can hide a byte.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+LONGEST_TEXT = 4_000
+MOST_ITEMS = 500
+DEEPEST = 16
+
+# C0 and C1 controls but tab and newlines; soft hyphen, joiners, fillers; zero-width and bidi marks; the line separators of
+# Unicode; byte order mark; annotations; lone surrogates; tags.
+_UNSEEN = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+# Ideographs and symbols come in variants (Unicode Technical Standard 37); a letter followed by a selector does not.
+_VARIED = "\u203c-\u3299\u3400-\u9fff\uf900-\ufaff\U0001f000-\U0001faff\U00020000-\U0003ffff"
+_HIDDEN = re.compile(f"[{_UNSEEN}]|(?<![{_VARIED}])[{_SELECTORS}]")
+
+
+def visible(text: str) -> str:
+    """The text without characters that are not shown. Tabs and newlines stay."""
+    return text if text.isascii() and text.isprintable() else _HIDDEN.sub("", text)
+
+
+MOST_MARKS = 30
+
+
+def stream_safe(text: str) -> str:
+    """The text with at most 30 combining marks in a row, as no language needs more (Unicode Annex 15, section 13).
+    Normalising sorts them, which takes the square of their number: a few hundred thousand would take minutes."""
+    if len(text) <= MOST_MARKS:
+        return text
+    kept, marks = [], 0
+    for character in text:
+        marks = marks + 1 if _is_mark(character) else 0
+        if marks <= MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _is_mark(character: str) -> bool:
+    """The two halfwidth voice marks are letters that become marks when they are normalised."""
+    return unicodedata.category(character)[0] == "M" or character in "\uff9e\uff9f"
+
+
+def bounded(value: Any, depth: int = 0) -> Any:
+    """A JSON value that came from a backend, as it may be handed to a model: text visible and of at most 4,000 characters,
+    lists of at most 500 items, 16 levels."""
+    if isinstance(value, str):
+        shown = visible(value)
+        return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
+    if depth >= DEEPEST and isinstance(value, dict | list):
+        return None
+    if isinstance(value, dict):
+        return {visible(key): bounded(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list):
+        return [bounded(each, depth + 1) for each in value[:MOST_ITEMS]]
+    return value
