@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PORT   ?= $(or $(MANGA_PORT),8080)
 
-.PHONY: run test test-stack check chaos load smoke seed doctor agent bench bench-stack quality lock sbom demo clean help
+.PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-stack quality lock sbom demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -42,11 +42,17 @@ bench: $(VENV)/.dev ## figures: this server beside the bare SDK
 bench-stack: $(VENV)/.dev ## figures on real OpenSearch, DynamoDB and Redis; ARGS="--write", "--bars"
 	@$(BIN)/python -m tests.load.stack $(ARGS)
 
-load: $(VENV)/.dev ## open-loop load up to the knee, and a soak; ARGS="--write", "--short", "--stack"
-	@$(BIN)/python -m tests.load.open_loop $(ARGS)
+bench-auth: $(VENV)/.dev ## what tokens cost: none, token and jwt in turn
+	@$(BIN)/python -m tests.load.auth $(ARGS)
 
-chaos: $(VENV)/.dev ## every fault at every backend of the real stack; ARGS="--write", "--only NAME"
-	@$(BIN)/python -m tests.chaos.run $(ARGS)
+load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (20 minutes); writes tests/load/report.md
+	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)
+
+chaos: $(VENV)/.dev ## every fault at every backend of the real stack (25 minutes); writes tests/chaos/report.md
+	@$(BIN)/python -m tests.chaos.run --write $(ARGS)
+
+fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
+	@$(BIN)/python -m tests.fuzz.run $(ARGS)
 
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
 	@$(BIN)/python tests/quality/run.py $(ARGS)
