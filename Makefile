@@ -57,8 +57,8 @@ fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
 	@$(BIN)/python tests/quality/run.py $(ARGS)
 
-sbom: $(VENV)/.dev ## the software bill of materials in .cache/sbom.json, and the licences
-	@$(BIN)/python infra/sbom.py .cache/sbom.json
+sbom: $(VENV)/.runtime .cache/sbom/.made ## the software bill of materials in .cache/sbom.json, and the licences
+	@.cache/sbom/bin/python infra/sbom.py $(BIN)/python .cache/sbom.json
 
 demo: $(VENV)/.dev ## write the demo catalogue's generated files again
 	@$(BIN)/python -m infra.demo.generate
@@ -68,6 +68,11 @@ lock: $(VENV)/.dev ## resolve the dependencies anew
 
 clean:
 	rm -rf $(VENV) .cache
+
+.cache/sbom/.made: requirements-sbom.lock
+	@mkdir -p .cache && $(PYTHON) -m venv .cache/sbom
+	@.cache/sbom/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-sbom.lock
+	@touch $@
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'

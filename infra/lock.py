@@ -1,4 +1,4 @@
-"""Writes requirements.lock and requirements-dev.lock from pyproject.toml: pinned and hashed, for every platform.
+"""Writes the locks from pyproject.toml: pinned and hashed, for every platform.
 
 `python infra/lock.py --check` says, with exit status 1, when one of them no longer is what pyproject.toml asks for. The
 locks name no registry, so each machine uses its own.
@@ -11,36 +11,37 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The second is held to the versions of the first: what is shipped is what the tests run.
+# The second is held to the versions of the first: what is shipped is what the tests run. The third holds only its own tool.
 LOCKS = {
-    "requirements-dev.lock": ("--group", "dev"),
-    "requirements.lock": ("--constraint", "requirements-dev.lock"),
+    "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
+    "requirements.lock": ("pyproject.toml", "--constraint", "requirements-dev.lock"),
+    "requirements-sbom.lock": ("--group", "sbom"),
 }
 COMPILE = ("pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--no-annotate")
 
 
-def compile_lock(output: Path, groups: tuple[str, ...]) -> None:
+def compile_lock(output: Path, what: tuple[str, ...]) -> None:
     """Versions already in `output` are kept as long as they satisfy pyproject.toml."""
-    command = [sys.executable, "-m", "uv", *COMPILE, "--python-version", "3.11", "pyproject.toml", *groups]
+    command = [sys.executable, "-m", "uv", *COMPILE, "--python-version", "3.11", *what]
     done = subprocess.run([*command, "--output-file", str(output)], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{output.name} cannot be made:\n{done.stderr[-2000:]}")
 
 
-def is_current(lock: Path, groups: tuple[str, ...]) -> bool:
+def is_current(lock: Path, what: tuple[str, ...]) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / lock.name
         copy.write_bytes(lock.read_bytes())
-        compile_lock(copy, groups)
+        compile_lock(copy, what)
         return copy.read_bytes() == lock.read_bytes()
 
 
 def main() -> int:
     if "--check" not in sys.argv[1:]:
-        for name, groups in LOCKS.items():
-            compile_lock(Path(name), groups)
+        for name, what in LOCKS.items():
+            compile_lock(Path(name), what)
         return 0
-    old = [name for name, groups in LOCKS.items() if not is_current(Path(name), groups)]
+    old = [name for name, what in LOCKS.items() if not is_current(Path(name), what)]
     for name in old:
         print(f"{name} is not what pyproject.toml asks for; run: make lock", file=sys.stderr)
     return 1 if old else 0

@@ -1,6 +1,6 @@
 """The software bill of materials of what is shipped (CycloneDX), and its licences.
 
-`python infra/sbom.py FILE` writes the packages of requirements.lock as they are installed beside this Python, and prints
+`python infra/sbom.py PYTHON FILE` writes the packages of requirements.lock as they are installed beside PYTHON, and prints
 each with its licence. Exit status 1 when one has a licence that nobody has looked at yet.
 """
 
@@ -34,11 +34,11 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def inventory() -> Json:
-    """Everything that is installed beside this Python."""
+def inventory(python: str) -> Json:
+    """Everything that is installed beside `python`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "all.json"
-        command = [sys.executable, "-m", "cyclonedx_py", "environment", "--of", "JSON", "-o", str(path), sys.executable]
+        command = [sys.executable, "-m", "cyclonedx_py", "environment", "--of", "JSON", "-o", str(path), python]
         subprocess.run(command, check=True, capture_output=True, timeout=300)
         found: Json = json.loads(path.read_text("utf-8"))
         return found
@@ -68,8 +68,8 @@ def licences(component: Json) -> set[str]:
 
 
 def main() -> int:
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("sbom.json")
-    bill = only(inventory(), shipped())
+    python, target = sys.argv[1], Path(sys.argv[2])
+    bill = only(inventory(python), shipped())
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(bill, indent=1, ensure_ascii=False) + "\n", "utf-8")
     unknown = []
