@@ -22,7 +22,7 @@ from session.limits import LocalLimits, Rate
 from session.recent import RecentSearches
 from session.result_cache import decode
 from session.scripts import Script
-from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, TurnArithmetic
+from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, Confirmation, TurnArithmetic
 
 TRIP_SECONDS = 0.05
 SESSION_TTL_MS = 30 * 60 * 1000
@@ -194,8 +194,8 @@ class SessionMemory:
         if answer is None:
             turn, ids = self._turns.apart(request.turn), None
         else:
-            _, elapsed, total, renewed, *rest = answer
-            turn = self._turns.confirmed(request.turn, sent, elapsed, total, bool(renewed))
+            _, elapsed, total, renewed, clock, *rest = answer
+            turn = self._turns.confirmed(request.turn, sent, Confirmation(elapsed, total, bool(renewed), clock))
             ids = rest[0] if rest else None
         return Begun(
             turn,

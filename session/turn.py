@@ -17,6 +17,8 @@ LADDER_MS = 50
 """Kept back from a call for a fallback and the record."""
 FORGET_MS = 60_000
 """A turn is forgotten so long after its end."""
+STEP_MS = 250
+"""Redis's clock and this one drift apart by less within a turn, trips included; more is a step of one of them."""
 
 
 class TurnKind(StrEnum):
@@ -73,11 +75,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """What this process has seen of a turn: when first, and the earliest end it ever computed. Seconds, monotonic."""
+    """What this process has seen of a turn: when first, and the earliest end it ever computed. Seconds, monotonic.
+    `ahead_ms` is how far Redis's clock was ahead of this process's when it first spoke of the turn; None before."""
 
     first_seen: float
     ends: float
     total_ms: int
+    ahead_ms: float | None = None
 
 
 class TurnShadows:
@@ -130,6 +134,16 @@ class TurnRequest:
     stated_ms: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What Redis says of a turn; `clock_ms` is its own time then."""
+
+    elapsed_ms: int
+    total_ms: int
+    renewed: bool
+    clock_ms: int
+
+
 class TurnArithmetic:
     """Joins what Redis says of a turn with what this process has seen of it."""
 
@@ -150,13 +164,18 @@ class TurnArithmetic:
         shadow = self._shadows.live(request.key, request.name) if request.name.named else None
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
-    def confirmed(self, request: TurnRequest, sent: float, elapsed_ms: int, total_ms: int, renewed: bool) -> Turn:
+    def confirmed(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
         """The turn by Redis's answer, anchored at the moment the question was sent."""
-        ends = sent + (total_ms - elapsed_ms) / 1000
+        shadow = None if said.renewed else self._shadows.live(request.key, request.name)
+        ahead_ms = said.clock_ms - sent * 1000
+        first_ahead_ms = ahead_ms if shadow is None or shadow.ahead_ms is None else shadow.ahead_ms
+        step_ms = ahead_ms - first_ahead_ms
+        # Time that only Redis's clock has made has not passed. One that steps back is held by the shadow.
+        made_ms = step_ms if step_ms > STEP_MS else 0
+        ends = sent + (said.total_ms - max(0, said.elapsed_ms - made_ms)) / 1000
         first_seen = min(request.arrived, sent)
-        shadow = None if renewed else self._shadows.live(request.key, request.name)
         # What Redis found enough may have been used up by the trip itself.
-        return self._or_anew(request, self._settle(request, shadow, first_seen, ends, total_ms))
+        return self._or_anew(request, self._settle(request, shadow, first_seen, ends, said.total_ms, first_ahead_ms))
 
     def alone(self, request: TurnRequest, now: float) -> Turn:
         """The turn by what this process has seen, without Redis."""
@@ -180,12 +199,22 @@ class TurnArithmetic:
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
         return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock))
 
-    def _settle(self, request: TurnRequest, shadow: Shadow | None, first_seen: float, ends: float, total_ms: int) -> Turn:
+    def _settle(
+        self,
+        request: TurnRequest,
+        shadow: Shadow | None,
+        first_seen: float,
+        ends: float,
+        total_ms: int,
+        ahead_ms: float | None = None,
+    ) -> Turn:
         if request.stated_ms is not None:
             ends = min(ends, request.arrived + request.stated_ms / 1000)
         if shadow is not None:
             first_seen, ends = min(first_seen, shadow.first_seen), min(ends, shadow.ends)
             total_ms = min(total_ms, shadow.total_ms)
         ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded on the way
-        self._shadows.keep(request.key, Shadow(first_seen, ends, total_ms))
+        if ahead_ms is None and shadow is not None:
+            ahead_ms = shadow.ahead_ms
+        self._shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms))
         return Turn(request.name, total_ms, Deadline(ends, self._clock))

@@ -3,7 +3,7 @@
 -- ARGV  1 session ttl ms, 0 without a session   2 turn   3 named 0|1   4 age ms of the turn as the process knows it
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
--- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, last ids or nil}
+-- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, last ids or nil}
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local ttl = tonumber(ARGV[1])
@@ -67,4 +67,4 @@ if not known and held_turns == full then
 end
 redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %d %d', start, total, calls + 1))
 redis.call('PEXPIRE', KEYS[2], math.max(ttl, total - elapsed + forget))
-return {0, elapsed, total, renewed, ids}
+return {0, elapsed, total, renewed, now, ids}
