@@ -15,6 +15,11 @@ from tools.failures import Failure
 from tools.registry import Registered
 
 Json = dict[str, Any]
+PAST_DEADLINE = 0.01
+"""Seconds after a call's deadline in which the ladder and the record may still wait for something: an answer is to leave
+within 20 ms of it."""
+LEAST_STEP = 0.004
+"""What each of them gets at least, for what is there at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,14 @@ class Call:
     @property
     def turn(self) -> Turn | None:
         return self.begun.turn if self.begun else None
+
+    def late_end(self, seconds: float) -> Deadline:
+        """`seconds` from now for a step of the ladder, or less where the answer would then leave too long after the call's
+        deadline."""
+        end = Deadline.after(seconds)
+        if self.deadline is None:
+            return end
+        return end.sooner_of(Deadline(max(self.deadline.at + PAST_DEADLINE, end.at - seconds + LEAST_STEP)))
 
     def elapsed_ms(self) -> float:
         return (time.monotonic() - self.arrived) * 1000

@@ -24,6 +24,7 @@ class Complete:
         if complete is None or outcome.value is None:
             return outcome
         assert call.deadline is not None
-        least = Deadline.after(LEAST_SECONDS if call.turn is None or call.turn.may_start() else 0, call.deadline.clock)
+        may_start = call.turn is None or call.turn.may_start()
+        least = call.late_end(LEAST_SECONDS) if may_start else Deadline.after(0, call.deadline.clock)
         deadline = call.deadline if call.deadline.at > least.at else least
         return replace(outcome, value=await complete(context_of(call, self._store, deadline), outcome.value))

@@ -6,7 +6,6 @@ import time
 
 from server.call import FALLBACK, STALE, Call, Handler, Outcome
 from server.stages.tool import context_of
-from session.deadline import Deadline
 from tools.contract import Store
 from tools.failures import BackendFailure
 
@@ -36,7 +35,7 @@ class Ladder:
         fallback = call.tool.tool.fallback
         if fallback is None:
             raise failure
-        context = context_of(call, self._store, Deadline.after(RUNG_SECONDS))
+        context = context_of(call, self._store, call.late_end(RUNG_SECONDS))
         try:
             value = await fallback.handler(context, call.arguments)
         except BackendFailure:

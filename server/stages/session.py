@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from server.call import Call, Handler, Outcome
+from server.call import LEAST_STEP, PAST_DEADLINE, Call, Handler, Outcome
 from server.results import finished
 from server.stages.asking import begin_request, only_ours
 from server.stages.leaving import left_behind
@@ -14,11 +14,8 @@ from session.limits import LocalLimits
 from session.memory import SessionMemory
 from tools.failures import Failure, RateLimited
 
-MOST_PAST_DEADLINE = 0.012
-"""Seconds: an answer is to leave within 20 ms of its deadline."""
 MOST_WHEN_OVER = 0.04
 """Seconds from its arrival, for a call whose turn is over: its answer is to leave within 50 ms."""
-LEAST_PATIENCE = 0.004
 
 
 class OpenSession:
@@ -74,5 +71,5 @@ class OpenSession:
 def _patience(call: Call) -> float:
     """Seconds that the record may take. It has been sent by then, and is waited for as long as the answer is not late."""
     assert call.deadline is not None
-    latest = call.arrived + MOST_WHEN_OVER if call.turn and call.turn.exhausted else call.deadline.at + MOST_PAST_DEADLINE
-    return max(LEAST_PATIENCE, latest - time.monotonic())
+    latest = call.arrived + MOST_WHEN_OVER if call.turn and call.turn.exhausted else call.deadline.at + PAST_DEADLINE
+    return max(LEAST_STEP, latest - time.monotonic())

@@ -48,7 +48,7 @@ class Held:
         app = self.server.app
         await until(lambda: self.catalog.under_way == 0, SOON, "no search under way")
         await until(lambda: app.pipeline.shed.under_way == 0, SOON, "no call under way")
-        await until(lambda: not app.pipeline.cache._flights, SOON, "no flight left")
+        await until(lambda: not app.pipeline.cache.flights, SOON, "no flight left")
         await until(lambda: not tasks_of_calls(), SOON, "no task of a call left")
 
 
@@ -155,7 +155,7 @@ async def test_work_that_two_wait_for_goes_on_when_one_of_them_vanishes() -> Non
             await second.ask("POST", "/mcp", body, headers)
             await until(lambda: held.server.app.pipeline.shed.under_way == 2, SOON, "two calls under way")
             await until(
-                lambda: any(f.waiting == 2 for f in held.server.app.pipeline.cache._flights.values()), SOON, "both wait"
+                lambda: any(f.waiting == 2 for f in held.server.app.pipeline.cache.flights.values()), SOON, "both wait"
             )
             first.close()
             await until(lambda: held.server.app.pipeline.shed.under_way == 1, SOON, "one call under way")

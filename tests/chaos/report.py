@@ -1,0 +1,102 @@
+"""The report: a table and two plots."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.chaos.bars import Measured, Spread
+from tests.chaos.conversation import TURN_MS
+from tests.chaos.leaks import Leaks
+from tests.chaos.world import SESSIONS, TTL_SECONDS
+
+FOLDER = Path(__file__).parent
+KINDS = ("live", "cache", "stale", "fallback", "partial", "error")
+HEAD = """\
+# What faults do to answers
+
+Written by `make chaos ARGS=--write` (`python -m tests.chaos.run --write`); [README.md](README.md) says what is done and measured.
+
+"""
+
+
+def write(played: Sequence[Measured], left_out: Sequence[str], leaks: Leaks | None, seconds: float) -> None:
+    from tests.support import charts
+
+    rows = [charts.Spread(each.name, (each.client.p50, each.client.p99, each.client.most)) for each in played]
+    budget = (float(TURN_MS), "a turn's budget")
+    charts.spreads(FOLDER / "latency.svg", rows, ("p50", "p99", "longest"), "ms at the client, of one call", budget)
+    charts.mixes(
+        FOLDER / "sources.svg", {each.name: each.sources for each in played}, KINDS, "% of answers during the fault"
+    )
+    (FOLDER / "report.md").write_text(HEAD + "\n".join(_lines(played, left_out, leaks, seconds)) + "\n", "utf-8")
+
+
+def _lines(played: Sequence[Measured], left_out: Sequence[str], leaks: Leaks | None, seconds: float) -> list[str]:
+    missed = [f"- {each.name}: {words}" for each in played for words in each.missed()]
+    missed += [f"- cancelled calls: {words}" for words in (leaks.missed() if leaks else [])]
+    return [
+        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, Python {platform.python_version()}; {SESSIONS} sessions, each fault "
+        f"for {seconds:g} s, text fresh for {TTL_SECONDS} s.",
+        "",
+        *summary(played),
+        "",
+        *(["Bars that were missed:", "", *missed] if missed else ["Every bar was met."]),
+        "",
+        *(f"Not played: {words}" for words in left_out),
+        *([f"After {leaks.told()}.", ""] if leaks else []),
+        "![how long calls took, per fault, against the budget](latency.svg)",
+        "",
+        "![where answers came from, per fault](sources.svg)",
+        "",
+        "Latencies are p50 / p99 / p99.9 / longest in ms. *Late*: answers that left the server over 20 ms after their deadline. "
+        "*Over*: answers that clients got over 50 ms after their turn's budget. *Left out*: samples during which the machine kept "
+        "the process waiting for over 20 ms. *Recovery*: seconds from the fault's end until every answer was well again.",
+        "",
+        "| fault | calls | server | client | late | over | left out | usable | errors | recovery |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |",
+        *(_row(each) for each in played),
+    ]
+
+
+def summary(played: Sequence[Measured]) -> list[str]:
+    """Everything together, which is enough for a p99.9 that means something."""
+    waits = Spread.of(wait / 1000 for each in played for wait in each.waits)
+    errors: Counter[str] = Counter()
+    for each in played:
+        errors.update(each.errors)
+    calls, over = sum(each.calls for each in played), sum(each.over for each in played)
+    named = ", ".join(f"{count} {name}" for name, count in errors.most_common()) or "none"
+    return [
+        f"{len(played)} faults, {calls:,} calls: {_spread(waits)} ms at the client; {over} over the budget "
+        f"({1 - over / max(1, calls):.3%} inside), {sum(each.late for each in played)} late at the server, "
+        f"{sum(len(each.unstructured) for each in played)} unstructured errors; "
+        f"{sum(each.excluded for each in played):,} samples left out; longest recovery "
+        f"{max((each.recovery for each in played), default=0):.1f} s.",
+        f"Structured errors by name: {named}.",
+    ]
+
+
+def _row(each: Measured) -> str:
+    errors = ", ".join(f"{count} {name}" for name, count in sorted(each.errors.items())) or "–"
+    cells = (
+        each.name,
+        each.calls,
+        _spread(each.server),
+        _spread(each.client),
+        each.late,
+        each.over,
+        each.excluded,
+        f"{each.usable:.1%}",
+        errors,
+        f"{each.recovery:.1f}",
+    )
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _spread(of: Spread) -> str:
+    return f"{of.p50:.0f} / {of.p99:.0f} / {of.p999:.0f} / {of.most:.0f}"

@@ -1,0 +1,258 @@
+"""The real stack, a proxy before each backend, a real server behind them, and its clients."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.chaos import backends
+from tests.chaos.backends import ROOT, SLOW, Backend
+from tests.chaos.faults import NONE, REFUSED, Deed, Fault
+from tests.chaos.launch import SUFFIX
+from tests.chaos.proxy import Proxy
+from tests.stack.dynamodb import REGION
+from tests.support.bedrock import MODEL
+from tests.support.stack import seeded
+
+Json = dict[str, Any]
+LISTENING = re.compile(r"listening on (http://\S+)")
+START_SECONDS = 60.0
+ANSWER_SECONDS = 30.0
+SESSIONS = 20
+TTL_SECONDS = 2
+"""How long text about titles is fresh here, so that within seconds there is all of it: live, cached, stale."""
+
+
+@dataclass(slots=True)
+class Lines:
+    """What a process has told so far, a JSON object a line."""
+
+    read: list[Json] = field(default_factory=list)
+
+    def of(self, kind: str, since: int = 0) -> list[Json]:
+        return [each for each in self.read[since:] if each["kind"] == kind]
+
+
+class Tail(Lines):
+    """A file that grows."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        path.touch()
+        self.file = path.open("rb")
+        self._rest = b""
+
+    def catch_up(self) -> None:
+        *whole, self._rest = (self._rest + self.file.read()).split(b"\n")
+        self.read += [json.loads(line) for line in whole]
+
+
+class Clients(Lines):
+    """The process of `tests.chaos.clients`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        super().__init__()
+        self.process = process
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        assert self.process.stdout is not None
+        while line := await self.process.stdout.readline():
+            self.read.append(json.loads(line))
+
+    async def ask(self, command: str, answer: str | None = None, seconds: float = ANSWER_SECONDS) -> None:
+        """Sends a command, and waits for its answer where it has one."""
+        assert self.process.stdin is not None
+        since = len(self.read)
+        self.process.stdin.write(command.encode() + b"\n")
+        if answer is not None:
+            await self.heard(answer, since, seconds)
+
+    async def heard(self, kind: str, since: int, seconds: float) -> None:
+        await until(lambda: bool(self.of(kind, since)), seconds, f"the clients' {kind!r}")
+
+
+@dataclass(slots=True)
+class World:
+    """`samples` is what the server says, `clients` what its clients saw."""
+
+    url: str
+    server: asyncio.subprocess.Process
+    log: Path
+    samples: Tail
+    names: Path
+    backends: dict[str, Backend]
+    proxies: Mapping[str, Proxy]
+    clients: Clients
+
+    async def begin(self, backend: str, fault: Fault) -> None:
+        """The process first: a proxy that is told lets nobody through."""
+        own = self.backends[backend]
+        match fault.deed:
+            case Deed.PAUSED:
+                own.pause()
+            case Deed.KILLED:
+                own.kill()
+        if fault.clock_step:
+            own.step_clock(fault.clock_step)
+        if fault.lookup_seconds is not None:
+            self._lose_name(backend, fault.lookup_seconds)
+        await self.proxies[backend].turn(fault)
+
+    async def end(self, backend: str, fault: Fault) -> None:
+        """Back when the backend is as it was: one that was killed needs its time to start, and stays shut until it is filled."""
+        own, proxy = self.backends[backend], self.proxies[backend]
+        if fault.deed is Deed.KILLED:
+            await proxy.turn(REFUSED)
+            await own.start_again()
+        if fault.deed is Deed.PAUSED:
+            own.resume()
+        if fault.clock_step:
+            own.step_clock(0)
+        self._lose_name(backend, None)
+        await proxy.turn(NONE)
+
+    async def holdings(self) -> Json:
+        """What the server holds just now: tasks, descriptors, memory."""
+        self.samples.catch_up()
+        since = len(self.samples.read)
+        os.kill(self.server.pid, signal.SIGUSR1)
+
+        def told() -> bool:
+            self.samples.catch_up()
+            return bool(self.samples.of("holdings", since))
+
+        await until(told, 10.0, "the server's holdings")
+        return self.samples.of("holdings", since)[-1]
+
+    def _lose_name(self, backend: str, seconds: float | None) -> None:
+        lost = json.loads(self.names.read_text())
+        lost.pop(backend + SUFFIX, None)
+        if seconds is not None:
+            lost[backend + SUFFIX] = seconds
+        written = self.names.with_suffix(".new")
+        written.write_text(json.dumps(lost))
+        written.replace(self.names)
+
+
+@asynccontextmanager
+async def opened(running: Mapping[str, str] | None = None, sessions: int = SESSIONS) -> AsyncIterator[World]:
+    """`running` are the URLs of servers that somebody else has started and shares; what is not among them is started here.
+
+    Raises `StackError` where the real servers cannot be had."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="manga-chaos-")))
+        real = stack.enter_context(backends.opened(running or {}))
+        proxies = {
+            name: await stack.enter_async_context(Proxy.before(name, each.port, SLOW[name])) for name, each in real.items()
+        }
+        name = f"chaos{uuid.uuid4().hex[:8]}"
+        direct = settings({each: backend.port for each, backend in real.items()}, name, host="127.0.0.1")
+        await asyncio.to_thread(fill, direct)
+        if real["dynamodb"].child is not None:
+            real["dynamodb"].refill = lambda: fill(direct)
+        samples, names, log = Tail(folder / "samples"), folder / "names", folder / "server.log"
+        stack.callback(samples.file.close)
+        names.write_text("{}")
+        told = {"CHAOS_SAMPLES": str(folder / "samples"), "CHAOS_NAMES": str(names)}
+        through = settings({each: proxy.port for each, proxy in proxies.items()}, name, host=None)
+        server = await stack.enter_async_context(_running("tests.chaos.launch", environment=through | told, log=log))
+        url = await _listening(server, log)
+        talkers = await stack.enter_async_context(
+            _running("tests.chaos.clients", url, str(sessions), environment=clean(), log=folder / "clients.log", piped=True)
+        )
+        clients = Clients(talkers)
+        try:
+            await clients.heard("ready", 0, START_SECONDS)
+        except AssertionError as error:
+            raise AssertionError(
+                f"{error}\n{(folder / 'clients.log').read_text()[-2000:]}\n{log.read_text()[-2000:]}"
+            ) from None
+        yield World(url, server, log, samples, names, real, proxies, clients)
+
+
+def clean() -> dict[str, str]:
+    """This process's environment without anybody's MANGA_ settings or AWS account."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("MANGA_", "AWS_"))}
+    keys = {"AWS_ACCESS_KEY_ID": "chaos", "AWS_SECRET_ACCESS_KEY": "chaos", "AWS_DEFAULT_REGION": REGION}
+    return own | keys | {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull}
+
+
+def settings(ports: Mapping[str, int], name: str, host: str | None) -> dict[str, str]:
+    """Those of a server, or of the seed, that finds each backend at a port of `host`, or of a name of its own."""
+    at = {each: f"{host or each + SUFFIX}:{port}" for each, port in ports.items()}
+    return {
+        **clean(),
+        "MANGA_PORT": "0",
+        "MANGA_CATALOG_URL": f"http://{at['opensearch']}/?alias={name}",
+        "MANGA_STORE_URL": f"dynamodb://{REGION}?endpoint=http://{at['dynamodb']}&table_prefix={name}-",
+        "MANGA_REDIS_URL": f"redis://{at['redis']}/0",
+        "MANGA_EMBEDDER": f"bedrock:{MODEL}",
+        "MANGA_CACHE_TTL_S": str(TTL_SECONDS),
+        "MANGA_LOG_TOOL_CALLS": "off",
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": f"http://{at['bedrock']}",
+    }
+
+
+def fill(direct: Mapping[str, str]) -> None:
+    done = seeded(direct)
+    assert done.returncode == 0, done.stderr
+
+
+@asynccontextmanager
+async def _running(
+    module: str, *arguments: str, environment: Mapping[str, str], log: Path, piped: bool = False
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    with log.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", module, *arguments),
+            cwd=ROOT,
+            env=dict(environment),
+            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+            stdout=subprocess.PIPE if piped else output,
+            stderr=output,
+            limit=2**22,
+        )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(10):
+                    await process.wait()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _listening(server: asyncio.subprocess.Process, log: Path) -> str:
+    def found() -> bool:
+        assert server.returncode is None, log.read_text()[-4000:]
+        return LISTENING.search(log.read_text()) is not None
+
+    await until(found, START_SECONDS, "the server's start")
+    told = LISTENING.search(log.read_text())
+    assert told is not None
+    return told[1]
+
+
+async def until(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while not condition():
+        if loop.time() > end:
+            raise AssertionError(f"not within {seconds:g} s: {what}")
+        await asyncio.sleep(0.02)
