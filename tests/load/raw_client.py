@@ -39,8 +39,8 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 class EventStream(asyncio.Protocol):
     """The response to `GET /sse`: chunks undone (RFC 9112, 7.1), cut into events at blank lines."""
 
-    def __init__(self, host: str, on_event: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
-        self._request = f"GET /sse HTTP/1.1\r\nHost: {host}\r\nAccept: text/event-stream\r\n\r\n".encode()
+    def __init__(self, host: str, on_event: Callable[[bytes], None], on_end: Callable[[], None], headers: str = "") -> None:
+        self._request = f"GET /sse HTTP/1.1\r\nHost: {host}\r\n{headers}Accept: text/event-stream\r\n\r\n".encode()
         self._on_event = on_event
         self._on_end = on_end
         self._raw = b""
@@ -87,8 +87,9 @@ class EventStream(asyncio.Protocol):
 class Poster(asyncio.Protocol):
     """One kept-alive connection for POSTs, one at a time."""
 
-    def __init__(self, host: str, on_accepted: Callable[[], None], on_end: Callable[[], None]) -> None:
+    def __init__(self, host: str, on_accepted: Callable[[], None], on_end: Callable[[], None], headers: str = "") -> None:
         self._host = host
+        self._headers = headers
         self._on_accepted = on_accepted
         self._on_end = on_end
         self._raw = b""
@@ -100,7 +101,7 @@ class Poster(asyncio.Protocol):
 
     def send(self, body: bytes) -> None:
         head = (
-            f"POST {self.path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: application/json\r\n"
+            f"POST {self.path} HTTP/1.1\r\nHost: {self._host}\r\n{self._headers}Content-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         self._transport.write(head.encode() + body)
@@ -131,11 +132,13 @@ def _length(head: bytes) -> int:
 
 @dataclass(slots=True)
 class Client:
-    """`bodies` gives each request with its id; `promised` is what every answer has to contain."""
+    """`bodies` gives each request with its id; `promised` is what every answer has to contain; `headers` are further lines,
+    each with its end."""
 
     port: int
     bodies: Iterator[tuple[int, bytes]]
     promised: bytes
+    headers: str = ""
     latencies: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     last_answer: bytes = b""
@@ -154,10 +157,10 @@ class Client:
         host = f"127.0.0.1:{self.port}"
         self._endpoint = loop.create_future()
         _, self._stream = await loop.create_connection(
-            lambda: EventStream(host, self._event, self._ended), "127.0.0.1", self.port
+            lambda: EventStream(host, self._event, self._ended, self.headers), "127.0.0.1", self.port
         )
         _, self._poster = await loop.create_connection(
-            lambda: Poster(host, self._part_done, self._ended), "127.0.0.1", self.port
+            lambda: Poster(host, self._part_done, self._ended, self.headers), "127.0.0.1", self.port
         )
         async with asyncio.timeout(CONNECT_SECONDS):
             self._poster.path = await self._endpoint
