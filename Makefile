@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PORT   ?= $(or $(MANGA_PORT),8080)
 
-.PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-stack quality lock sbom demo clean help
+.PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality lock sbom demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -44,6 +44,9 @@ bench-stack: $(VENV)/.dev ## figures on real OpenSearch, DynamoDB and Redis; ARG
 
 bench-auth: $(VENV)/.dev ## what tokens cost: none, token and jwt in turn
 	@$(BIN)/python -m tests.load.auth $(ARGS)
+
+bench-orders: $(VENV)/.dev ## whether the time of an answer tells a foreign order from a missing one
+	@$(BIN)/python -m tests.load.order_timing $(ARGS)
 
 load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (20 minutes); writes tests/load/report.md
 	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)

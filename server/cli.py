@@ -1,4 +1,4 @@
-"""The commands: serve (the default), stdio, call, doctor. Exit status 2 is a wrong setting or argument."""
+"""The commands: serve (the default), stdio, call, doctor, forget. Exit status 2 is a wrong setting or argument."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import os
 import sys
 from collections.abc import Sequence
 
+from server.log_filter import Sparing
 from server.parsing import SettingError
 from server.progress import progress_bar
 from server.settings import Settings, unknown_settings
 from server.version import VERSION
+
+OWN_LOGGERS = ("server", "session", "tools", "infra", "manga")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m server", description="MCP tools of a Japanese manga store.")
     parser.add_argument("--version", action="version", version=VERSION)
-    commands = parser.add_subparsers(dest="command", metavar="serve|stdio|call|doctor")
+    commands = parser.add_subparsers(dest="command", metavar="serve|stdio|call|doctor|forget")
     serve = commands.add_parser("serve", help="serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)")
     serve.add_argument("--with-parent", action="store_true", help="stop when the parent process ends (Linux)")
     commands.add_parser("stdio", help="serve one client over stdin and stdout")
@@ -48,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("--user", help="the customer on whose behalf to call")
     doctor = commands.add_parser("doctor", help="check every dependency and say what to do")
     doctor.add_argument("--json", action="store_true", help="the same for programs")
+    forget = commands.add_parser("forget", help="remove what is remembered of a customer beyond a conversation")
+    forget.add_argument("--user", required=True, metavar="ID", help="the customer, as the agent states them")
     return parser
 
 
@@ -66,6 +71,10 @@ async def _command(asked: argparse.Namespace, settings: Settings) -> int:
             from server.doctor import examine
 
             return await examine(settings, as_json=asked.json)
+        case "forget":
+            from server.forget import forget_user
+
+            return await forget_user(settings, asked.user)
         case _:
             from server.process import end_with_parent, serve
 
@@ -76,14 +85,16 @@ async def _command(asked: argparse.Namespace, settings: Settings) -> int:
 
 
 def _log_to_stderr(level: str) -> None:
-    """stdout belongs to the protocol in stdio mode, and to results in the others."""
-    logging.basicConfig(
-        stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
-    )
-    # The SDK logs a malformed body with its content, which may hold what a customer typed.
-    for name in ("mcp", "sse_starlette", "httpx", "httpx2"):
-        logging.getLogger(name).setLevel(max(logging.WARNING, logging.root.level))
-    logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)
+    """stdout belongs to the protocol in stdio mode, and to results in the others.
+
+    The level is for this server's own loggers, which say nothing of a customer. Libraries write down what they are given,
+    order numbers and customers' words included, so of them only warnings are shown, whatever the level."""
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True)
+    logging.root.handlers[0].addFilter(Sparing())
+    logging.root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
+    for name in OWN_LOGGERS:
+        logging.getLogger(name).setLevel(level.upper())
+    logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)  # it logs a malformed body as an error, with its content
 
 
 def _complain(line: str) -> int:

@@ -29,8 +29,14 @@ _LINE = record(
         "format": STRING,
         "quantity": INTEGER,
         "unit_price_jpy": INTEGER,
+        "supply": nullable("string", "stock, preorder, backorder or download."),
+        "expected_date": nullable("string", "When a line that waits should come in."),
+        "tracking_number": nullable("string", "The parcel that carries it."),
     },
     ["title_id", "title", "quantity"],
+)
+_SCAN = record(
+    {"status": STRING, "at": STRING, "place": nullable("string"), "status_ja": nullable("string")}, ["status", "at"]
 )
 _SHIPMENT = record(
     {
@@ -40,7 +46,8 @@ _SHIPMENT = record(
         "status": {**STRING, "description": "The carrier's word; shipped does not mean delivered."},
         "shipped_at": nullable("string"),
         "delivered_at": nullable("string"),
-        "events": listed({"type": "object"}),
+        "events": listed(_SCAN),
+        "status_ja": nullable("string"),
     },
     ["carrier", "tracking_number", "status"],
 )
@@ -59,6 +66,7 @@ OUTPUT = answer(
         "estimated_delivery": nullable("string"),
         "note": nullable("string"),
         "return_until": nullable("string"),
+        "status_ja": nullable("string"),
     },
     required=["order_id", "status"],
 )

@@ -14,15 +14,16 @@ from session.keys import user_hash
 from tools.models import Order, OrderLine, Shipment, TrackingEvent
 
 ORDERS_EACH = 3
-OWNED_EACH = 2
+LIKED_EACH = 2
 GENERIC = 40
 TAGS = ["Pirates", "Adventure"]
-"""Of what people own and of what everybody may find: with two in common a recommendation names the one that is owned."""
+"""Of what people like and of what everybody may find: with two in common a recommendation names the one that is liked."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """`user` is None for an anonymous caller, who owns and ordered nothing. `secret` is the only title that this person looks
+    """`user` is None for an anonymous caller, who bought nothing and likes nothing that anyone knows of. `liked` titles are
+    those that the person owns; of a newcomer, who has no orders, those that the person looks at. `secret` is the only title that this person looks
     for: who else gets to see it has somebody's search. Titles are public; that one *has* them is not (`reasons`)."""
 
     user: str | None
@@ -32,7 +33,7 @@ class Person:
     key: str
     secret_id: str
     secret: str
-    owned: dict[str, str] = field(default_factory=dict)
+    liked: dict[str, str] = field(default_factory=dict)
     orders: tuple[Order, ...] = ()
 
     @property
@@ -50,7 +51,7 @@ class Person:
     @property
     def reasons(self) -> list[str]:
         """As recommendations tell why: names of what the person owns or has looked at."""
-        return [f"{name}, which you" for name in self.owned.values()]
+        return [f"{name}, which you" for name in self.liked.values()]
 
     @property
     def handles(self) -> list[str]:
@@ -88,8 +89,10 @@ class CanaryShop:
 
     @classmethod
     def made(cls, seed: int, folder: Path, signed_in: int = 4, anonymous: int = 2) -> CanaryShop:
+        """The last who signed in is a newcomer."""
         draw = Random(seed)
-        people = tuple(_person(draw, n, anonymous=n >= signed_in) for n in range(signed_in + anonymous))
+        kinds = [(n >= signed_in, n == signed_in - 1) for n in range(signed_in + anonymous)]
+        people = tuple(_person(draw, anonymous=nobody, newcomer=new) for nobody, new in kinds)
         folder.mkdir(parents=True, exist_ok=True)
         orders = [{"owner": person.user, **asdict(order)} for person in people for order in person.orders]
         return cls(people, _lines(folder / "catalog.jsonl", _titles(people)), _lines(folder / "orders.jsonl", orders))
@@ -101,7 +104,7 @@ def found(data: bytes | str, canaries: Sequence[str]) -> list[str]:
     return [canary for canary in canaries if canary.casefold() in text]
 
 
-def _person(draw: Random, number: int, *, anonymous: bool) -> Person:
+def _person(draw: Random, *, anonymous: bool, newcomer: bool) -> Person:
     secret = f"Zyx{_token(draw)}"
     common = {
         "query": f"q{_token(draw)}",
@@ -113,16 +116,17 @@ def _person(draw: Random, number: int, *, anonymous: bool) -> Person:
     }
     if anonymous:
         return Person(None, **common)
-    owned = {f"manga-8{draw.randrange(10**8):08}": f"Own{_token(draw)}" for _ in range(OWNED_EACH)}
-    orders = tuple(_order(draw, list(owned)) for _ in range(ORDERS_EACH))
-    return Person(f"{_token(draw)}@例え.example", owned=owned, orders=orders, **common)
+    liked = {f"manga-8{draw.randrange(10**8):08}": f"Own{_token(draw)}" for _ in range(LIKED_EACH)}
+    orders = () if newcomer else tuple(_order(draw, list(liked)) for _ in range(ORDERS_EACH))
+    return Person(f"{_token(draw)}@例え.example", liked=liked, orders=orders, **common)
 
 
-def _order(draw: Random, owned: list[str]) -> Order:
+def _order(draw: Random, bought: list[str]) -> Order:
     order_id = "MNG-" + _token(draw).upper()[:8]
     tracking = f"t{_token(draw)}"
     lines = tuple(
-        OrderLine(title_id, f"line{_token(draw)}", 1, None, "physical", 1, 500, "stock", None, tracking) for title_id in owned
+        OrderLine(title_id, f"line{_token(draw)}", 1, None, "physical", 1, 500, "stock", None, tracking)
+        for title_id in bought
     )
     at = "2026-10-01T00:00:00Z"
     parcel = Shipment("yamato", "takkyubin", tracking, "in_transit", at, None, (TrackingEvent("shipped", at, "東京都"),))
@@ -139,11 +143,12 @@ def _token(draw: Random) -> str:
 
 def _titles(people: Sequence[Person]) -> list[dict[str, Any]]:
     generic = [
-        {**_title(f"manga-{n:06}", f"Sea Story {n}", TAGS), "popularity_rank": n, "rating": 4.5} for n in range(1, GENERIC + 1)
+        {**_title(f"manga-{n:06}", f"Sea Story {n}", TAGS), "popularity_rank": n, "rating": 4.5}
+        for n in range(1, GENERIC + 1)
     ]
-    owned = [_title(title_id, name, TAGS) for person in people for title_id, name in person.owned.items()]
+    liked = [_title(title_id, name, TAGS) for person in people for title_id, name in person.liked.items()]
     secret = [_title(person.secret_id, person.secret, []) for person in people]
-    return [*generic, *owned, *secret]
+    return [*generic, *liked, *secret]
 
 
 def _title(title_id: str, name: str, tags: list[str]) -> dict[str, Any]:

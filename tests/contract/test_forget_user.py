@@ -1,0 +1,71 @@
+"""The operator's way to remove what is remembered of a customer: `python -m server forget --user ID`."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from session.deadline import Deadline
+from session.profile import RECALLED, Event, EventKind
+from tests.stack.dynamodb import REGION
+from tests.support.process import run
+from tools.backends.dynamodb.address import DynamoAddress
+from tools.backends.dynamodb.store import DynamoStore
+
+BOUND_SECONDS = 60.0
+USER = "読者 1@例え.example"
+
+
+async def forget(user: str, **settings: object) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr."""
+    async with run("forget", "--user", user, stdout=asyncio.subprocess.PIPE, **settings) as process:
+        assert process.process.stdout is not None
+        said = (await asyncio.wait_for(process.process.stdout.read(), BOUND_SECONDS)).decode()
+        return await process.ended(BOUND_SECONDS), said, process.log
+
+
+async def test_all_of_a_customers_profile_goes_and_nobody_elses(dynamodb_address: DynamoAddress) -> None:
+    """More events than a recall answers or a batch takes; a second run finds nothing and is no error."""
+    url = f"dynamodb://{REGION}?endpoint={dynamodb_address.endpoint}&table_prefix={dynamodb_address.prefix}"
+    soon, now = Deadline.after(BOUND_SECONDS), datetime.now(UTC)
+    events = [Event.happened(EventKind.VIEWED, f"manga-{n:06}", now - timedelta(hours=n)) for n in range(RECALLED + 10)]
+    async with DynamoStore.open(dynamodb_address) as store:
+        await asyncio.gather(*(store.profiles.remember(USER, each, soon) for each in events))
+        await store.profiles.remember("another", events[0], soon)
+        first, second = await forget(USER, store_url=url), await forget(USER, store_url=url)
+        left = await store.profiles.recall(USER, soon)
+        others = await store.profiles.recall("another", soon)
+    assert first[0] == second[0] == 0, first[2] + second[2]
+    assert left.events == ()
+    assert others.events == (events[0],)
+    assert first[1].startswith("removed: the long-term profile\n")
+    assert second[1].startswith("there was no long-term profile")
+    for told in ("Redis", "idempotency", "orders", "audit", "logs", "180 days"):
+        assert told in first[1], "what it does not reach is said"
+    assert USER not in first[1] + first[2]
+
+
+async def test_what_cannot_be_removed_is_said_and_is_no_success() -> None:
+    """A store that is not there, and profiles that only the server's own process has."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        gone = f"dynamodb://{REGION}?endpoint=http://127.0.0.1:{taken.getsockname()[1]}"
+        (away, said, why), (embedded, _, where) = await asyncio.gather(
+            forget(USER, store_url=gone), forget(USER, store_url="embedded:")
+        )
+    assert (away, said) == (1, "")
+    assert "could not be removed" in why
+    assert "run it again" in why
+    assert embedded == 1
+    assert "nothing was removed" in where
+    assert USER not in why + where
+
+
+@pytest.mark.parametrize("user", ["", "x" * 256])
+async def test_no_customer_and_an_impossible_one_are_wrong_arguments(user: str) -> None:
+    status, said, why = await forget(user, store_url="embedded:")
+    assert (status, said) == (2, "")
+    assert "--user" in why

@@ -1,0 +1,247 @@
+"""What results, history, log lines, spans and metrics can hold at all: allowlists, written down here a second time."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from jsonschema import Draft202012Validator
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from server.settings import DEMO, ROOT
+from server.stages.telemetry import remembered
+from server.telemetry.log_line import LogLine
+from server.telemetry.metrics import Metrics
+from server.telemetry.spans import Spans
+from session.backends.multiplexed import MultiplexedRedis
+from session.keys import user_hash
+from tests.support.pipeline import Kit, open_kit
+from tests.support.store import Shelf
+from tools.backends.embedded.store_files import read_orders
+from tools.contract import Tool
+from tools.lookup_order import OUTPUT, presented
+from tools.models import Order
+from tools.registry import TOOLS
+
+EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+NOT_FOR_SHOPPERS = re.compile(
+    r"street|address|building|apartment|postal|postcode|zip|city|phone|tel|fax|e?mail|payment|pay|card|bank|cvv|iban"
+    r"|recipient|customer|owner|surname|birth|password|token",
+    re.IGNORECASE,
+)
+ORDER_FIELDS = {
+    "order_id status status_ja ordered_at lines subtotal_jpy shipping_jpy total_jpy prefecture shipments "
+    "estimated_delivery note return_until",
+    "title_id title volume isbn format quantity unit_price_jpy supply expected_date tracking_number",
+    "carrier service tracking_number status status_ja shipped_at delivered_at events",
+    "status status_ja at place",
+}
+REMEMBERED = {
+    "search_manga_catalog": {"genre", "max_results", "min_rating"},
+    "get_manga_details": {"title_id"},
+    "check_inventory": {"title_ids", "result_set"},
+    "get_recommendations": {"count"},
+    "lookup_order": set(),
+}
+TYPED = "canary words that a customer typed"
+ASKED: dict[str, dict[str, Any]] = {
+    "search_manga_catalog": {"query": TYPED, "author": TYPED, "genre": "shonen"},
+    "get_manga_details": {"title_id": "manga-000001"},
+    "check_inventory": {"title_ids": ["manga-000001"]},
+    "get_recommendations": {"criteria": TYPED, "user_id": "u", "exclude_titles": [TYPED]},
+    "lookup_order": {"order_id": "MNG-UUUU0001"},
+}
+PERSONAL = [TYPED, "MNG-UUUU0001", "Title manga-000001"]
+LABELS = {
+    "tool": {tool.name for tool in TOOLS},
+    "outcome": None,
+    "source": {"live", "cache", "stale", "fallback", "none"},
+    "what": {"session", "vector", "stock", "profile", "taste", "catalog"},
+    "transport": {"sse", "streamable_http", "stdio", "cli"},
+    "result": {"written", "dropped"},
+    "backend": {"catalog", "stock", "orders", "profile", "redis"},
+    "le": None,
+}
+
+
+@pytest.fixture
+async def kit(redis: MultiplexedRedis, shelf: Shelf) -> AsyncIterator[Kit]:
+    async with open_kit(redis, shelf.in_moods()) as own:
+        yield own
+
+
+# -- results
+
+
+@EVERY_TOOL
+def test_no_result_has_a_place_for_street_phone_mail_or_payment(tool: Tool) -> None:
+    names = list(_property_names(tool.output_schema))
+    assert [name for name in names if NOT_FOR_SHOPPERS.search(name)] == []
+    assert names, "it looked at something"
+
+
+def test_an_order_is_what_a_shopper_needs_and_nothing_else() -> None:
+    """The model has no field for more, at any depth, and the store's rows are decoded into it."""
+    assert {frozenset(names) for names in _models(Order)} == {frozenset(names.split()) for names in ORDER_FIELDS}
+
+
+def test_every_demo_order_satisfies_the_output_schema_with_every_door_shut() -> None:
+    """Closed at every depth: what is answered is declared."""
+    closed = Draft202012Validator(_closed(OUTPUT))
+    orders = read_orders(DEMO / "orders.jsonl")
+    for _, order in orders:
+        closed.validate(presented(order))
+    assert len(orders) > 10
+    assert not closed.is_valid({**presented(orders[0][1]), "street": "1-2-3"}), "the door is shut"
+
+
+# -- history, log, spans, metrics
+
+
+@EVERY_TOOL
+def test_history_and_log_remember_no_argument_but_these(tool: Tool) -> None:
+    """A number, an id of a title, one of a few words: nothing that somebody typed, no order and no customer."""
+    assert set(tool.remembered) == REMEMBERED[tool.name]
+    for name in tool.remembered:
+        for rule in _strings(tool.input_schema["properties"][name]):
+            assert "enum" in rule or rule.get("pattern", "").startswith(("^manga-", "^rs_")), name
+
+
+@EVERY_TOOL
+async def test_a_call_leaves_nothing_personal_in_history_log_span_or_metric(
+    tool: Tool, kit: Kit, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    answer = await kit.ask(tool.name, ASKED[tool.name], user="u", session="s")
+    assert answer.failure is None, answer.result
+    event = kit.events[-1]
+    history = json.dumps((await kit.memory.recall("s", "u")).calls, ensure_ascii=False)
+    LogLine("all")(event)
+    exporter, metrics = InMemorySpanExporter(), Metrics()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    Spans(provider)(event)
+    metrics(event)
+    spans = "".join(span.to_json() for span in exporter.get_finished_spans())
+    told = {"history": history, "log": caplog.text, "span": spans, "metrics": metrics.text().decode()}
+    assert {where: text for where, text in told.items() if any(each in text for each in PERSONAL)} == {}
+    assert tool.name in history
+    assert tool.name in caplog.text
+    assert tool.name in spans
+    assert user_hash("u") not in spans + told["metrics"] + history
+    assert set(remembered(answer.call)) <= REMEMBERED[tool.name]
+
+
+@EVERY_TOOL
+async def test_a_call_that_is_refused_shows_none_of_its_arguments(tool: Tool, kit: Kit) -> None:
+    """They were not checked, so that they can be anything."""
+    answer = await kit.ask(tool.name, {**ASKED[tool.name], "genre": TYPED, "count": TYPED, "x": 1}, user="u", session="s")
+    assert answer.failure == "VALIDATION_ERROR"
+    assert kit.events[-1].arguments == {}
+    assert (await kit.memory.recall("s", "u")).calls == [], "it never got to a session"
+
+
+LOGS = """
+import logging
+from server.cli import _log_to_stderr
+_log_to_stderr("debug")
+for name in ("botocore.endpoint", "aiobotocore", "opensearch", "httpx", "mcp.server.sse", "a_library_yet_unknown", ""):
+    logging.getLogger(name).info("MNG-UUUU0001")
+    logging.getLogger(name).debug("MNG-UUUU0001")
+logging.getLogger("mcp.server.sse").error("MNG-UUUU0001")
+for name in ("server.cli", "session.memory", "tools.kept", "manga.calls"):
+    logging.getLogger(name).debug("of one's own")
+logging.getLogger("a_library_yet_unknown").warning("a warning")
+"""
+
+
+def test_the_level_of_the_log_is_for_this_servers_own_words() -> None:
+    """At debug botocore writes down every request, with the order's number: libraries only warn."""
+    done = subprocess.run([sys.executable, "-c", LOGS], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert "MNG-" not in done.stderr
+    assert done.stderr.count("of one's own") == 4
+    assert "a warning" in done.stderr
+
+
+async def test_a_span_has_no_attribute_but_these(kit: Kit) -> None:
+    await kit.ask("lookup_order", ASKED["lookup_order"], user="u", session="s")
+    exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    Spans(provider)(kit.events[-1])
+    (span,) = exporter.get_finished_spans()
+    allowed = {"mcp.method.name", "gen_ai.tool.name"}
+    allowed |= {f"manga.{name}" for name in ("call_id", "outcome", "degraded", "source", "budget_left_ms")}
+    assert set(span.attributes or {}) == allowed
+
+
+async def test_the_labels_of_metrics_are_few_and_known_before(kit: Kit) -> None:
+    """Whoever calls, there is not one time series more."""
+    metrics = Metrics()
+    series = []
+    for number in range(30):
+        for tool in TOOLS:
+            asked = {name: value for name, value in ASKED[tool.name].items() if name != "user_id"}
+            await kit.ask(tool.name, asked, user=f"u{number}", session=f"s{number}")
+            metrics(kit.events[-1])
+        series.append(metrics.text().count(b"\n"))
+    assert series[-1] - series[0] < 30, "more than what comes of answers from the cache"
+    for metric in metrics.registry.collect():
+        for sample in metric.samples:
+            for label, value in sample.labels.items():
+                known = LABELS[label]
+                assert known is None or value in known, f"{metric.name}: {label}={value}"
+                assert known is not None or re.fullmatch(r"ok|cancelled|[A-Z_]+|\+Inf|[0-9.]+", value), value
+
+
+def _property_names(schema: Any) -> Iterator[str]:
+    for part in _objects(schema):
+        yield from part.get("properties", {})
+
+
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every schema of an object within a schema."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "object":
+            yield schema
+        for name, each in schema.items():
+            values = each.values() if name == "properties" else [each]
+            for value in values:
+                yield from _objects(value)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from _objects(each)
+
+
+def _strings(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every schema of a text within that of an argument."""
+    kind = schema.get("type")
+    if kind == "string" or (isinstance(kind, list) and "string" in kind):
+        yield schema
+    for each in (*schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else [])):
+        yield from _strings(each)
+
+
+def _closed(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    shut = {name: _closed(each) for name, each in schema.items()}
+    return {**shut, "additionalProperties": False} if schema.get("type") == "object" else shut
+
+
+def _models(model: type) -> Iterator[set[str]]:
+    """The names of the fields of a model, and of those that it is made of."""
+    yield {field.name for field in fields(model)}
+    for hint in get_type_hints(model).values():
+        for part in get_args(hint):
+            if is_dataclass(part) and isinstance(part, type):
+                yield from _models(part)
