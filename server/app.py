@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
+from server.http.bodies import Bodies
 from server.http.gate import Arrival, Authenticated, Draining, Shortcut, TrustedOrigin
 from server.http.head_size import BoundedHead
 from server.http.mcp_endpoint import McpEndpoint
@@ -32,8 +33,9 @@ class HttpApp:
 def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
     """`port` is the one that is listened on, which MANGA_PORT=0 leaves open until then."""
     mcp = app.protocol.mcp
-    streams = SseStreams(mcp, settings.max_sse_sessions, settings.max_body_bytes, app.metrics.streams)
-    endpoint = McpEndpoint(mcp, streams, settings.max_body_bytes)
+    bodies = Bodies(settings.max_body_bytes)
+    streams = SseStreams(mcp, settings.max_sse_sessions, bodies, app.metrics.streams)
+    endpoint = McpEndpoint(mcp, streams, bodies, settings.max_body_bytes)
     probes = Probes(app.lifecycle, app.dependencies, app.metrics)
     sessions = Sessions(app.identifier, app.memory)
     routes = [

@@ -36,7 +36,7 @@ BACKLOG = 2048
 PR_SET_PDEATHSIG = 1
 TICKS_PER_SECOND = 10
 MOST_REQUESTS = 4000
-"""Connections beside the SSE streams: more than the streams of all Streamable HTTP sessions and subscriptions there may be."""
+"""Connections beside the SSE streams; more than Streamable HTTP sessions and subscriptions can take together."""
 OTHER_FILES = 256
 """What the process opens for itself: backends, files, libraries."""
 

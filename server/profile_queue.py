@@ -4,73 +4,125 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+import math
+import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from session.deadline import Deadline
-from session.profile import Event, ProfileStore
+from session.deadline import Clock, Deadline
+from session.profile import Event, EventKind, ProfileStore
 from tools.failures import BackendFailure
 
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 1000
-AT_ONCE = 8
+COLLECT_SECONDS = 1.0
+ENOUGH = 25
+"""Events that are not held back any longer: what DynamoDB takes in one request."""
 WRITE_SECONDS = 0.5
 DRAIN_SECONDS = 0.5
+KNOWN_SECONDS = 600.0
+MOST_KNOWN = 5_000
 
-WRITTEN, DROPPED = "written", "dropped"
+WRITTEN, REPEATED, DROPPED = "written", "repeated", "dropped"
+
+_What = tuple[str, EventKind, str]
+"""A user, and the kind and subject of an event."""
 
 
 @dataclass(slots=True)
 class ProfileQueue:
-    """Takes events at once and writes a few at a time. An event that finds no room, or that the backend does not take within
-    half a second, is dropped: a profile is richer with it, and nothing else hangs on it.
+    """Takes events at once and writes those of a second together, or 25 as soon as they are there, one batch at a time: a
+    trip for each would cost more than most calls do.
 
-    `told` counts each as written or dropped. Nothing that is logged or counted says whose an event was, or what.
+    What a user did again while it waits is one event, the latest; what was written within ten minutes is not written again.
+    An event that finds no room, or whose batch the backend does not take within half a second, is dropped: a profile is
+    richer with it, and nothing else hangs on it.
+
+    `told` counts each as written, repeated or dropped. Nothing that is logged or counted says whose an event was, or what.
     """
 
     profiles: ProfileStore
     told: Callable[[str], None]
-    _waiting: deque[tuple[str, Event]] = field(default_factory=deque)
-    _writes: set[asyncio.Task[None]] = field(default_factory=set)
+    clock: Clock = time.monotonic
+    _waiting: dict[_What, Event] = field(default_factory=dict)
+    _known: OrderedDict[_What, float] = field(default_factory=OrderedDict)
+    """When each was last written, or began to be, the latest last."""
+    _hurry: asyncio.Event = field(default_factory=asyncio.Event)
+    _writer: asyncio.Task[None] | None = None
     _closed: bool = False
 
     def put(self, user: str, event: Event) -> None:
-        if self._closed or len(self._waiting) >= MOST_WAITING:
+        what = (user, event.kind, event.subject)
+        if self._closed:
             self.told(DROPPED)
-            return
-        self._waiting.append((user, event))
-        self._begin()
+        elif what in self._waiting:
+            self._waiting[what] = event
+            self.told(REPEATED)
+        elif self.clock() < self._known.get(what, -math.inf) + KNOWN_SECONDS:
+            self.told(REPEATED)
+        elif len(self._waiting) >= MOST_WAITING:
+            self.told(DROPPED)
+        else:
+            self._waiting[what] = event
+            if len(self._waiting) >= ENOUGH:
+                self._hurry.set()
+            if self._writer is None or self._writer.done():
+                self._writer = asyncio.create_task(self._write(), name="profiles")
 
     async def aclose(self) -> None:
-        """Gives what is waiting a moment, then lets go of it."""
+        """Takes no more, gives what is waiting a moment, then lets go of it."""
+        self._closed = True
+        self._hurry.set()
+        if self._writer is not None:
+            await asyncio.wait({self._writer}, timeout=DRAIN_SECONDS)
+            self._writer.cancel()
+            await asyncio.gather(self._writer, return_exceptions=True)
+        self._tell(DROPPED, len(self._waiting))
+        self._waiting.clear()
+
+    async def _write(self) -> None:
+        """Until nothing waits."""
+        while self._waiting:
+            await self._collect()
+            batch, self._waiting = self._waiting, {}
+            self._hurry.clear()
+            await self._write_batch(batch)
+
+    async def _collect(self) -> None:
         try:
-            async with asyncio.timeout(DRAIN_SECONDS):
-                while self._writes:
-                    await asyncio.wait(self._writes)
+            async with asyncio.timeout(COLLECT_SECONDS):
+                await self._hurry.wait()
         except TimeoutError:
             pass
-        self._closed = True
-        for _ in range(len(self._waiting)):
-            self._waiting.popleft()
-            self.told(DROPPED)
-        for task in self._writes:
-            task.cancel()
-        await asyncio.gather(*self._writes, return_exceptions=True)
 
-    def _begin(self) -> None:
-        while self._waiting and len(self._writes) < AT_ONCE:
-            user, event = self._waiting.popleft()
-            write = self.profiles.remember(user, event, Deadline.after(WRITE_SECONDS))
-            task = asyncio.create_task(write, name="profile")
-            self._writes.add(task)
-            task.add_done_callback(self._ended)
+    async def _write_batch(self, batch: dict[_What, Event]) -> None:
+        entries = [(user, event) for (user, _, _), event in batch.items()]
+        written = False
+        self._keep_in_mind(batch)
+        try:
+            async with asyncio.timeout(WRITE_SECONDS):
+                await self.profiles.remember(entries, Deadline.after(WRITE_SECONDS))
+            written = True
+        except (BackendFailure, OSError):
+            pass
+        except Exception as failure:
+            logger.error("events could not be written to profiles: %s", type(failure).__name__)
+        finally:
+            if not written:
+                for what in batch:
+                    self._known.pop(what, None)
+            self._tell(WRITTEN if written else DROPPED, len(batch))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._writes.discard(task)
-        failure = None if task.cancelled() else task.exception()
-        self.told(DROPPED if task.cancelled() or failure else WRITTEN)
-        if failure is not None and not isinstance(failure, BackendFailure):
-            logger.error("an event could not be written to a profile: %s", type(failure).__name__)
-        self._begin()
+    def _keep_in_mind(self, batch: dict[_What, Event]) -> None:
+        now = self.clock()
+        for what in batch:
+            self._known[what] = now
+            self._known.move_to_end(what)
+        while self._known and (len(self._known) > MOST_KNOWN or next(iter(self._known.values())) + KNOWN_SECONDS <= now):
+            self._known.popitem(last=False)
+
+    def _tell(self, result: str, times: int) -> None:
+        for _ in range(times):
+            self.told(result)

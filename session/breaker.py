@@ -29,7 +29,7 @@ class BreakerPolicy:
     bad_share: float = 0.5
     in_a_row: int = 5
     cool_down: float = 0.5
-    longest: float = 3.0
+    longest: float = 1.5
     probes: int = 2
 
 

@@ -7,7 +7,7 @@ by itself after `KEPT_DAYS`, and `forget` removes all of it at once. The end of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -93,8 +93,9 @@ def place(event: Event) -> tuple[str, str, str]:
 class ProfileStore(Protocol):
     """Every method answers before the deadline or raises the failure of its backend, under the name "profile"."""
 
-    async def remember(self, user: str, event: Event, deadline: Deadline) -> None:
-        """Adds an event; the same one told twice counts once."""
+    async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
+        """Adds events, each to the profile of its user; the same one told twice counts once. What fails may have added a
+        part."""
         ...
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:

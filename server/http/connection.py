@@ -30,13 +30,18 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.conn.their_state not in UNFINISHED:
+        if self.conn.their_state in UNFINISHED:
+            self._all.awaited(self)
+        else:
             self._all.asked(self)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.conn.their_state in UNFINISHED and not self.transport.is_closing():
-            self._all.awaited(self)
+            if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
+                self._all.idle(self)
+            else:
+                self._all.awaited(self)
 
     def pause_writing(self) -> None:
         super().pause_writing()

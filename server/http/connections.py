@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 REQUEST_SECONDS = 30.0
-"""From its connection, or from the last answer, to the end of a request's body: a megabyte at 35 KB/s."""
+"""From its first byte, for the first request from the connection on, to the end of its body: a megabyte at 35 KB/s."""
 ANSWER_SECONDS = 30.0
 """How long bytes of an answer may wait for a client that reads none."""
 
@@ -31,13 +31,14 @@ class Connected(Protocol):
 
 
 class Connections:
-    """At most `most` at once. When one more comes, it takes the place of the one that has owed its request the longest,
-    so that nobody keeps others out by connecting and saying nothing."""
+    """At most `most` at once. When one more comes, it takes the place of the one that has been idle for the longest, or
+    else has owed the rest of its request for the longest: nobody keeps others out by connecting and saying nothing."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
         self._clock = clock
         self._open: set[Connected] = set()
+        self._idle: OrderedDict[Connected, None] = OrderedDict()
         self._owing: OrderedDict[Connected, float] = OrderedDict()
         self._reading: OrderedDict[Connected, float] = OrderedDict()
 
@@ -46,22 +47,27 @@ class Connections:
 
     def opened(self, connection: Connected) -> None:
         if len(self._open) >= self._most:
-            if not self._owing:
+            longest = next(iter(self._idle), None) or next(iter(self._owing), None)
+            if longest is None:
                 connection.refuse()
                 return
-            longest, _ = self._owing.popitem(last=False)
             self.closed(longest)
             longest.drop()
         self._open.add(connection)
         self.awaited(connection)
 
+    def idle(self, connection: Connected) -> None:
+        """It has its answer, and may stay for another request, but not for ever: that is left to keep-alive."""
+        self._idle[connection] = None
+
     def awaited(self, connection: Connected) -> None:
-        """A request is to come, or the rest of one."""
-        self._owing[connection] = self._clock()
-        self._owing.move_to_end(connection)
+        """It owes a request, or the rest of one."""
+        self._idle.pop(connection, None)
+        self._owing.setdefault(connection, self._clock())
 
     def asked(self, connection: Connected) -> None:
         """Its request is whole."""
+        self._idle.pop(connection, None)
         self._owing.pop(connection, None)
 
     def unread(self, connection: Connected) -> None:
@@ -74,6 +80,7 @@ class Connections:
 
     def closed(self, connection: Connected) -> None:
         self._open.discard(connection)
+        self._idle.pop(connection, None)
         self._owing.pop(connection, None)
         self._reading.pop(connection, None)
 

@@ -8,11 +8,13 @@ import anyio
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.http.answers import busy
+from server.http.bodies import Bodies, read_again
 from server.http.held_answer import HeldAnswer
-from server.http.refusals import begins_session, in_plain_words, initialising
+from server.http.refusals import begins_session, in_plain_words, no_initialize
 from server.http.streams import SseStreams
 from server.telemetry.answers import told_when_sent
 
@@ -27,27 +29,41 @@ as this: its client is told 404 and opens a new one (MCP, basic/transports, sess
 class McpEndpoint:
     """The session manager is the SDK's; `sessions` has to be entered once, for as long as the app serves."""
 
-    def __init__(self, mcp: Server[Any], streams: SseStreams, max_body_bytes: int) -> None:
+    def __init__(self, mcp: Server[Any], streams: SseStreams, bodies: Bodies, max_body_bytes: int) -> None:
         self._streams = streams
-        self._max_body_bytes = max_body_bytes
+        self._bodies = bodies
         self.sessions = StreamableHTTPSessionManager(
             mcp, session_idle_timeout=IDLE_SECONDS, max_request_body_size=max_body_bytes
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        told = told_when_sent(scope, in_plain_words(send))
-        if _wants_sse(scope["method"], headers):
+        if _wants_sse(scope["method"], Headers(scope=scope)):
             await self._streams.open(scope, receive, send)
-        elif not begins_session(scope):
-            await self.sessions.handle_request(scope, receive, told)
-        elif body := await initialising(scope, receive, send, self._max_body_bytes):
-            if not self._has_room():
-                await busy("There are as many sessions as this server keeps.")(scope, receive, send)
+            return
+        body = None
+        if scope["method"] == "POST":
+            # Not left to the SDK, which logs a traceback for each client that goes away before the end of its body.
+            read = await self._bodies.read(receive)
+            if isinstance(read, Response):
+                await read(scope, receive, send)
                 return
+            body = read
+            receive = read_again(body, receive)
+        told = told_when_sent(scope, in_plain_words(send))
+        if begins_session(scope):
+            await self._begin_session(body, scope, receive, told)
+        else:
+            await self.sessions.handle_request(scope, receive, told)
+
+    async def _begin_session(self, body: bytes | None, scope: Scope, receive: Receive, send: Send) -> None:
+        if (refused := no_initialize(body)) is not None:
+            await refused(scope, receive, send)
+        elif not self._has_room():
+            await busy("There are as many sessions as this server keeps.")(scope, receive, send)
+        else:
             answer = HeldAnswer()
-            await self.sessions.handle_request(scope, body, answer.take)
-            await answer.pass_on(told)
+            await self.sessions.handle_request(scope, receive, answer.take)
+            await answer.pass_on(send)
 
     async def close_all(self) -> None:
         """Ends every session's streams as responses should end."""

@@ -12,10 +12,7 @@ from typing import Any
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
-from starlette.types import Message, Receive, Scope, Send
-
-from server.http.answers import plain
-from server.http.bodies import read_body
+from starlette.types import Message, Scope, Send
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 NO_SESSION = "A session begins with initialize; what follows names it in Mcp-Session-Id."
@@ -33,27 +30,17 @@ def begins_session(scope: Scope) -> bool:
     return "mcp-session-id" not in headers and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
 
 
-async def initialising(scope: Scope, receive: Receive, send: Send, most: int) -> Receive | None:
-    """The request's body, to be read again, when it is an initialize. Else None, and the request has been answered."""
-    if scope["method"] != "POST":
-        await refusal(INVALID_REQUEST, NO_SESSION)(scope, receive, send)
-        return None
-    body = await read_body(receive, most)
+def no_initialize(body: bytes | None) -> JSONResponse | None:
+    """What is wrong with a request that begins a session, or None. `body` is None for one that has none."""
     if body is None:
-        await plain(413, f"A message has at most {most} bytes.")(scope, receive, send)
-        return None
+        return refusal(INVALID_REQUEST, NO_SESSION)
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        await refusal(PARSE_ERROR, "Parse error")(scope, receive, send)
-        return None
+        return refusal(PARSE_ERROR, "Parse error")
     if not isinstance(message, dict):
-        await refusal(INVALID_REQUEST, NO_MESSAGE)(scope, receive, send)
-        return None
-    if message.get("method") != "initialize":
-        await refusal(INVALID_REQUEST, NO_SESSION)(scope, receive, send)
-        return None
-    return _again(body, receive)
+        return refusal(INVALID_REQUEST, NO_MESSAGE)
+    return None if message.get("method") == "initialize" else refusal(INVALID_REQUEST, NO_SESSION)
 
 
 def in_plain_words(send: Send) -> Send:
@@ -85,16 +72,3 @@ def _plain_words(body: bytes) -> bytes:
     elif said.startswith("Validation error"):
         answer["error"] = {"code": INVALID_REQUEST, "message": NO_MESSAGE}
     return json.dumps(answer, separators=(",", ":")).encode()
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    read = False
-
-    async def receiving() -> Message:
-        nonlocal read
-        if read:
-            return await receive()
-        read = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receiving

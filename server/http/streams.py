@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.http.answers import busy, plain
-from server.http.bodies import read_body
+from server.http.bodies import Bodies
 from server.http.sse import HEADERS, Incoming, Outgoing
 
 MESSAGES = "/messages/"
@@ -30,8 +30,6 @@ STREAM = "manga.stream"
 """Where a POST's scope says which stream it belongs to."""
 PING_SECONDS = 15.0
 """How often a silent stream says something, so that proxies keep it and a client that has gone is noticed."""
-STUCK_SECONDS = 30.0
-"""A client that reads nothing for so long has lost its stream."""
 FINISH_SECONDS = 0.5
 UNUSED_SECONDS = 60.0
 IDLE_SECONDS = 30 * 60.0
@@ -55,10 +53,10 @@ class _Stream:
 class SseStreams:
     """At most `most` at once: each holds a socket and a few tasks for as long as its client likes."""
 
-    def __init__(self, mcp: Server[Any], most: int, max_body_bytes: int, gauge: Gauge) -> None:
+    def __init__(self, mcp: Server[Any], most: int, bodies: Bodies, gauge: Gauge) -> None:
         self._mcp = mcp
         self._most = most
-        self._max_body_bytes = max_body_bytes
+        self._bodies = bodies
         self._gauge = gauge
         self._open: dict[str, _Stream] = {}
         self._closed = False
@@ -118,7 +116,7 @@ class SseStreams:
         await outgoing.open(endpoint)
         keepers = [
             asyncio.create_task(_until_gone(receive, stream.incoming), name="sse-gone"),
-            asyncio.create_task(_keep_alive(outgoing, stream.scope), name="sse-ping"),
+            asyncio.create_task(_keep_alive(outgoing), name="sse-ping"),
         ]
         try:
             # Only the conversation is cancelled; the stream then ends as a response should.
@@ -142,9 +140,9 @@ class SseStreams:
         if stream is None or stream.owner != _owner(scope):
             # Whoever is not the one that opened it learns nothing, not even that there is such a stream.
             return plain(404, "There is no such session.")
-        body = await read_body(receive, self._max_body_bytes)
-        if body is None:
-            return plain(413, f"A message has at most {self._max_body_bytes} bytes.")
+        body = await self._bodies.read(receive)
+        if isinstance(body, Response):
+            return body
         try:
             message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
         except ValidationError:
@@ -173,15 +171,10 @@ async def _until_gone(receive: Receive, incoming: Incoming) -> None:
     incoming.end()
 
 
-async def _keep_alive(outgoing: Outgoing, conversation: anyio.CancelScope) -> None:
+async def _keep_alive(outgoing: Outgoing) -> None:
     while True:
         await asyncio.sleep(PING_SECONDS)
-        try:
-            async with asyncio.timeout(STUCK_SECONDS):
-                await outgoing.write(b": ping\r\n\r\n")
-        except TimeoutError:
-            conversation.cancel()
-            return
+        await outgoing.write(b": ping\r\n\r\n")
 
 
 def _named(query: bytes) -> str | None:

@@ -50,7 +50,6 @@ class Backend:
         """The same command on the same port; back once it answers, and filled again where it keeps nothing."""
         assert self.child is not None
         assert self.ready is not None
-        folder = ROOT if self.name == "bedrock" else self.child.log.parent
         with self.child.log.open("ab") as log:
             start = children._starter.submit(
                 subprocess.Popen,
@@ -58,7 +57,7 @@ class Backend:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=folder,
+                cwd=self.child.folder,
                 start_new_session=True,
             )
             # From now on the child is this one: whoever ends it ends the right process.

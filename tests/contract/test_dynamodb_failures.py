@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOu
 from tools.models import Offer, Order, OrderLine, VolumeStock
 
 TABLE = "manga-stock"
+PROFILES = "manga-profile"
 EVENT = Event(EventKind.VIEWED, "manga-000001", "2026-11-02T09:30:00.000Z")
 ORDER = Order(
     "MNG-1", "paid", "2026-10-01T00:00:00Z", (OrderLine("m-1", "T", 1, None, "physical", 1, 500),), 500, 0, 500, "Tokyo"
@@ -33,7 +35,7 @@ CALLS: dict[str, Call] = {
     "stock": lambda store, deadline: store.availability(["m-1", "m-2"], deadline),
     "order": lambda store, deadline: store.order("reader", "MNG-1", deadline),
     "purchased": lambda store, deadline: store.purchased("reader", deadline),
-    "remember": lambda store, deadline: store.profiles.remember("reader", EVENT, deadline),
+    "remember": lambda store, deadline: store.profiles.remember([("reader", EVENT)], deadline),
     "recall": lambda store, deadline: store.profiles.recall("reader", deadline),
     "forget": lambda store, deadline: store.profiles.forget("reader", deadline),
 }
@@ -459,6 +461,37 @@ async def test_an_emulator_never_sees_real_credentials(monkeypatch: pytest.Monke
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/role")
     async with playing(lambda request: batch(*map(item, asked_ids(request)))) as (store, _):
         assert set((await store.availability(["m-1"], Deadline.after(5))).rows) == {"m-1"}
+
+
+async def test_events_are_put_in_one_trip_each_once_and_what_is_left_unprocessed_is_put_again_alone() -> None:
+    """The same event of another user is another event."""
+
+    def behaviour(request: Request) -> Answer:
+        puts = request["RequestItems"][PROFILES]
+        return Answer.json({"UnprocessedItems": {PROFILES: puts[2:]} if puts[2:] else {}})
+
+    events = [Event.happened(EventKind.VIEWED, f"m-{n}", datetime(2026, 11, 2, tzinfo=UTC)) for n in range(3)]
+    entries = [("reader", events[0]), ("another", events[0]), ("reader", events[1]), ("reader", events[0])]
+    async with playing(behaviour) as (store, server):
+        await store.profiles.remember(entries, Deadline.after(5))
+    assert server.operations == ["batchwriteitem"] * 2
+    assert [[put["PutRequest"]["Item"] for put in request["RequestItems"][PROFILES]] for request in server.requests] == [
+        [event_item(*each) for each in entries[:3]],
+        [event_item(*entries[2])],
+    ]
+
+
+async def test_events_that_are_never_taken_cost_the_deadline_and_no_more() -> None:
+    async with playing(lambda request: Answer.json({"UnprocessedItems": request["RequestItems"]})) as (store, server):
+        assert isinstance(await failing(store, "remember", Deadline.after(0.8)), TimedOut)
+        assert 1 < len(server.requests) < 50
+
+
+async def test_no_request_has_more_events_than_dynamodb_takes() -> None:
+    events = [Event.happened(EventKind.VIEWED, f"m-{n}", datetime(2026, 11, 2, tzinfo=UTC)) for n in range(60)]
+    async with playing(lambda _: Answer.json({})) as (store, server):
+        await store.profiles.remember([("reader", each) for each in events], Deadline.after(5))
+    assert sorted(len(request["RequestItems"][PROFILES]) for request in server.requests) == [10, 25, 25]
 
 
 async def test_a_bulk_write_goes_on_through_refusals_until_all_is_written() -> None:

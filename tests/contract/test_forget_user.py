@@ -33,8 +33,7 @@ async def test_all_of_a_customers_profile_goes_and_nobody_elses(dynamodb_address
     soon, now = Deadline.after(BOUND_SECONDS), datetime.now(UTC)
     events = [Event.happened(EventKind.VIEWED, f"manga-{n:06}", now - timedelta(hours=n)) for n in range(RECALLED + 10)]
     async with DynamoStore.open(dynamodb_address) as store:
-        await asyncio.gather(*(store.profiles.remember(USER, each, soon) for each in events))
-        await store.profiles.remember("another", events[0], soon)
+        await store.profiles.remember([*((USER, each) for each in events), ("another", events[0])], soon)
         first, second = await forget(USER, store_url=url), await forget(USER, store_url=url)
         left = await store.profiles.recall(USER, soon)
         others = await store.profiles.recall("another", soon)

@@ -125,6 +125,63 @@ async def test_only_json_is_taken(port: int) -> None:
                 assert answer.status in (400, 415), (kind, target, answer)
 
 
+TOO_LARGE = {
+    "one long header": (b"GET /readyz HTTP/1.1\r\nhost: 127.0.0.1\r\nx: " + b"y" * 17_000 + b"\r\n\r\n", {431}),
+    "many headers": (b"GET /readyz HTTP/1.1\r\nhost: 127.0.0.1\r\n" + b"a:\r\n" * 101 + b"\r\n", {431}),
+    "thousands of headers": (b"GET /sse HTTP/1.1\r\nhost: 127.0.0.1\r\n" + b"a:\r\n" * 60_000 + b"\r\n", {400, 431}),
+    "a long query": (b"GET /readyz?" + b"a=1&" * 3000 + b" HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", {414}),
+    "a long path": (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", {414}),
+    "a head without end": (b"GET /readyz HTTP/1.1\r\nhost: 127.0.0.1\r\n" + b"x: y\r\n" * 50_000, {400}),
+}
+
+
+@pytest.mark.parametrize(("data", "statuses"), TOO_LARGE.values(), ids=TOO_LARGE.keys())
+async def test_heads_beyond_the_limit_are_refused(port: int, data: bytes, statuses: set[int]) -> None:
+    """Before anything is looked up in them, whether they come in one piece or not."""
+    answer = exchange(port, data)
+    # A server may hang up on what it will not read, so that the client sees no more than that.
+    assert answer is None or answer.status in statuses
+    await healthy(port)
+
+
+async def test_nothing_is_upgraded(port: int) -> None:
+    """There is no WebSocket here, nor HTTP/2: what was asked is answered as HTTP/1.1, Host and all."""
+    key = {"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "sec-websocket-version": "13"}
+    for protocol in ("websocket", "h2c"):
+        for target, status in (("/healthz", 200), ("/nothing", 404)):
+            headers = {"connection": "upgrade", "upgrade": protocol, **key}
+            answer = exchange(port, http("GET", target, headers))
+            assert answer is not None
+            assert answer.status == status
+
+
+HEAVY = {
+    "marks in two orders": call(SEARCH, {"query": "a" + "\u0301" * 80_000 + "\u0316" * 80_000}),
+    "a hundred thousand names": call(SEARCH, {f"a{each}": 1 for each in range(60_000)}),
+    "a hundred thousand ids": call(STOCK, {"title_ids": ["x"] * 150_000}),
+    "letters that grow": call(SEARCH, {"query": "\ufdfa" * 160_000}),
+    "baggage": call(DETAILS, {"title_id": "manga-002001"}, {"baggage": "," * 900_000}),
+}
+
+
+@pytest.mark.parametrize("request_", HEAVY.values(), ids=HEAVY.keys())
+async def test_a_megabyte_of_what_is_costly_to_check_holds_up_nobody(port: int, request_: dict[str, Any]) -> None:
+    """It is answered within its call's time like any other, instead of occupying the server for seconds or minutes."""
+    result = (await post_2026(port, request_))["result"]
+    assert result["_meta"]["com.mangaassist/call"]["latencyMs"] < 1000
+    await healthy(port)
+
+
+async def test_a_client_that_goes_away_before_the_end_of_its_body_leaves_nothing_in_the_log(port: int) -> None:
+    """At every door that takes a body; the log is looked through when the module's tests are over."""
+    session = await session_2025(port)
+    for headers in (in_2026(message("ping"))[1], session, BOTH):
+        async with Connection.to(port) as connection:
+            await connection.send(head("POST", "/mcp", {**headers, "expect": "100-continue"}, 5000) + b"{")
+            assert (await connection.begin()).status == 100  # somebody is waiting for the rest
+    await healthy(port)
+
+
 async def test_a_client_that_closes_its_half_is_taken_for_gone(port: int) -> None:
     """FIN is all that tells of a client that went away, so whoever closes its half has hung up: it sees the connection
     close, never half an answer, and its stream's place is free."""

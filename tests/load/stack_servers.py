@@ -63,7 +63,7 @@ class Backends:
 NAMES = ("OpenSearch", "DynamoDB", "Redis", "Bedrock")
 BEHIND = "profile"
 """What customers did is written into DynamoDB behind the answer: trips that no call waits for."""
-PROFILE_WRITE = ".PutItem"
+PROFILE_WRITE = ".BatchWriteItem"
 
 
 @asynccontextmanager

@@ -41,12 +41,13 @@ _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stack")
 
 
 class Child:
-    """One server process and the file with what it said."""
+    """One server process, the file with what it said, and the folder it was started in."""
 
-    def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path, folder: Path) -> None:
         self.name = name
         self.process = process
         self.log = log
+        self.folder = folder
 
     @property
     def pid(self) -> int:
@@ -109,7 +110,7 @@ def child(
             cwd=folder or log.parent,
             start_new_session=True,  # Ctrl-C is for the tests, which stop this child when they no longer need it
         )
-        running = Child(name, start.result(), log)
+        running = Child(name, start.result(), log, folder or log.parent)
     try:
         yield running
     finally:

@@ -31,8 +31,8 @@ async def test_profiles_in_this_process_are_of_those_who_were_last_heard_of() ->
     """Each with so many events, so that a long run of the server takes no more than a short one."""
     profiles, soon = EmbeddedProfiles(people=2, clock=lambda: NOW), Deadline.after(5)
     for user in ("a", "b", "a", "c"):
-        for n in range(RECALLED + 5):
-            await profiles.remember(user, Event.happened(EventKind.VIEWED, f"{user}-{n}", NOW), soon)
+        events = [Event.happened(EventKind.VIEWED, f"{user}-{n}", NOW) for n in range(RECALLED + 5)]
+        await profiles.remember([(user, each) for each in events], soon)
     counts = {user: len((await profiles.recall(user, soon)).events) for user in "abc"}
     assert counts == {"a": RECALLED, "b": 0, "c": RECALLED}
     assert sum(len(events) for events in profiles._events.values()) == 2 * RECALLED

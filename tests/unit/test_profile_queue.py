@@ -1,4 +1,4 @@
-"""Events on their way into profiles: behind the calls, bounded, and dropped rather than waited for."""
+"""Events on their way into profiles: behind the calls, gathered, bounded, and dropped rather than waited for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from itertools import count
 
 import pytest
 
-from server.profile_queue import AT_ONCE, ProfileQueue
+from server.profile_queue import ENOUGH, KNOWN_SECONDS, ProfileQueue
 from server.telemetry.metrics import Metrics
 from session.deadline import Deadline
 from session.profile import Event, EventKind
+from tests.support.clocks import HandClock
 from tests.support.store import Mood, Moody
 from tests.support.valkey import eventually
 from tools.backends.embedded.profile import EmbeddedProfiles
@@ -20,8 +21,8 @@ from tools.backends.embedded.profile import EmbeddedProfiles
 NUMBERS = count(1)
 
 
-def event() -> Event:
-    return Event.happened(EventKind.VIEWED, f"manga-{next(NUMBERS):06}", datetime.now(UTC))
+def event(subject: str = "", kind: EventKind = EventKind.VIEWED) -> Event:
+    return Event.happened(kind, subject or f"manga-{next(NUMBERS):06}", datetime.now(UTC))
 
 
 class Told(list[str]):
@@ -42,10 +43,27 @@ def profiles() -> Moody:
 
 
 @pytest.fixture
-async def queue(profiles: Moody, told: Told) -> AsyncIterator[ProfileQueue]:
-    own = ProfileQueue(profiles, told.append)
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+async def queue(
+    profiles: Moody, told: Told, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[ProfileQueue]:
+    """It waits for nothing more than the events that are there at once."""
+    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 0.0)
+    monkeypatch.setattr("server.profile_queue.WRITE_SECONDS", 30.0)
+    own = ProfileQueue(profiles, told.append, clock)
     yield own
     await own.aclose()
+
+
+@pytest.fixture
+def patient(queue: ProfileQueue, monkeypatch: pytest.MonkeyPatch) -> ProfileQueue:
+    """Its second never ends."""
+    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 3600.0)
+    return queue
 
 
 async def known(profiles: Moody, user: str) -> set[str]:
@@ -53,25 +71,135 @@ async def known(profiles: Moody, user: str) -> set[str]:
     return {each.subject for each in profile.events}
 
 
+def batches(profiles: Moody) -> list[list[tuple[str, Event]]]:
+    """What was written, trip by trip."""
+    return [arguments[0] for method, arguments in profiles.asked if method == "remember"]
+
+
+async def turns(many: int = 20) -> None:
+    """Whatever can go on without waiting does."""
+    for _ in range(many):
+        await asyncio.sleep(0)
+
+
 async def test_what_is_put_is_written_for_its_user(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
-    mine, theirs = event(), event()
-    queue.put("u", mine)
-    queue.put("v", theirs)
-    await eventually(lambda: told == ["written"] * 2)
-    assert (await known(profiles, "u"), await known(profiles, "v")) == ({mine.subject}, {theirs.subject})
+    """Also when it is the same that two of them did."""
+    mine, theirs, both = event(), event(), event()
+    for user, each in (("u", mine), ("v", theirs), ("v", both), ("u", both)):
+        queue.put(user, each)
+    await eventually(lambda: told == ["written"] * 4)
+    assert await known(profiles, "u") == {mine.subject, both.subject}
+    assert await known(profiles, "v") == {theirs.subject, both.subject}
 
 
-async def test_putting_waits_for_nobody_and_few_are_written_at_once(
+async def test_many_users_in_one_batch_have_each_their_own(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
+    """Fifty users and two hundred events, all mixed: no event of one is ever under another."""
+    users = [f"user-{n}" for n in range(50)]
+    for number in range(4):
+        for user in users:
+            patient.put(user, event(f"{user}/{number}"))
+    await patient.aclose()
+    assert told == ["written"] * 200
+    for user in users:
+        assert await known(profiles, user) == {f"{user}/{number}" for number in range(4)}
+
+
+async def test_what_happens_within_a_second_costs_one_write(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
+    """It waits for more, until there are enough to be worth a trip."""
+    for _ in range(ENOUGH - 1):
+        patient.put("u", event())
+        await turns()
+    assert (batches(profiles), told) == ([], [])
+    patient.put("u", event())
+    await eventually(lambda: told == ["written"] * ENOUGH)
+    patient.put("u", event())
+    await turns()
+    (batch,) = batches(profiles)  # the next second is another
+    assert len(batch) == ENOUGH
+
+
+async def test_a_second_ends_for_a_single_event_too_and_the_next_begins_anew(
+    queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 0.01)
+    for number in (1, 2):
+        queue.put("u", event())
+        await eventually(lambda number=number: told == ["written"] * number)
+    assert [len(batch) for batch in batches(profiles)] == [1, 1]
+
+
+async def test_of_what_is_repeated_while_it_waits_the_latest_is_written(
+    patient: ProfileQueue, profiles: Moody, told: Told
+) -> None:
+    """The same subject of another kind is something else."""
+    first = Event(EventKind.VIEWED, "x", "2026-11-02T09:30:00.000Z")
+    last = Event(EventKind.VIEWED, "x", "2026-11-02T09:30:00.900Z")
+    searched = Event(EventKind.SEARCHED, "x", "2026-11-02T09:30:00.500Z")
+    for each in (first, searched, last):
+        patient.put("u", each)
+        await turns()
+    await patient.aclose()
+    assert batches(profiles) == [[("u", last), ("u", searched)]]
+    assert told == ["repeated", "written", "written"]
+
+
+async def test_what_was_written_is_not_written_again_within_ten_minutes(
+    queue: ProfileQueue, profiles: Moody, told: Told, clock: HandClock
+) -> None:
+    """However often it is repeated meanwhile. For another user it is new."""
+    queue.put("u", event("x"))
+    await eventually(lambda: told == ["written"])
+    for _ in range(3):
+        clock.advance(KNOWN_SECONDS / 4)
+        queue.put("u", event("x"))
+    assert told == ["written", "repeated", "repeated", "repeated"]
+    queue.put("v", event("x"))
+    await eventually(lambda: told.of("written") == 2)
+    clock.advance(KNOWN_SECONDS / 4)
+    queue.put("u", event("x"))
+    await eventually(lambda: told.of("written") == 3)
+    assert [[user for user, _ in batch] for batch in batches(profiles)] == [["u"], ["v"], ["u"]]
+
+
+async def test_what_is_just_being_written_is_not_written_again(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
+    profiles.gate = asyncio.Event()
+    queue.put("u", event("x"))
+    await eventually(lambda: len(profiles.asked) == 1)
+    queue.put("u", event("x"))
+    profiles.gate.set()
+    await queue.aclose()
+    assert told == ["repeated", "written"]
+    assert len(batches(profiles)) == 1
+
+
+async def test_only_so_much_of_what_was_written_is_kept_in_mind(
+    queue: ProfileQueue, told: Told, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The latest, and nothing that would be written again anyway."""
+    monkeypatch.setattr("server.profile_queue.MOST_KNOWN", 3)
+    for number in range(5):
+        queue.put("u", event(f"x-{number}"))
+        await eventually(lambda number=number: told.of("written") == number + 1)
+    assert [subject for _, _, subject in queue._known] == ["x-2", "x-3", "x-4"]
+    clock.advance(KNOWN_SECONDS)
+    queue.put("u", event("x-2"))
+    await eventually(lambda: told.of("written") == 6)
+    assert [subject for _, _, subject in queue._known] == ["x-2"]
+
+
+async def test_putting_waits_for_nobody_and_one_batch_is_written_at_a_time(
     queue: ProfileQueue, profiles: Moody, told: Told
 ) -> None:
     profiles.gate = asyncio.Event()
-    for _ in range(3 * AT_ONCE):
+    queue.put("u", event())
+    await eventually(lambda: len(profiles.asked) == 1)
+    for _ in range(3 * ENOUGH):
         queue.put("u", event())
-    await eventually(lambda: len(profiles.asked) == AT_ONCE)
-    assert told == []
+    await turns()
+    assert (len(profiles.asked), told) == (1, [])
     profiles.gate.set()
-    await eventually(lambda: told.of("written") == 3 * AT_ONCE)
-    assert len(await known(profiles, "u")) == 3 * AT_ONCE
+    await eventually(lambda: told.of("written") == 3 * ENOUGH + 1)
+    assert [len(batch) for batch in batches(profiles)] == [1, 3 * ENOUGH]
 
 
 async def test_what_finds_no_room_is_dropped_and_counted(
@@ -79,64 +207,91 @@ async def test_what_finds_no_room_is_dropped_and_counted(
 ) -> None:
     monkeypatch.setattr("server.profile_queue.MOST_WAITING", 5)
     profiles.gate = asyncio.Event()
-    for _ in range(AT_ONCE + 5 + 3):
+    queue.put("u", event())
+    await eventually(lambda: len(profiles.asked) == 1)
+    for _ in range(5 + 3):
         queue.put("u", event())
     assert told == ["dropped"] * 3
     profiles.gate.set()
-    await eventually(lambda: told.of("written") == AT_ONCE + 5)
+    await eventually(lambda: told.of("written") == 1 + 5)
 
 
-@pytest.mark.parametrize("mood", [Mood.FAILS, Mood.THROTTLES, Mood.BREAKS])
-async def test_a_backend_that_fails_costs_its_events_and_the_next_are_written(
+@pytest.mark.parametrize("mood", [Mood.FAILS, Mood.THROTTLES, Mood.BREAKS, Mood.DROPS])
+async def test_a_backend_that_fails_costs_the_events_of_its_batch_and_the_next_are_written(
     queue: ProfileQueue, profiles: Moody, told: Told, mood: Mood, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What nobody foresaw is logged by its kind alone: its text may hold anything."""
+    """It is asked once. What was lost counts as new when it happens again. What nobody foresaw is logged by its kind alone:
+    its text may hold anything."""
     profiles.mood = mood
-    queue.put("a-user-of-mine", event())
-    await eventually(lambda: told == ["dropped"])
+    for subject in "xyz":
+        queue.put("a-user-of-mine", event(subject))
+    await eventually(lambda: told == ["dropped"] * 3)
+    assert len(batches(profiles)) == 1
     profiles.mood = Mood.WORKS
-    queue.put("a-user-of-mine", event())
-    await eventually(lambda: told == ["dropped", "written"])
+    queue.put("a-user-of-mine", event("x"))
+    await eventually(lambda: told == ["dropped"] * 3 + ["written"])
     assert [record.getMessage() for record in caplog.records] == (
-        ["an event could not be written to a profile: KeyError"] if mood is Mood.BREAKS else []
+        ["events could not be written to profiles: KeyError"] if mood is Mood.BREAKS else []
     )
     assert "hunter2" not in caplog.text
     assert "a-user-of-mine" not in caplog.text
 
 
-async def test_closing_gives_what_waits_a_moment(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
+async def test_a_backend_that_hangs_costs_its_batch_a_moment(
+    queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.profile_queue.WRITE_SECONDS", 0.02)
+    profiles.mood = Mood.HANGS
+    queue.put("u", event())
+    await eventually(lambda: told == ["dropped"])
+    assert profiles.cancelled == 1
+
+
+async def test_closing_writes_what_waits(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
+    """What is under way and what came meanwhile, without waiting for more."""
     profiles.gate = asyncio.Event()
-    for _ in range(2 * AT_ONCE):
-        queue.put("u", event())
-    closing = asyncio.create_task(queue.aclose())
-    await eventually(lambda: len(profiles.asked) == AT_ONCE)
+    for _ in range(ENOUGH):
+        patient.put("u", event())
+    await eventually(lambda: len(profiles.asked) == 1)
+    patient.put("u", event())
+    closing = asyncio.create_task(patient.aclose())
+    await turns()
     profiles.gate.set()
     await closing
-    assert told == ["written"] * 2 * AT_ONCE
+    assert told == ["written"] * (ENOUGH + 1)
+    assert len(await known(profiles, "u")) == ENOUGH + 1
 
 
 async def test_closing_lets_go_of_what_hangs(
-    queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
+    patient: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those under way are cancelled, those that wait are dropped, and nothing is taken any more."""
+    """The batch under way is cancelled, those that wait are dropped, and nothing is taken any more."""
     monkeypatch.setattr("server.profile_queue.DRAIN_SECONDS", 0.02)
     profiles.mood = Mood.HANGS
-    for _ in range(2 * AT_ONCE):
-        queue.put("u", event())
+    for _ in range(ENOUGH):
+        patient.put("u", event())
+    await eventually(lambda: len(profiles.asked) == 1)
+    patient.put("u", event())
+    await patient.aclose()
+    patient.put("u", event())
+    assert (profiles.cancelled, len(profiles.asked)) == (1, 1)
+    assert told == ["dropped"] * (ENOUGH + 2)
+
+
+async def test_closing_one_that_was_given_nothing_asks_nobody(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
     await queue.aclose()
-    queue.put("u", event())
-    assert (profiles.cancelled, len(profiles.asked)) == (AT_ONCE, AT_ONCE)
-    await eventually(lambda: told == ["dropped"] * (2 * AT_ONCE + 1))
+    assert (profiles.asked, told) == ([], [])
 
 
 def test_events_are_counted_by_what_became_of_them_and_nothing_else() -> None:
     """As Prometheus reads it: nothing of a customer is a label."""
     metrics = Metrics()
     tell: Callable[[str], None] = metrics.profile_event
-    for result in ("written", "written", "dropped"):
+    for result in ("written", "repeated", "written", "dropped"):
         tell(result)
     lines = [line for line in metrics.text().decode().splitlines() if line.startswith("manga_profile_events_total")]
     assert sorted(lines) == [
         'manga_profile_events_total{result="dropped"} 1.0',
+        'manga_profile_events_total{result="repeated"} 1.0',
         'manga_profile_events_total{result="written"} 2.0',
     ]

@@ -47,6 +47,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """What works may take its time on a busy machine."""
     monkeypatch.setattr("session.memory.TRIP_SECONDS", 5.0)
     monkeypatch.setattr("server.stages.fallback.RUNG_SECONDS", 0.2)
+    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 0.0)  # nothing is waited for
 
 
 @pytest.fixture(scope="session")
@@ -86,8 +87,9 @@ async def written(kit: Kit, number: int) -> None:
     assert kit.profile_events == ["written"] * number
 
 
-def told(kit: Kit) -> list[Event]:
-    return [arguments[1] for method, arguments in kit.backends.profiles.asked if method == "remember"]
+def told(kit: Kit) -> list[list[tuple[str, Event]]]:
+    """Trip by trip."""
+    return [arguments[0] for method, arguments in kit.backends.profiles.asked if method == "remember"]
 
 
 # -- what it changes
@@ -139,14 +141,32 @@ async def test_a_theme_that_was_searched_for_is_what_more_is_recommended_of(open
 
 async def test_details_and_searches_are_remembered_live_and_from_the_cache(kit: Kit) -> None:
     """A query in the form in which two of them compare."""
-    for source in ("live", "cache"):
-        assert (await kit.ask("get_manga_details", VIEWED, user="reader")).meta["source"] == source
+    for user, source in (("other", "live"), ("reader", "cache")):
+        assert (await kit.ask("get_manga_details", VIEWED, user=user)).meta["source"] == source
     long = "ＳＥＡ   Of\tＴｒｅｅｓ " * 20
     await kit.ask("search_manga_catalog", {"query": long}, user="reader")
     await written(kit, 3)
-    assert [each for each in await known(kit, "reader") if each[0] == "viewed"] == [("viewed", "manga-000001")] * 2
+    for user in ("reader", "other"):
+        assert [each for each in await known(kit, user) if each[0] == "viewed"] == [("viewed", "manga-000001")]
     (subject,) = [subject for kind, subject in await known(kit, "reader") if kind == "searched"]
     assert subject == ("sea of trees " * 20)[:100]
+
+
+async def test_many_calls_within_a_second_cost_one_write_and_a_repeat_none(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 3600.0)
+    for _ in range(3):
+        for number in range(1, 7):
+            for user in ("reader", "other"):
+                await kit.ask("get_manga_details", {"title_id": f"manga-{number:06}"}, user=user)
+    assert kit.backends.profiles.asked == []
+    await kit.pipeline.profile_queue.aclose()
+    (batch,) = told(kit)
+    assert len(batch) == 12
+    assert kit.profile_events == ["repeated"] * 24 + ["written"] * 12
+    for user in ("reader", "other"):
+        assert sorted(subject for _, subject in await known(kit, user)) == [f"manga-{n:06}" for n in range(1, 7)]
 
 
 async def test_the_anonymous_leave_nothing(kit: Kit) -> None:
@@ -184,7 +204,7 @@ async def test_a_stale_answer_and_its_refresh_leave_nothing(kit: Kit) -> None:
     made_at, _, text = (await ask(kit.redis, "GET", name)).partition(b" ")
     old = b"%d %s" % (int(made_at) - 301_000, text)
     await ask(kit.redis, "SET", name, old, "KEEPTTL")
-    assert (await kit.ask("get_manga_details", VIEWED, user="reader")).meta["source"] == "stale"
+    assert (await kit.ask("get_manga_details", VIEWED, user="other")).meta["source"] == "stale"
     deadline = Deadline.after(5)
     while await ask(kit.redis, "GET", name) == old:
         assert not deadline.expired(), "no refresh"
@@ -251,8 +271,9 @@ async def test_what_was_asked_for_an_answer_that_failed_is_stopped(kit: Kit, bro
 async def test_nothing_of_a_profile_is_logged_or_part_of_an_event(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     await kit.ask("search_manga_catalog", {"query": "my secret wish"}, user="a-user-of-mine")
+    await written(kit, 1)
     kit.backends.profiles.mood = Mood.BREAKS
-    await kit.ask("search_manga_catalog", {"query": "my secret wish"}, user="a-user-of-mine")
+    await kit.ask("search_manga_catalog", {"query": "another secret wish"}, user="a-user-of-mine")
     await eventually(lambda: kit.profile_events == ["written", "dropped"])
     assert "could not be written" in caplog.text
     for shown in (caplog.text, repr(kit.events)):

@@ -17,6 +17,7 @@ from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
 from server.http import sse, streams
+from server.http.bodies import Bodies
 from server.http.streams import SseStreams
 
 MOST_BYTES = 4096
@@ -70,7 +71,7 @@ class OpenStream:
 
     async def last_chunk(self) -> bytes:
         async with asyncio.timeout(5):
-            return await self._reader.readuntil(b"\r\n0\r\n\r\n")
+            return await self._reader.readuntil(b"0\r\n\r\n")
 
     async def post(self, body: object, **headers: str) -> tuple[int, bytes]:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -109,7 +110,7 @@ async def edge() -> AsyncIterator[Edge]:
 
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
     gauge = Gauge("streams", "Open streams.", registry=None)
-    own = SseStreams(server, 2, MOST_BYTES, gauge)
+    own = SseStreams(server, 2, Bodies(MOST_BYTES), gauge)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await (own.open if scope["path"] == "/sse" else own.post)(scope, receive, send)
@@ -245,19 +246,29 @@ async def test_a_silent_stream_says_that_it_lives(edge: Edge, monkeypatch: pytes
         assert (await stream.event())[0] == "comment"
 
 
-async def test_a_client_that_reads_nothing_loses_its_stream(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its answers would be held here for as long as it likes."""
-    monkeypatch.setattr(streams, "PING_SECONDS", 0.02)
-    monkeypatch.setattr(streams, "STUCK_SECONDS", 0.05)
-    async with opened(edge) as stream:
-        await stream.asked(INITIALIZE)
-        assert isinstance(stream.writer.transport, asyncio.Transport)
-        stream.writer.transport.pause_reading()
-        for number in range(2, 5000):
-            if open_streams(edge) == 0:
-                break
-            await stream.post(call("echo", number, say="x" * 3500))
-        await until(lambda: open_streams(edge) == 0)
+async def test_a_stream_that_nobody_uses_gives_its_place(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only when there is no room, and first the one that nothing was ever posted to."""
+    monkeypatch.setattr(streams, "UNUSED_SECONDS", 0.0)
+    async with opened(edge) as used, opened(edge) as unused:
+        await used.asked(INITIALIZE)
+        async with opened(edge) as newcomer:
+            assert (await newcomer.asked(INITIALIZE))["id"] == 1
+            await unused.last_chunk()
+            assert (await unused.post(INITIALIZE))[0] == 404
+            assert (await used.asked(call("echo", 2, say="still here")))["id"] == 2
+            assert (await request(edge.port, "GET", "/sse"))[0] == 503
+
+
+async def test_a_stream_that_was_idle_for_long_gives_its_place(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that was last used the longest ago."""
+    monkeypatch.setattr(streams, "IDLE_SECONDS", 0.0)
+    async with opened(edge) as first, opened(edge) as second:
+        await first.asked(INITIALIZE)
+        await second.asked(INITIALIZE)
+        await first.asked(call("echo", 2, say="once more"))
+        async with opened(edge):
+            await second.last_chunk()
+            assert (await first.asked(call("echo", 3, say="still here")))["id"] == 3
 
 
 async def test_closing_all_ends_every_stream_as_a_response_should(edge: Edge) -> None:

@@ -60,12 +60,15 @@ class GuardedOrders:
 
 
 class GuardedProfiles:
+    """Writes pass by the guard: there is one at a time, which nobody waits for and which is bounded and not repeated. They
+    may take longer than a read, and reads shall not rest for that."""
+
     def __init__(self, port: ProfilePort, backend: Backend) -> None:
         self._port = port
         self._backend = backend
 
-    async def remember(self, user: str, event: Event, deadline: Deadline) -> None:
-        await self._backend.call(lambda attempt: self._port.remember(user, event, attempt), deadline)
+    async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
+        await self._port.remember(entries, deadline)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         return await self._backend.call(lambda attempt: self._port.recall(user, attempt), deadline)

@@ -25,8 +25,9 @@ from tools.backends.aws_models import service_models
 from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.address import DynamoAddress
 
-POOL = 192
-"""Connections at most: three guarded backends of 64 places each, so that a slow one never takes another's."""
+POOL = 200
+"""Connections at most: three guarded backends of 64 places each, and the 8 batches that the one writer of profiles sends at
+once, so that a slow one never takes another's."""
 
 CONNECT_SECONDS = 0.5
 READ_SECONDS = 1.0

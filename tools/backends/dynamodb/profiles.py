@@ -6,7 +6,7 @@ what somebody viewed a moment ago is in the conversation anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,10 +29,12 @@ class DynamoProfiles:
         self._table = PROFILE.called(connection.address.prefix)
         self._clock = clock
 
-    async def remember(self, user: str, event: Event, deadline: Deadline) -> None:
-        """Adds an event; the same one told twice is one item."""
+    async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
+        """Adds events, each to the profile of its user; the same one told twice is one item."""
+        unique = {PROFILE.key_of(item): item for item in (event_item(user, event) for user, event in entries)}
+        puts = [{"PutRequest": {"Item": item}} for item in unique.values()]
         async with answering("profile", deadline):
-            await self._connection.call("put_item", TableName=self._table, Item=event_item(user, event))
+            await send(self._connection, self._table, puts, through_refusals=False)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         """The latest events that are still kept."""

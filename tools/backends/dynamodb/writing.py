@@ -1,4 +1,4 @@
-"""Many items into a table, by BatchWriteItem: the seed's way in. Nothing that serves a call writes in bulk."""
+"""Many items into a table, or out of it, by BatchWriteItem: the seed's way in, and that of profiles, behind the calls."""
 
 from __future__ import annotations
 
@@ -53,14 +53,19 @@ async def write_all(
     return done
 
 
-async def send(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]]) -> None:
-    """All puts and deletes, several batches at once; no order among them. Raises the driver's errors."""
+async def send(
+    connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, through_refusals: bool = True
+) -> None:
+    """All puts and deletes, several batches at once; no order among them. Raises the driver's errors.
+
+    What a batch leaves unprocessed is asked for again; a batch that is refused whole, unless `through_refusals` is off.
+    """
     batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
     places = asyncio.Semaphore(AT_ONCE)
 
     async def one(batch: Sequence[Mapping[str, Any]]) -> None:
         async with places:
-            await _batch(connection, called, batch)
+            await _batch(connection, called, batch, through_refusals)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -70,7 +75,7 @@ async def send(connection: Connection, called: str, requests: Sequence[Mapping[s
         raise failed.exceptions[0] from failed
 
 
-async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]]) -> None:
+async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], through_refusals: bool) -> None:
     """Asks again, with growing pauses, for what DynamoDB did not get to."""
     backoff = Backoff(RetryPolicy(base=0.05, longest=5.0))
     refused = 0
@@ -79,7 +84,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
             try:
                 answer = await connection.call("batch_write_item", RequestItems={called: requests})
             except (BotoCoreError, ClientError) as error:
-                if not _passes(error):
+                if not (through_refusals and _passes(error)):
                     raise
                 refused += 1
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -29,10 +29,13 @@ class EmbeddedProfiles:
     _events: OrderedDict[str, list[Event]] = field(default_factory=OrderedDict)
     """Of each person the oldest first."""
 
-    async def remember(self, user: str, event: Event, deadline: Deadline) -> None:
-        """Adds an event; the same one told twice counts once."""
+    async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
+        """Adds events, each to the profile of its user; the same one told twice counts once."""
         _in_time(deadline)
-        key = user_hash(user)
+        for user, event in entries:
+            self._add(user_hash(user), event)
+
+    def _add(self, key: str, event: Event) -> None:
         events = self._events.setdefault(key, [])
         self._events.move_to_end(key)
         where = bisect_left(events, place(event), key=place)

@@ -1,0 +1,210 @@
+"""Clients that are slow, silent or never read, against a running server whose patience is short: what becomes of them, and
+that a healthy one does not notice."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.fuzzing import encoded
+from tests.support.process import LISTENING, Process, run, until
+from tests.support.raw import (
+    BOTH,
+    INITIALIZE,
+    INITIALIZED,
+    VERSION_2025,
+    Connection,
+    SseClient,
+    ask,
+    call,
+    head,
+    in_2026,
+    message,
+    post_2026,
+)
+
+PATIENCE = 1.5
+WAIT = 15.0
+ROOM = 80
+KNOWN = call("get_manga_details", {"title_id": "manga-002001"})
+LARGE = call("search_manga_catalog", {"query": "high school love story", "max_results": 20})
+SHORT = f"""
+import sys
+from server.http import connections, mcp_endpoint
+connections.REQUEST_SECONDS = connections.ANSWER_SECONDS = {PATIENCE}
+mcp_endpoint.MOST_SESSIONS = 20
+from server import process
+process.MOST_REQUESTS = {ROOM - 20}
+from server.cli import main
+sys.exit(main(["serve"]))
+"""
+"""The server as it is, but for numbers that a test cannot wait for or fill."""
+
+
+@asynccontextmanager
+async def serving(before: str = "", **settings: object) -> AsyncIterator[Process]:
+    """`before` is Python that runs before the server."""
+    given = {"rate_limit": "off", "max_sse_sessions": 20, **settings}
+    async with run(program=(sys.executable, "-c", before + SHORT), **given) as server:
+        server.port = int((await server.said(LISTENING)).group(1))
+        await healthy(server)
+        yield server
+        assert "Traceback" not in server.log
+        assert " ERROR " not in server.log
+
+
+async def healthy(server: Process) -> None:
+    answer = await post_2026(server.port, KNOWN)
+    assert answer["result"]["structuredContent"]["title_id"] == "manga-002001"
+
+
+async def begun(server: Process, stack: AsyncExitStack, *pieces: bytes) -> Connection:
+    connection = await stack.enter_async_context(Connection.to(server.port))
+    for piece in pieces:
+        await connection.send(piece)
+    return connection
+
+
+async def dripped(connection: Connection, piece: bytes) -> bytes:
+    """Everything that is said to a client that sends a piece now and then, until it is hung up on."""
+
+    async def drip() -> None:
+        while piece:
+            await connection.send(piece)
+            await asyncio.sleep(PATIENCE / 20)
+
+    dripping = asyncio.create_task(drip())
+    try:
+        async with asyncio.timeout(WAIT):
+            return await connection.reader.read()
+    except ConnectionResetError:
+        return b"reset"
+    finally:
+        dripping.cancel()
+        await asyncio.gather(dripping, return_exceptions=True)
+
+
+async def test_requests_that_are_not_whole_in_time_are_ended() -> None:
+    """Whatever part of them is missing and at whichever door, however steadily a byte comes now and then (Slowloris); other
+    clients are answered all the while."""
+    async with serving() as server, AsyncExitStack() as stack:
+        stream = await stack.enter_async_context(SseClient.to(server.port))
+        opened = await ask(server.port, "POST", "/mcp", INITIALIZE)
+        session = {**BOTH, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
+        await ask(server.port, "POST", "/mcp", INITIALIZED, session)
+        modern = in_2026(message("ping"))[1]
+        starts = {
+            "nothing": (b"", b""),
+            "half a first line": (b"GET /heal", b"t"),
+            "headers without end": (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n", b"a: b\r\n"),
+            "a second request": (head("GET", "/healthz") + b"GET ", b"x"),
+            "half a body": (head("POST", "/mcp", modern, 50_000), b" "),
+            "half a body in a session": (head("POST", "/mcp", session, 50_000), b" "),
+            "half a body that opens one": (head("POST", "/mcp", BOTH, 50_000), b" "),
+            "half a body for a stream": (head("POST", stream.messages, BOTH, 50_000), b" "),
+            "a body for nobody": (head("POST", "/nothing", BOTH, 50_000), b" "),
+            "chunks without end": (head("POST", "/mcp", {**modern, "transfer-encoding": "chunked"}), b"1\r\n \r\n"),
+            "a body that waits": (head("POST", "/mcp", {**modern, "expect": "100-continue"}, 50_000), b""),
+        }
+        connections = {name: await begun(server, stack, first) for name, (first, _) in starts.items()}
+        ends = asyncio.gather(*(dripped(connections[name], piece) for name, (_, piece) in starts.items()))
+        answered = 0
+        while not ends.done():
+            await healthy(server)
+            answered += 1
+        said = dict(zip(starts, await ends, strict=True))
+        assert answered > 5
+        assert said.pop("nothing") == b""
+        assert said.pop("a body for nobody").startswith(b"HTTP/1.1 404")
+        assert said.pop("a second request").startswith(b"HTTP/1.1 200")
+        for name, words in said.items():
+            assert b"HTTP/1.1 408 " in words, (name, words)
+        # What was open and well stays so.
+        assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
+        assert (await ask(server.port, "POST", "/mcp", message("tools/list"), session)).status == 200
+
+
+def files_of(server: Process) -> int:
+    return sum(1 for _ in Path(f"/proc/{server.pid}/fd").iterdir())
+
+
+def deaf(port: int) -> socket.socket:
+    """A client that will not read."""
+    own = socket.socket()
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    own.connect(("127.0.0.1", port))
+    own.setblocking(False)
+    return own
+
+
+async def test_answers_that_nobody_takes_are_given_up() -> None:
+    """On a stream and on a connection of many requests: the client is hung up on, and what it held is free again."""
+    async with serving() as server, Connection.to(server.port) as stream, Connection.to(server.port) as posts:
+        stream.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        await stream.ask("GET", "/sse", headers={"accept": "text/event-stream"})
+        await stream.begin()
+        endpoint = (await stream.chunk() or b"").decode().split("data: ")[1].strip()
+        stream.writer.transport.pause_reading()
+        for first in (INITIALIZE, INITIALIZED):
+            await posts.request("POST", endpoint, first)
+        files = files_of(server)
+        pipelining = deaf(server.port)
+        loop = asyncio.get_running_loop()
+        body, headers = in_2026(LARGE)
+        many = (head("POST", "/mcp", headers, len(encoded(body))) + encoded(body)) * 3000
+        flood = asyncio.create_task(loop.sock_sendall(pipelining, many))
+
+        async def stream_is_gone() -> bool:
+            for _ in range(20):
+                if (await posts.request("POST", endpoint, LARGE)).status == 404:
+                    return True
+            return False
+
+        await until(stream_is_gone, WAIT, "the stream that nobody reads is gone")
+        await until(lambda: files_of(server) < files, WAIT, "both connections are closed")
+        await healthy(server)
+        flood.cancel()
+        await asyncio.gather(flood, return_exceptions=True)
+        pipelining.close()
+
+
+async def test_idle_connections_keep_nobody_out() -> None:
+    """Far more than there is room for: the newest are let in, and what is at work stays."""
+    async with serving() as server, SseClient.to(server.port) as stream, AsyncExitStack() as stack:
+        slow = [await begun(server, stack, b"GET /healthz") for _ in range(2 * ROOM)]
+        await healthy(server)
+        assert sum(not each.reader.at_eof() and each.reader.exception() is None for each in slow) <= ROOM
+        for _ in range(5):
+            slow += [await begun(server, stack) for _ in range(ROOM // 4)]
+            await healthy(server)
+        assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
+        assert files_of(server) < ROOM + 60
+
+
+async def test_a_server_full_of_sessions_still_answers_who_needs_none() -> None:
+    """Sessions of the 2025 era are 503 when there are too many; stateless callers and streams do not care."""
+    async with serving() as server:
+        statuses = [(await ask(server.port, "POST", "/mcp", INITIALIZE)).status for _ in range(25)]
+        assert statuses == [200] * 20 + [503] * 5
+        await healthy(server)
+        async with SseClient.to(server.port) as stream:
+            assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
+
+
+@pytest.mark.parametrize("limit", [128, 4096])
+async def test_a_low_limit_on_open_files_is_told_and_kept_to(limit: int) -> None:
+    """With no file for the next connection a server can only stop taking any."""
+    lower = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))"
+    async with serving(lower) as server, AsyncExitStack() as stack:
+        told = "limit on open files" in server.log
+        assert told == (limit < ROOM + 256)
+        for _ in range(200):
+            await begun(server, stack, b"GET /healthz")
+        await healthy(server)
+        assert "out of system resource" not in server.log
