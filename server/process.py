@@ -79,6 +79,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
                 await http.streams.close_all()
                 server.should_exit = True
                 await serving
+    logger.info("stopped")
 
 
 def _keep_what_is_loaded() -> None:

@@ -18,7 +18,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
-from server import backends, cli
+from server import backends, cli, profile_queue
 from server.call import Principal
 from server.stages import asking, cache, leaving, telemetry
 from server.telemetry import metrics, spans
@@ -102,6 +102,8 @@ def _listen() -> None:
 
 
 def main() -> int:
+    # What somebody viewed shows in the next recommendation, each time.
+    profile_queue.COLLECT_SECONDS = profile_queue.KNOWN_SECONDS = 0.0
     orders, spans_file, *command = sys.argv[1:]
     backends.store_files = lambda settings: (None, Path(orders))  # what is sold is the catalogue's alone
     _breakable()
