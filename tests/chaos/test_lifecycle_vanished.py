@@ -7,7 +7,9 @@ import gc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from unittest.mock import patch
 
+from server import wiring
 from server.call import Call
 from tests.support.inprocess import HeldCatalog, InProcess, in_process
 from tests.support.process import until
@@ -67,8 +69,11 @@ async def holding() -> AsyncIterator[Held]:
         catalogs.append(HeldCatalog(catalog))
         return catalogs[0]
 
-    async with in_process(lambda ports: replace(ports, catalog=hold(ports.catalog))) as server:
-        yield Held(server, catalogs[0])
+    # On a slow machine many clients at once take their time: neither that nor searches cut off late are to matter here.
+    patient = replace(wiring.POLICIES["catalog"], slow_seconds=60.0)
+    with patch.dict(wiring.POLICIES, catalog=patient), patch("server.stages.shed.LONGEST_WAIT_MS", 60_000.0):
+        async with in_process(lambda ports: replace(ports, catalog=hold(ports.catalog))) as server:
+            yield Held(server, catalogs[0])
 
 
 async def session_2025(port: int) -> dict[str, str]:
