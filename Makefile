@@ -51,7 +51,7 @@ bench-orders: $(VENV)/.dev ## whether the time of an answer tells a foreign orde
 load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (20 minutes); writes tests/load/report.md
 	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)
 
-chaos: $(VENV)/.dev ## every fault at every backend of the real stack (25 minutes); writes tests/chaos/report.md
+chaos: $(VENV)/.dev ## every fault at every backend of the real stack (15 minutes); writes tests/chaos/report.md
 	@$(BIN)/python -m tests.chaos.run --write $(ARGS)
 
 fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
