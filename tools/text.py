@@ -14,6 +14,7 @@ from typing import Any
 LONGEST_TEXT = 4_000
 MOST_ITEMS = 500
 DEEPEST = 16
+PLAIN = (int, float, type(None))
 
 # C0 and C1 controls but tab and newlines; soft hyphen, joiners, fillers; zero-width and bidi marks; the line separators of
 # Unicode; byte order mark; annotations; lone surrogates; tags.
@@ -57,12 +58,19 @@ def bounded(value: Any, depth: int = 0) -> Any:
     """A JSON value that came from a backend, as it may be handed to a model: text visible and of at most 4,000 characters,
     lists of at most 500 items, 16 levels."""
     if isinstance(value, str):
-        shown = visible(value)
+        shown = value if value.isascii() and value.isprintable() else visible(value)
         return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
-    if depth >= DEEPEST and isinstance(value, dict | list):
+    if not isinstance(value, dict | list):
+        return value
+    if depth >= DEEPEST:
         return None
-    if isinstance(value, dict):
-        return {visible(key): bounded(each, depth + 1) for key, each in value.items()}
+    # Every result passes here, and most of what it holds are numbers and names of fields: these are not looked into.
+    below = depth + 1
     if isinstance(value, list):
-        return [bounded(each, depth + 1) for each in value[:MOST_ITEMS]]
-    return value
+        return [each if isinstance(each, PLAIN) else bounded(each, below) for each in value[:MOST_ITEMS]]
+    return {
+        key if key.isidentifier() and key.isascii() else visible(key): each
+        if isinstance(each, PLAIN)
+        else bounded(each, below)
+        for key, each in value.items()
+    }
