@@ -12,7 +12,7 @@ from itertools import islice
 
 from session.deadline import Clock, Deadline
 from tools.failures import BackendFailure
-from tools.models import Availability
+from tools.models import Availability, AvailabilityPage
 from tools.ports import StockPort
 
 FRESH_SECONDS = 5.0
@@ -62,11 +62,7 @@ class StockReader:
         missing = [title_id for title_id in wanted if title_id not in rows]
         unanswered: tuple[str, ...] = ()
         if missing:
-            self.under_way += 1
-            try:
-                page = await self.port.availability(missing, deadline)
-            finally:
-                self.under_way -= 1
+            page = await self._ask(missing, deadline)
             unanswered = page.unanswered
             for title_id in set(missing).difference(unanswered):
                 rows[title_id] = page.rows.get(title_id)
@@ -80,6 +76,12 @@ class StockReader:
         except BackendFailure:
             rows = self._fresh(title_ids)
             return _reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
+
+    async def read_ahead(self, title_ids: Sequence[str], deadline: Deadline) -> None:
+        """For bad times: whoever asks next still gets what is live then. Raises `BackendFailure`."""
+        page = await self._ask(title_ids, deadline)
+        for title_id in set(title_ids).difference(page.unanswered):
+            self._keep(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
         """What was read of these titles within the last quarter of an hour; their `as_of` says when."""
@@ -101,6 +103,13 @@ class StockReader:
         entry = self._entries.get(row.title_id)
         if age <= LAST_KNOWN_SECONDS and (entry is None or entry.read_at < read_at):
             self._keep(row.title_id, _Entry(row, read_at, fresh_until=-math.inf))
+
+    async def _ask(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
+        self.under_way += 1
+        try:
+            return await self.port.availability(title_ids, deadline)
+        finally:
+            self.under_way -= 1
 
     def _fresh(self, title_ids: Iterable[str]) -> dict[str, Availability | None]:
         """What need not be asked; None for a title that is not sold here."""

@@ -89,7 +89,7 @@ class StockSnapshot:
         for start in range(0, len(due), BATCH):
             await self._give_way()
             try:
-                await self.reader.read(due[start : start + BATCH], Deadline.after(ASK_SECONDS))
+                await self.reader.read_ahead(due[start : start + BATCH], Deadline.after(ASK_SECONDS))
             except Failure as failure:
                 logger.info("stock of popular titles not read: %s", failure.name)
                 break

@@ -95,6 +95,13 @@ async def test_what_another_process_read_never_counts_as_live(shelf: Shelf, redi
     assert (await two.reader.read(POPULAR, Deadline.after(5))).asked
 
 
+async def test_what_was_read_ahead_never_counts_as_live(shelf: Shelf, redis: MultiplexedRedis) -> None:
+    own = await process(shelf, redis)
+    await own.snapshot.warm()
+    assert own.known() == set(POPULAR)
+    assert (await own.reader.read(POPULAR, Deadline.after(5))).asked, "the customer who asks next gets what is live then"
+
+
 async def test_titles_that_were_asked_for_are_kept_beside_the_popular_ones(shelf: Shelf, redis: MultiplexedRedis) -> None:
     one, two = await process(shelf, redis, popular=False), await process(shelf, redis, popular=False)
     await one.reader.read(["manga-000005", "manga-999999"], Deadline.after(5))
