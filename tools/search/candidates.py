@@ -59,12 +59,17 @@ def evidence_for(
     words: Floats,
     meaning: Floats | None = None,
     headline: Floats | None = None,
+    named: Sequence[float] | None = None,
 ) -> Evidence:
-    """Arrays in the order of `titles`. `words`, `meaning` and `headline` come from the engine, scaled as Evidence says."""
+    """Arrays in the order of `titles`. `words`, `meaning` and `headline` come from the engine, scaled as Evidence says;
+    `named` are the titles' `nearest_name`, where somebody has them already."""
     asked = AskedAuthor(reading)
     seen = [title if isinstance(title, Known) else known(title) for title in titles]
+    if named is None:
+        named = [nearest_name(reading, each.names) for each in seen]
+    spelled = [spelled_in_katakana(reading.core, all_keys(each.names)) for each in seen]
     return Evidence(
-        names=np.array([_called(reading, each) for each in seen], np.float32),
+        names=np.maximum(np.array(named, np.float32), np.array(spelled, np.float32)),
         people=np.array([_by(asked, each) for each in seen], np.float32),
         words=words,
         tags=np.array([_tagged(reading, each) for each in seen], np.float32),
@@ -78,11 +83,14 @@ def _by(asked: AskedAuthor, title: Known) -> float:
     return max((asked.sureness(keys) for keys in title.authors), default=0.0)
 
 
-def _called(reading: Reading, title: Known) -> float:
-    named = title.names
+def nearest_name(reading: Reading, names: NameKeys) -> float:
+    """How near one of the names that the query may be is to one of these, 0 to 1: the costly part of the evidence."""
     asked = [(key, 1.0) for key in reading.names] + [(key, ALIAS_FACTOR) for key in reading.aliases]
-    best = max((factor * likeness(key, named) for key, factor in asked), default=0.0)
-    return max(best, spelled_in_katakana(reading.core, (*named.whole, *named.main)))
+    return max((factor * likeness(key, names) for key, factor in asked), default=0.0)
+
+
+def all_keys(names: NameKeys) -> tuple[str, ...]:
+    return (*names.whole, *names.main)
 
 
 def spelled_in_katakana(core: str, keys: Sequence[str]) -> float:

@@ -13,7 +13,7 @@ from tools.backends.opensearch.kin import is_telling
 from tools.backends.opensearch.queries import name_and_author
 from tools.backends.opensearch.recalled import Anchor, Answer, Candidates, Judged, column
 from tools.backends.opensearch.statistics import Statistics
-from tools.search.candidates import evidence_for, spelled_in_katakana
+from tools.search.candidates import all_keys, evidence_for, nearest_name, spelled_in_katakana
 from tools.search.evidence import Evidence, Floats
 from tools.search.fusion import fuse, with_kin
 from tools.search.names import ALIAS_FACTOR, MAIN_FACTOR, NameKeys, likeness, one_likeness
@@ -54,7 +54,7 @@ class Judge:
         """The id of the title that the query is surely the name of."""
         ids = candidates.ordered()
         cards = [candidates.cards[i] for i in ids]
-        names = np.array([self._named(card) for card in cards], np.float32)
+        names = np.array(self._named(candidates, ids), np.float32)
         best = best_called(names, np.array([card.known.prior for card in cards], np.float32))
         return None if best is None else ids[best]
 
@@ -64,7 +64,8 @@ class Judge:
         sense = None
         if candidates.senses is not None:
             sense = np.array([candidates.senses.get(i, 0.0) for i in ids], np.float32)
-        plain = evidence_for(self.reading, [card.known for card in cards], self._words(cards), sense, sense)
+        named = self._named(candidates, ids)
+        plain = evidence_for(self.reading, [card.known for card in cards], self._words(cards), sense, sense, named)
         names = np.maximum(plain.names, self._called_with_author(cards))
         best = best_called(names, plain.prior)
         if best is not None:
@@ -72,10 +73,13 @@ class Judge:
         known = self.statistics.known(self.reading.terms)
         return replace(plain, names=names, people=np.maximum(plain.people, self._works(cards)), known=known)
 
-    def _named(self, card: Card) -> float:
-        names = card.known.names
-        asked = [(key, 1.0) for key in self.reading.names] + [(key, ALIAS_FACTOR) for key in self.reading.aliases]
-        return max((factor * likeness(key, names) for key, factor in asked), default=0.0)
+    def _named(self, candidates: Candidates, ids: Sequence[str]) -> list[float]:
+        """Each candidate is judged two or three times in a search, and its names are compared once."""
+        named = candidates.named
+        for title_id in ids:
+            if title_id not in named:
+                named[title_id] = nearest_name(self.reading, candidates.cards[title_id].known.names)
+        return [named[title_id] for title_id in ids]
 
     def _words(self, cards: Sequence[Card]) -> Floats:
         proses = [card.prose for card in cards]
@@ -99,10 +103,6 @@ class Judge:
         spelled = self.anchor.spellings() if self.anchor else set()
         theirs = [any(not spelled.isdisjoint(keys.spellings) for keys in card.known.authors) for card in cards]
         return np.array(theirs, np.float32)
-
-
-def all_keys(names: NameKeys) -> tuple[str, ...]:
-    return (*names.whole, *names.main)
 
 
 def best_called(names: Floats, prior: Floats) -> int | None:

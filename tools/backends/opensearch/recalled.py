@@ -25,13 +25,14 @@ def column(hit: Mapping[str, Any], name: str) -> str:
 class Candidates:
     """Titles that were recalled and pass the filters: cards and packed records by id.
 
-    `senses`: cosines by id, None where meaning was not asked for.
+    `senses`: cosines by id, None where meaning was not asked for. `named`: how near the query is to a name, once known.
     """
 
     gate: Gate
     cards: dict[str, Card] = field(default_factory=dict)
     packed: dict[str, str] = field(default_factory=dict)
     senses: dict[str, float] | None = None
+    named: dict[str, float] = field(default_factory=dict)
 
     def take(self, answer: Answer) -> None:
         """Raises LookupError, TypeError and ValueError for hits that are none of ours."""
