@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from tools.models import Title
 from tools.search.document import prior, prose_terms
 from tools.search.evidence import Evidence, Floats
-from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
-from tools.search.names import ALIAS_FACTOR, NameKeys, likeness, loan_likeness, name_keys
+from tools.search.name_table import NameTable
+from tools.search.names import ALIAS_FACTOR, NameKeys, name_keys
 from tools.search.naming import AskedAuthor
 from tools.search.people import AuthorKeys, author_keys
 from tools.search.query import Reading
-from tools.search.romaji import sound_key
 
 
 def index_fields(title: Title) -> dict[str, list[str]]:
@@ -59,17 +57,15 @@ def evidence_for(
     words: Floats,
     meaning: Floats | None = None,
     headline: Floats | None = None,
-    named: Sequence[float] | None = None,
+    table: NameTable | None = None,
 ) -> Evidence:
     """Arrays in the order of `titles`. `words`, `meaning` and `headline` come from the engine, scaled as Evidence says;
-    `named` are the titles' `nearest_name`, where somebody has them already."""
+    `table` is that of the titles' names, where somebody has it already."""
     asked = AskedAuthor(reading)
     seen = [title if isinstance(title, Known) else known(title) for title in titles]
-    if named is None:
-        named = [nearest_name(reading, each.names) for each in seen]
-    spelled = [spelled_in_katakana(reading.core, all_keys(each.names)) for each in seen]
+    names = table or NameTable(each.names for each in seen)
     return Evidence(
-        names=np.maximum(np.array(named, np.float32), np.array(spelled, np.float32)),
+        names=np.maximum(names.likeness(asked_names(reading)), names.spelled_in_katakana(reading.core)),
         people=np.array([_by(asked, each) for each in seen], np.float32),
         words=words,
         tags=np.array([_tagged(reading, each) for each in seen], np.float32),
@@ -79,37 +75,17 @@ def evidence_for(
     )
 
 
+def asked_names(reading: Reading) -> list[tuple[str, float]]:
+    """The sound keys that the query may be a name by, with what each counts."""
+    return [(key, 1.0) for key in reading.names] + [(key, ALIAS_FACTOR) for key in reading.aliases]
+
+
 def _by(asked: AskedAuthor, title: Known) -> float:
     return max((asked.sureness(keys) for keys in title.authors), default=0.0)
 
 
-def nearest_name(reading: Reading, names: NameKeys) -> float:
-    """How near one of the names that the query may be is to one of these, 0 to 1: the costly part of the evidence."""
-    asked = [(key, 1.0) for key in reading.names] + [(key, ALIAS_FACTOR) for key in reading.aliases]
-    return max((factor * likeness(key, names) for key, factor in asked), default=0.0)
-
-
-def all_keys(names: NameKeys) -> tuple[str, ...]:
-    return (*names.whole, *names.main)
-
-
-def spelled_in_katakana(core: str, keys: Sequence[str]) -> float:
-    """How near a text in katakana is to the nearest Latin name that it may spell; 0 where it is none."""
-    skeleton = _skeleton(core)
-    if len(skeleton) < MIN_CONSONANTS:
-        return 0.0
-    alike = (key for key in keys if key.isascii() and consonants(key) == skeleton)
-    return max((loan_likeness(sound_key(core), key) for key in alike), default=0.0)
-
-
-@lru_cache(maxsize=256)
-def _skeleton(core: str) -> str:
-    """Asked for each candidate of a query: read once."""
-    return consonants(core) if is_loan(core) else ""
-
-
 def _tagged(reading: Reading, title: Known) -> float:
-    met = [not set(tags).isdisjoint(title.tags) for tags in reading.themes]
+    met = [not title.tags.isdisjoint(tags) for tags in reading.themes]
     if reading.genre is not None:
         met.append(title.genre == reading.genre)
     return sum(met) / len(met) if met else 0.0

@@ -60,12 +60,13 @@ def likeness(key: str, names: NameKeys) -> float:
 
 def one_likeness(key: str, name: str) -> float:
     """How near two sound keys are, as in `likeness`."""
-    if key == name:
-        return 1.0
-    near = float(OSA.normalized_similarity(key, name))
-    if len(key) >= _MIN_MAIN - 1 and name.startswith(key):
-        near = max(near, 0.78 + 0.15 * len(key) / len(name))
-    return near
+    return begun_likeness(key, name) if name.startswith(key) else float(OSA.normalized_similarity(key, name))
+
+
+def begun_likeness(key: str, name: str) -> float:
+    """How near a key is to a name that begins with it, or is it."""
+    share = len(key) / len(name)
+    return max(share, 0.78 + 0.15 * share) if len(key) >= _MIN_MAIN - 1 else share
 
 
 def loan_likeness(key: str, name: str) -> float:

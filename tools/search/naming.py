@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, floor
+
 from rapidfuzz.distance import OSA
 
 from tools.search.people import AskedName, AuthorKeys
@@ -21,6 +23,7 @@ class AskedAuthor:
     def __init__(self, reading: Reading) -> None:
         self.name = AskedName(reading.author or reading.core)
         self._told = reading.author is not None
+        self._typo_lengths = _typo_lengths(len(self.name.key))
 
     def sureness(self, keys: AuthorKeys) -> float:
         """How surely the query is about the author with these keys, 0 to 1.
@@ -30,26 +33,35 @@ class AskedAuthor:
         """
         if self.name.key in keys.spellings or (self._told and self.name.fits(keys)):
             return _WHOLE
-        key, spellings = self.name.key, keys.spellings
-        return max(_latin(self.name.words, keys.parts), _kanji(key, spellings), _typo(key, spellings))
+        key, sure = self.name.key, _latin(self.name.words, keys.parts)
+        for spelling in keys.spellings:
+            if spelling in key or key in spelling:
+                sure = max(sure, _kanji(key, spelling))
+            if len(spelling) in self._typo_lengths:
+                sure = max(sure, _TYPO * OSA.normalized_similarity(key, spelling, score_cutoff=_LEAST_TYPO))
+        return sure
 
 
 def _latin(asked: list[str], parts: frozenset[str]) -> float:
+    if parts.isdisjoint(asked):
+        return 0.0
     shared = len(parts.intersection(asked))
     if shared >= 2 and shared == len(parts):
         return _INSIDE_LATIN
     return _FAMILY if shared == len(asked) == 1 and len(asked[0]) >= _SHORTEST_FAMILY else 0.0
 
 
-def _kanji(key: str, spellings: tuple[str, ...]) -> float:
-    written = [s for s in spellings if has_kanji(s)]
-    if any(len(s) >= _SHORTEST_KANJI and s in key for s in written):
-        return _INSIDE_KANJI
-    return _FAMILY if len(key) >= 2 and any(s.startswith(key) or s.endswith(key) for s in written) else 0.0
-
-
-def _typo(key: str, spellings: tuple[str, ...]) -> float:
-    if len(key) not in TYPO_LENGTHS:
+def _kanji(key: str, spelling: str) -> float:
+    """For a spelling that is inside the key, or the other way round."""
+    if not has_kanji(spelling):
         return 0.0
-    near = max((float(OSA.normalized_similarity(key, s)) for s in spellings), default=0.0)
-    return _TYPO * near if near >= _LEAST_TYPO else 0.0
+    if len(spelling) >= _SHORTEST_KANJI and spelling in key:
+        return _INSIDE_KANJI
+    return _FAMILY if len(key) >= 2 and (spelling.startswith(key) or spelling.endswith(key)) else 0.0
+
+
+def _typo_lengths(length: int) -> range:
+    """How long a spelling may be that a key of this length is nearly: each letter more or less is an edit."""
+    if length not in TYPO_LENGTHS:
+        return range(0)
+    return range(floor(_LEAST_TYPO * length), ceil(length / _LEAST_TYPO) + 1)

@@ -74,7 +74,7 @@ def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
 def _substrings(text: str, known: Mapping[str, object]) -> Iterator[str]:
     """Known Japanese words inside `text`, the longest at each place; a Latin one never counts."""
     written = normalise(text)
-    folded = to_hiragana(written)
+    folded = to_hiragana(written) if has_cjk(written) else ""
     i = 0
     while i < len(folded):
         sizes = range(min(_LONGEST, len(folded) - i), 0, -1)

@@ -32,7 +32,7 @@ from botocore.parsers import ResponseParserError
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
-from tools.backends.aws_models import service_models
+from tools.backends.aws_models import USER_AGENT, service_models
 from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
 Floats = NDArray[np.float32]
@@ -149,6 +149,7 @@ class BedrockEmbedder:
                 max_pool_connections=AT_ONCE,
                 # Whoever calls has a deadline and knows whether there is time to ask again.
                 retries={"mode": "standard", "total_max_attempts": 1},
+                user_agent=USER_AGENT,
             )
             making = self._session.create_client("bedrock-runtime", region_name=self._region, config=config)
             self._client = await self._stack.enter_async_context(making)

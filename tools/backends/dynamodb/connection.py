@@ -21,7 +21,7 @@ from aiobotocore.session import AioSession
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from tools.backends.aws_models import service_models
+from tools.backends.aws_models import USER_AGENT, service_models
 from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.address import DynamoAddress
 
@@ -98,6 +98,7 @@ class Connection:
                 read_timeout=self._read_seconds,
                 max_pool_connections=POOL,
                 retries={"mode": "standard", "total_max_attempts": 1},
+                user_agent=USER_AGENT,
                 parameter_validation=False,  # they are all made here, in the wire's own form
             )
             making = self._session.create_client(

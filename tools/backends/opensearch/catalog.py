@@ -16,8 +16,9 @@ from tools.backends.opensearch.client import Client
 from tools.backends.opensearch.documents import titles_from
 from tools.backends.opensearch.errors import answering
 from tools.backends.opensearch.filters import filter_queries
-from tools.backends.opensearch.recalled import column
+from tools.backends.opensearch.index import ID
 from tools.backends.opensearch.searching import Found, Search
+from tools.backends.opensearch.shelf import Shelf, places
 from tools.backends.opensearch.state import IndexState
 from tools.backends.opensearch.statistics import Statistics
 from tools.backends.query_vectors import QueryVectors
@@ -40,6 +41,7 @@ class OpenSearchCatalog:
         self._embedder = embedder
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
+        self._shelf = Shelf(client, workers)
         self._reader = QueryReader.load()
 
     @classmethod
@@ -78,8 +80,8 @@ class OpenSearchCatalog:
         if not asked:
             return {}
         async with answering(deadline):
-            answer = (await self._client.searches([queries.with_ids(asked, Filters())], deadline))[0]
-            packed = {column(hit, "title_id"): column(hit, "packed") for hit in answer["hits"]["hits"]}
+            answer = (await self._client.searches([queries.with_ids(asked)], deadline))[0]
+            packed = {queries.column(hit, ID): queries.column(hit, "packed") for hit in answer["hits"]["hits"]}
             return {title.title_id: title for title in titles_from(list(packed.values()))}
 
     async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
@@ -95,7 +97,7 @@ class OpenSearchCatalog:
             if body is None or limit < 1:
                 return ()
             answer = (await self._client.searches([body], deadline))[0]
-            return titles_from([column(hit, "packed") for hit in answer["hits"]["hits"]])
+            return tuple(entry.title for entry in (await self._shelf.of(places([answer]), deadline)).values())
 
     async def health(self, deadline: Deadline) -> Health:
         """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
@@ -115,7 +117,7 @@ class OpenSearchCatalog:
     async def _searched(self, query: CatalogQuery, reading: Reading, statistics: Statistics, deadline: Deadline) -> Found:
         pointed = reading.same_author_as or reading.similar_to
         aliases = self._reader.read(pointed).aliases if pointed else ()
-        search = Search(self._client, self._workers, statistics, query, reading, aliases)
+        search = Search(self._client, self._workers, self._shelf, statistics, query, reading, aliases)
         vector = None
         if self._vectors is not None and self._problem(statistics) is None:
             vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="wait for a vector")
@@ -130,13 +132,12 @@ class OpenSearchCatalog:
 
     async def _popular(self, filters: Filters, limit: int, deadline: Deadline) -> CatalogPage:
         answer = (await self._client.searches([queries.popular(filters, limit)], deadline))[0]
-        packed = tuple(column(hit, "packed") for hit in answer["hits"]["hits"])
-        return self._page(Found(packed, int(answer["hits"]["total"]["value"]), True), filters, ())
+        titles = titles_from([queries.column(hit, "packed") for hit in answer["hits"]["hits"]])
+        return self._page(Found(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
 
     def _page(self, found: Found, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
-        titles = titles_from(found.packed)
-        fitting = tuple(title for title in titles if satisfies(title, filters))
-        return CatalogPage(fitting, found.total - (len(titles) - len(fitting)), degraded)
+        fitting = tuple(title for title in found.titles if satisfies(title, filters))
+        return CatalogPage(fitting, found.total - (len(found.titles) - len(fitting)), degraded)
 
 
 def _can_be_an_id(text: str) -> bool:

@@ -13,7 +13,6 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from sys import intern
 from typing import Any
 
@@ -68,6 +67,12 @@ def record_of(title: Title, offers: Sequence[Offer] = ()) -> Json:
     return {name: value for name, value in record.items() if value not in (None, [], {})}
 
 
+def title_from(packed: str) -> Title:
+    """The title of one packed record, checked likewise. Raises MalformedAnswer."""
+    (title,) = titles_from([packed])
+    return title
+
+
 def titles_from(packed: Sequence[str]) -> tuple[Title, ...]:
     """The titles of packed records, checked by the rules of the import. Raises MalformedAnswer."""
     if not packed:
@@ -100,12 +105,8 @@ def document(title: Title, offers: Sequence[Offer], place: int, kin: Sequence[st
     }
 
 
-@lru_cache(maxsize=2_048)
 def card_from(packed: str) -> Card:
-    """Raises LookupError, TypeError and ValueError for what is no card.
-
-    Well-known titles come again and again: 2,048 cards are kept, some 10 KB each.
-    """
+    """Raises LookupError, TypeError and ValueError for what is no card."""
     card = json.loads(_unpacked(packed))
     authors = tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"])
     names = NameKeys(tuple(card["whole"]), tuple(card["main"]))

@@ -19,7 +19,7 @@ from tools.backends.opensearch.filters import (
     prefix,
     term,
 )
-from tools.backends.opensearch.index import FOUND
+from tools.backends.opensearch.index import FOUND, ID
 from tools.models import Filters
 from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
 from tools.search.naming import TYPO_LENGTHS
@@ -40,12 +40,12 @@ BY_FAME: list[Json] = [{"prior": "desc"}, {"rank": "asc"}, {"place": "asc"}]
 
 
 def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json:
-    """The best `size` hits of `query` among what passes all `filters`."""
+    """The best `size` hits of `query` among what passes all `filters`, by their ids alone."""
     return {
         "query": {"bool": {"must": [query], "filter": list(filters)}},
         "size": size,
         "track_total_hits": False,
-        **columns(*FOUND),
+        **columns(ID),
         **more,
     }
 
@@ -53,6 +53,11 @@ def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json
 def columns(*names: str) -> Json:
     """These columns of each hit, and nothing of the document."""
     return {"stored_fields": "_none_", "docvalue_fields": list(names)}
+
+
+def column(hit: Mapping[str, Any], name: str) -> str:
+    """Raises LookupError and TypeError for a hit that is none of ours."""
+    return str(hit["fields"][name][0])
 
 
 def lexical(reading: Reading, filters: Filters, aliases: Sequence[str]) -> dict[str, Json]:
@@ -74,8 +79,8 @@ def lexical(reading: Reading, filters: Filters, aliases: Sequence[str]) -> dict[
     if reading.themes or reading.genre:
         found["tags"] = _tagged(reading, allowed)
     if pointed := reading.same_author_as or reading.similar_to:
-        anchor = search(called([sound_key(pointed), *aliases], pointed), [], RECALL // 4, stored_fields=[])
-        found["anchor"] = {**anchor, "_source": ["direction"]}
+        anchor = search(called([sound_key(pointed), *aliases], pointed), [], RECALL // 4)
+        found["anchor"] = {**anchor, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
     return found
 
 
@@ -158,8 +163,9 @@ def popular(filters: Filters, limit: int) -> Json:
     return {**body, "track_total_hits": True, **columns("packed")}
 
 
-def with_ids(title_ids: Sequence[str], filters: Filters) -> Json:
-    return search({"terms": {"title_id": list(title_ids)}}, filter_queries(filters), max(1, len(title_ids)))
+def with_ids(title_ids: Sequence[str]) -> Json:
+    """Everything that is kept for hits, of these titles."""
+    return {**search({"terms": {ID: list(title_ids)}}, [], max(1, len(title_ids))), **columns(*FOUND)}
 
 
 def by_authors_of(spellings: Sequence[str], filters: Filters) -> Json:
@@ -175,13 +181,12 @@ def nearest(vector: NDArray[np.float32], filters: Sequence[Json], size: int) -> 
 
 def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
     """How near each of these titles is to `vector`: as many neighbours are asked for as they can have, which is exact."""
-    filters = [{"terms": {"title_id": list(title_ids)}}]
-    query = _senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids)))
-    return {**search(query, [], len(title_ids)), **columns("title_id")}
+    filters = [{"terms": {ID: list(title_ids)}}]
+    return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
 
 
 def _senses(vector: NDArray[np.float32], filters: Sequence[Json], k: int) -> Json:
-    asked: Mapping[str, Any] = {"vector": [round(float(x), 6) for x in vector], "k": k}
+    asked: Mapping[str, Any] = {"vector": vector.astype(np.float64).round(6).tolist(), "k": k}
     among = {"filter": {"bool": {"filter": list(filters)}}} if filters else {}
     return nested("senses", {"knn": {"senses.vector": {**asked, **among}}})
 

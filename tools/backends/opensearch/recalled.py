@@ -8,50 +8,40 @@ from typing import Any
 
 import numpy as np
 
-from tools.backends.opensearch.documents import Card, card_from
+from tools.backends.opensearch.documents import Card
 from tools.backends.opensearch.filters import Gate
-from tools.backends.opensearch.queries import cosine_of
+from tools.backends.opensearch.index import ID
+from tools.backends.opensearch.queries import column, cosine_of
+from tools.backends.opensearch.shelf import Entry
 from tools.search.evidence import Floats
 
 Answer = Mapping[str, Any]
 
 
-def column(hit: Mapping[str, Any], name: str) -> str:
-    """Raises LookupError and TypeError for a hit that is none of ours."""
-    return str(hit["fields"][name][0])
-
-
 @dataclass(slots=True)
 class Candidates:
-    """Titles that were recalled and pass the filters: cards and packed records by id.
+    """Titles that were recalled and pass the filters, by id.
 
-    `senses`: cosines by id, None where meaning was not asked for. `named`: how near the query is to a name, once known.
+    `senses`: cosines by id, None where meaning was not asked for.
     """
 
     gate: Gate
-    cards: dict[str, Card] = field(default_factory=dict)
-    packed: dict[str, str] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
     senses: dict[str, float] | None = None
-    named: dict[str, float] = field(default_factory=dict)
 
-    def take(self, answer: Answer) -> None:
-        """Raises LookupError, TypeError and ValueError for hits that are none of ours."""
-        for hit in answer["hits"]["hits"]:
-            title_id = column(hit, "title_id")
-            if title_id not in self.cards and self.gate.admits(card := card_from(column(hit, "card"))):
-                self.cards[title_id] = card
-                self.packed[title_id] = column(hit, "packed")
+    def take(self, entries: Mapping[str, Entry]) -> None:
+        self.entries.update((i, each) for i, each in entries.items() if self.gate.admits(each.card))
 
     def take_senses(self, answer: Answer) -> None:
-        """The scores of a search for vectors."""
+        """The scores of a search for vectors. Raises LookupError, TypeError and ValueError for what is none of ours."""
         senses = self.senses if self.senses is not None else {}
         for hit in answer["hits"]["hits"]:
-            senses[column(hit, "title_id")] = cosine_of(float(hit["_score"]))
+            senses[column(hit, ID)] = cosine_of(float(hit["_score"]))
         self.senses = senses
 
     def ordered(self) -> list[str]:
         """Ids in the order of the catalogue file, which decides between equals."""
-        return sorted(self.cards, key=lambda title_id: self.cards[title_id].place)
+        return sorted(self.entries, key=lambda title_id: self.entries[title_id].card.place)
 
 
 @dataclass(frozen=True, slots=True)

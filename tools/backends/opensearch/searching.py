@@ -1,13 +1,14 @@
-"""One search, in two requests at most in nearly all cases: what words find, then what is near in meaning.
+"""One search, in two requests mostly: what words find, then what is near in meaning.
 
 The query is embedded while the first is under way. The second finds the nearest titles and measures the ones that words
-found; where it is late, the words' answer stands. A third is made only when a described story has sequels to fetch.
+found; where it is late, the words' answer stands. Hits are named only: what this process has not read of them lately is
+asked for after each (shelf.py), the first time while the query is still being embedded.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -18,10 +19,11 @@ from tools.backends.opensearch.client import Client
 from tools.backends.opensearch.filters import Gate, filter_queries
 from tools.backends.opensearch.judging import Judge, anchor_among
 from tools.backends.opensearch.recalled import Anchor, Candidates, Judged
+from tools.backends.opensearch.shelf import Place, Shelf, places
 from tools.backends.opensearch.similar import Similar
 from tools.backends.opensearch.statistics import Statistics
 from tools.failures import BackendFailure
-from tools.models import CatalogQuery
+from tools.models import CatalogQuery, Title
 from tools.search.evidence import Floats
 from tools.search.fusion import order
 from tools.search.query import Reading
@@ -34,9 +36,9 @@ _KEPT_BACK = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Packed records of the best titles, best first, and how many there are. `sensed`: meaning was used."""
+    """The best titles, best first, and how many there are. `sensed`: meaning was used."""
 
-    packed: tuple[str, ...]
+    titles: tuple[Title, ...]
     total: int
     sensed: bool
 
@@ -48,12 +50,13 @@ class Search:
         self,
         client: Client,
         workers: Executor,
+        shelf: Shelf,
         statistics: Statistics,
         query: CatalogQuery,
         reading: Reading,
         aliases: Sequence[str],
     ) -> None:
-        self._client, self._workers, self._statistics = client, workers, statistics
+        self._client, self._workers, self._shelf, self._statistics = client, workers, shelf, statistics
         self._query, self._reading, self._aliases = query, reading, aliases
         self._candidates = Candidates(Gate(query.filters))
         self._anchor: Anchor | None = None
@@ -63,7 +66,7 @@ class Search:
 
     async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> Found:
         """`vector` is the query's, under way; None where there is nothing to compare it with. Raises BackendFailure."""
-        called = await self._off_loop(self._take_first, await self._first(deadline))
+        called = await self._first(deadline)
         if self._anchor is not None and self._reading.similar_to:
             return await self._similar(self._anchor, vector is not None, deadline)
         known = None if vector is None else await vector
@@ -73,7 +76,8 @@ class Search:
             judged = await self._with_kin(missing, judged, deadline)
         return self._found(judged)
 
-    async def _first(self, deadline: Deadline) -> Answers:
+    async def _first(self, deadline: Deadline) -> str | None:
+        """What words find. The id of the title that the query names, if it is one's name."""
         searches = queries.lexical(self._reading, self._query.filters, self._aliases)
         terms = self._statistics.unknown((*self._reading.terms, *self._reading.translated))
         if terms:
@@ -81,49 +85,46 @@ class Search:
         answers = await self._ask(searches, deadline)
         if terms:
             self._statistics.learn(terms, answers.pop("frequencies"))
-        return answers
-
-    def _take_first(self, answers: Answers) -> str | None:
-        """The id of the title that the query names, if it is one's name."""
-        pointed = self._reading.same_author_as or self._reading.similar_to
-        if pointed:
-            self._anchor = anchor_among(pointed, self._aliases, answers.pop("anchor"))
+        if pointed := self._reading.same_author_as or self._reading.similar_to:
+            self._anchor = await self._off_loop(anchor_among, pointed, self._aliases, answers.pop("anchor"))
         if "tags" in answers:
             self._themed = int(answers["tags"]["aggregations"]["all"]["doc_count"])
-        for answer in answers.values():
-            self._candidates.take(answer)
-        return self._judge().called(self._candidates)
+        self._candidates.take(await self._shelf.of(places(answers.values()), deadline))
+        return await self._off_loop(self._judge().called, self._candidates)
 
     async def _second(self, called: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
-        searches = self._more(called, vector)
+        """What is near in meaning, and the series of what is called so. Late, where meaning was `wanted`, it is left out."""
+        in_time = deadline.less(_KEPT_BACK) if wanted else deadline
         try:
-            answers = await self._ask(searches, deadline.less(_KEPT_BACK) if wanted else deadline)
+            answers = await self._ask(self._more(vector), in_time)
+            measured = [answers[name] for name in ("near", "senses") if name in answers]
+            answers.pop("senses", None)
+            found = await self._shelf.of([*self._kin(called), *places(answers.values())], in_time)
         except BackendFailure:
             if not wanted:
                 raise
             return
-        await self._off_loop(self._take_second, answers)
+        for answer in measured:
+            self._candidates.take_senses(answer)
+        self._candidates.take(found)
 
-    def _more(self, called: str | None, vector: Floats | None) -> dict[str, queries.Json]:
-        filters, cards = self._query.filters, self._candidates.cards
+    def _more(self, vector: Floats | None) -> dict[str, queries.Json]:
         searches = {}
         if vector is not None:
-            searches["near"] = queries.nearest(vector, filter_queries(filters), queries.RECALL)
-            if cards:
-                searches["senses"] = queries.sense_of(vector, list(cards))
-        if kin := [] if called is None else [i for i in cards[called].kin if i not in cards]:
-            searches["kin"] = queries.with_ids(kin, filters)
+            searches["near"] = queries.nearest(vector, filter_queries(self._query.filters), queries.RECALL)
+            if self._candidates.entries:
+                searches["senses"] = queries.sense_of(vector, list(self._candidates.entries))
         if self._anchor is not None and (spelled := self._anchor.spellings()):
-            searches["works"] = queries.by_authors_of(sorted(spelled), filters)
+            searches["works"] = queries.by_authors_of(sorted(spelled), self._query.filters)
         return searches
 
-    def _take_second(self, answers: Answers) -> None:
-        for name in ("near", "senses"):
-            if name in answers:
-                self._candidates.take_senses(answers[name])
-        for name in ("near", "kin", "works"):
-            if name in answers:
-                self._candidates.take(answers[name])
+    def _kin(self, title_id: str | None) -> list[Place]:
+        return [] if title_id is None else self._places(self._candidates.entries[title_id].card.kin)
+
+    def _places(self, title_ids: Iterable[str]) -> list[Place]:
+        """Those of titles that a card names, which are in the index it is of."""
+        index = self.index
+        return [] if index is None else [(index, i) for i in title_ids if i not in self._candidates.entries]
 
     def _judged(self) -> tuple[Judged, list[str]]:
         return self._judge().judged(self._candidates)
@@ -134,16 +135,17 @@ class Search:
     async def _with_kin(self, missing: Sequence[str], judged: Judged, deadline: Deadline) -> Judged:
         """Judged once more with the rest of the series; as it was when that is late."""
         try:
-            answers = await self._ask({"kin": queries.with_ids(missing, self._query.filters)}, deadline.less(_KEPT_BACK))
+            found = await self._shelf.of(self._places(missing), deadline.less(_KEPT_BACK))
         except BackendFailure:
             return judged
-        self._candidates.take(answers["kin"])
+        self._candidates.take(found)
         return (await self._off_loop(self._judged))[0]
 
     async def _similar(self, anchor: Anchor, sensed: bool, deadline: Deadline) -> Found:
         similar = Similar(anchor, self._statistics, self._query.filters)
         answers = await self._ask(similar.searches(sensed), deadline)
         self._candidates = Candidates(Gate(self._query.filters))
+        self._candidates.take(await self._shelf.of(places(answers.values()), deadline))
         judged = await self._off_loop(similar.judged, self._candidates, answers)
         self._themed = 0
         return self._found(judged)
@@ -151,7 +153,8 @@ class Search:
     def _found(self, judged: Judged) -> Found:
         best = [judged.ids[place] for place in order(judged.scores, self._query.limit)]
         total = judged.answers() + max(0, self._themed - judged.themed()) * judged.all_themed_answer()
-        return Found(tuple(self._candidates.packed[i] for i in best), total, self._candidates.senses is not None)
+        titles = tuple(self._candidates.entries[i].title for i in best)
+        return Found(titles, total, self._candidates.senses is not None)
 
     async def _off_loop(self, work: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)

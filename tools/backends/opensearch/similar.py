@@ -36,14 +36,13 @@ class Similar:
         return searches
 
     def judged(self, candidates: Candidates, answers: Mapping[str, Mapping[str, Any]]) -> Judged:
-        """Fills `candidates` from the answers to `searches`."""
-        for answer in answers.values():
-            candidates.take(answer)
+        """`candidates` are the titles that the answers to `searches` named."""
         if "near" in answers:
             candidates.take_senses(answers["near"])
-        candidates.cards.pop(self._anchor.title_id, None)
+        candidates.entries.pop(self._anchor.title_id, None)
         ids = candidates.ordered()
-        scores = likenesses([candidates.cards[i] for i in ids], self._anchor.card, self._masses, _senses(candidates, ids))
+        cards = [candidates.entries[i].card for i in ids]
+        scores = likenesses(cards, self._anchor.card, self._masses, _senses(candidates, ids))
         return Judged(ids, scores)
 
 

@@ -52,6 +52,8 @@ class Statistics:
 
     def covered(self, terms: Sequence[str], documents: Sequence[Mapping[str, float]]) -> Floats:
         """For each document the share of the terms' idf mass that it covers: BM25 by what weight 1 in all would give."""
+        if not terms:
+            return np.zeros(len(documents), np.float32)
         weights = [(term, self._idf(term)) for term in terms]
         most = max(1e-6, sum(idf for _, idf in weights))
         return np.array([self._score(weights, document) / most for document in documents], np.float32)

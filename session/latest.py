@@ -1,0 +1,45 @@
+"""A bounded mapping that forgets what was used longest ago."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Latest(Generic[Key, Value]):
+    """At most `most` values, 1 or more: those that were put or used last."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._values: OrderedDict[Key, Value] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: object) -> bool:
+        """Asking counts as no use."""
+        return key in self._values
+
+    def peek(self, key: Key) -> Value | None:
+        """What is kept under `key`, without using it."""
+        return self._values.get(key)
+
+    def use(self, key: Key) -> Value | None:
+        """What is kept under `key`, which is now the last to be forgotten."""
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def put(self, key: Key, value: Value) -> None:
+        self._values[key] = value
+        self._values.move_to_end(key)
+        while len(self._values) > self.most:
+            self._values.popitem(last=False)
+
+    def pop(self, key: Key) -> Value | None:
+        return self._values.pop(key, None)

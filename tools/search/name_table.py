@@ -1,0 +1,78 @@
+"""The names of several titles as one column, so that a key is compared with all of them at once.
+
+The same likeness as `tools.search.names`, for a tenth of the time: an engine that recalls a hundred titles would compare
+five hundred names one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
+
+from tools.search.evidence import Floats
+from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
+from tools.search.names import MAIN_FACTOR, NameKeys, begun_likeness, loan_likeness
+from tools.search.romaji import sound_key
+
+LEAST = 0.5
+"""What is less like than this counts as unlike: no rule of the fusion asks for less than 0.66."""
+
+
+class NameTable:
+    """The names of titles, whose places are the places in every answer: arrays of shape (titles,), 0 to 1."""
+
+    def __init__(self, titles: Iterable[NameKeys]) -> None:
+        self._keys: list[str] = []
+        owners: list[int] = []
+        factors: list[float] = []
+        count = 0
+        for place, named in enumerate(titles):
+            for keys, factor in ((named.whole, 1.0), (named.main, MAIN_FACTOR)):
+                self._keys += keys
+                owners += [place] * len(keys)
+                factors += [factor] * len(keys)
+            count = place + 1
+        self._owners = np.array(owners, np.intp)
+        self._factors = np.array(factors, np.float64)
+        self._titles = count
+
+    def likeness(self, asked: Sequence[tuple[str, float]]) -> Floats:
+        """How near the nearest of the keys, each with its factor, is to a title's nearest name; 0 below `LEAST`."""
+        best = np.zeros(len(self._keys))
+        for key, factor in asked:
+            near = cdist((key,), self._keys, scorer=OSA.normalized_similarity, score_cutoff=LEAST, dtype=np.float64)[0]
+            for row in self._beginning(key):
+                near[row] = max(near[row], begun_likeness(key, self._keys[row]))
+            np.maximum(best, factor * near, out=best)
+        return self._by_title(best * self._factors)
+
+    def beginning_with(self, keys: tuple[str, ...]) -> Floats:
+        """How much of a title's name the nearest of `keys` is, where one begins it; 0 elsewhere."""
+        found = np.zeros(len(self._keys))
+        for row in self._beginning(keys):
+            name = self._keys[row]
+            found[row] = max(begun_likeness(key, name) for key in keys if name.startswith(key))
+        return self._by_title(found * self._factors)
+
+    def spelled_in_katakana(self, text: str) -> Floats:
+        """How near a text in katakana is to the nearest Latin name that it may spell; 0 where it is none."""
+        found = np.zeros(len(self._keys))
+        skeleton = consonants(text) if is_loan(text) else ""
+        if len(skeleton) >= MIN_CONSONANTS:
+            key = sound_key(text)
+            for row, name in enumerate(self._keys):
+                if name.isascii() and consonants(name) == skeleton:
+                    found[row] = loan_likeness(key, name)
+        return self._by_title(found)
+
+    def _beginning(self, keys: str | tuple[str, ...]) -> list[int]:
+        return [row for row, name in enumerate(self._keys) if name.startswith(keys)]
+
+    def _by_title(self, rows: NDArray[np.float64]) -> Floats:
+        found = np.zeros(self._titles, np.float32)
+        np.maximum.at(found, self._owners, rows.astype(np.float32))
+        return found
