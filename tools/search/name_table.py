@@ -27,18 +27,14 @@ class NameTable:
 
     def __init__(self, titles: Iterable[NameKeys]) -> None:
         self._keys: list[str] = []
-        owners: list[int] = []
-        factors: list[float] = []
-        count = 0
-        for place, named in enumerate(titles):
-            for keys, factor in ((named.whole, 1.0), (named.main, MAIN_FACTOR)):
-                self._keys += keys
-                owners += [place] * len(keys)
-                factors += [factor] * len(keys)
-            count = place + 1
-        self._owners = np.array(owners, np.intp)
-        self._factors = np.array(factors, np.float64)
-        self._titles = count
+        counts: list[int] = []
+        for named in titles:
+            self._keys += named.whole
+            self._keys += named.main
+            counts += (len(named.whole), len(named.main))
+        self._titles = len(counts) // 2
+        self._owners = np.repeat(np.arange(len(counts)) // 2, counts)
+        self._factors = np.repeat(np.tile((1.0, MAIN_FACTOR), self._titles), counts)
 
     def likeness(self, asked: Sequence[tuple[str, float]]) -> Floats:
         """How near the nearest of the keys, each with its factor, is to a title's nearest name; 0 below `LEAST`."""

@@ -8,6 +8,7 @@ letters, n before b/p/m, Kunrei and Nihon-shiki syllables, the particle wo. Afte
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tools.search.text import normalise, to_hiragana
 
@@ -87,6 +88,7 @@ def _read(kana: str) -> str:
     return "".join(out)
 
 
+@lru_cache(maxsize=4_096)
 def sound(text: str) -> str:
     """Lower-case words of `text` by their sound, separated by single spaces; kanji and hangul stay as they are."""
     folded = to_romaji(normalise(text))

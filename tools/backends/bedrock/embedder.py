@@ -30,6 +30,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 from numpy.typing import NDArray
+from pydantic_core import from_json
 
 from session.deadline import Deadline
 from tools.backends.aws_models import USER_AGENT, service_models
@@ -172,7 +173,7 @@ def _vector_of(body: bytes) -> Floats:
     """Raises `DependencyFailure` for anything that is not a vector of the right length."""
     try:
         with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
-            vector = np.asarray(json.loads(body)["embedding"], np.float64)
+            vector = np.asarray(from_json(body)["embedding"], np.float64)
             length = float(np.linalg.norm(vector)) if vector.shape == (DIMENSIONS,) else 0.0
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
         length = 0.0

@@ -5,13 +5,12 @@ fixed per client, so they are only the last resort; each call is bounded by its 
 closes its connection.
 
 The driver's parser walks every attribute of an answer by its model, which costs more than all the rest of a call when items
-are large. DynamoDB's JSON needs none of it, so answers are taken as bytes and read with `json`.
+are large. DynamoDB's JSON needs none of it, so answers are taken as bytes and read as they are.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from contextlib import AsyncExitStack, suppress
 from typing import Any
@@ -20,6 +19,7 @@ from aiobotocore.config import AioConfig
 from aiobotocore.session import AioSession
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
+from pydantic_core import from_json
 
 from tools.backends.aws_models import USER_AGENT, service_models
 from tools.backends.decode import ShapeError
@@ -74,7 +74,7 @@ class Connection:
         client = self._client or await self._ready()
         try:
             answer = await getattr(client, operation)(**parameters)
-            body = json.loads(answer["body"])
+            body = from_json(answer["body"])
         except (BotoCoreError, ClientError, ResponseParserError, OSError):
             raise
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:

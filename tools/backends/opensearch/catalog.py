@@ -37,7 +37,7 @@ class OpenSearchCatalog:
     """Get one from `open`. Nothing is asked of the cluster before the first call."""
 
     def __init__(self, client: Client, embedder: Embedder | None, workers: ThreadPoolExecutor) -> None:
-        self._client, self._workers = client, workers
+        self._client = client
         self._embedder = embedder
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
@@ -117,7 +117,7 @@ class OpenSearchCatalog:
     async def _searched(self, query: CatalogQuery, reading: Reading, statistics: Statistics, deadline: Deadline) -> Found:
         pointed = reading.same_author_as or reading.similar_to
         aliases = self._reader.read(pointed).aliases if pointed else ()
-        search = Search(self._client, self._workers, self._shelf, statistics, query, reading, aliases)
+        search = Search(self._client, self._shelf, statistics, query, reading, aliases)
         vector = None
         if self._vectors is not None and self._problem(statistics) is None:
             vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="wait for a vector")

@@ -3,15 +3,17 @@
 The query is embedded while the first is under way. The second finds the nearest titles and measures the ones that words
 found; where it is late, the words' answer stands. Hits are named only: what this process has not read of them lately is
 asked for after each (shelf.py), the first time while the query is still being embedded.
+
+Candidates are judged on the event loop, which takes one or two milliseconds. Giving it to a thread made turns under load
+slower by a third: the loop waited for the interpreter's lock instead, and the thread for the loop's.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from session.deadline import Deadline
 from tools.backends.opensearch import queries
@@ -28,7 +30,6 @@ from tools.search.evidence import Floats
 from tools.search.fusion import order
 from tools.search.query import Reading
 
-T = TypeVar("T")
 Answers = dict[str, Mapping[str, Any]]
 _KEPT_BACK = 0.03
 """Seconds kept from the second request, to answer without it."""
@@ -49,14 +50,13 @@ class Search:
     def __init__(
         self,
         client: Client,
-        workers: Executor,
         shelf: Shelf,
         statistics: Statistics,
         query: CatalogQuery,
         reading: Reading,
         aliases: Sequence[str],
     ) -> None:
-        self._client, self._workers, self._shelf, self._statistics = client, workers, shelf, statistics
+        self._client, self._shelf, self._statistics = client, shelf, statistics
         self._query, self._reading, self._aliases = query, reading, aliases
         self._candidates = Candidates(Gate(query.filters))
         self._anchor: Anchor | None = None
@@ -71,7 +71,7 @@ class Search:
             return await self._similar(self._anchor, vector is not None, deadline)
         known = None if vector is None else await vector
         await self._second(called, known, vector is not None, deadline)
-        judged, missing = await self._off_loop(self._judged)
+        judged, missing = self._judged()
         if missing:
             judged = await self._with_kin(missing, judged, deadline)
         return self._found(judged)
@@ -86,11 +86,11 @@ class Search:
         if terms:
             self._statistics.learn(terms, answers.pop("frequencies"))
         if pointed := self._reading.same_author_as or self._reading.similar_to:
-            self._anchor = await self._off_loop(anchor_among, pointed, self._aliases, answers.pop("anchor"))
+            self._anchor = anchor_among(pointed, self._aliases, answers.pop("anchor"))
         if "tags" in answers:
             self._themed = int(answers["tags"]["aggregations"]["all"]["doc_count"])
         self._candidates.take(await self._shelf.of(places(answers.values()), deadline))
-        return await self._off_loop(self._judge().called, self._candidates)
+        return self._judge().called(self._candidates)
 
     async def _second(self, called: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
         """What is near in meaning, and the series of what is called so. Late, where meaning was `wanted`, it is left out."""
@@ -139,14 +139,14 @@ class Search:
         except BackendFailure:
             return judged
         self._candidates.take(found)
-        return (await self._off_loop(self._judged))[0]
+        return self._judged()[0]
 
     async def _similar(self, anchor: Anchor, sensed: bool, deadline: Deadline) -> Found:
         similar = Similar(anchor, self._statistics, self._query.filters)
         answers = await self._ask(similar.searches(sensed), deadline)
         self._candidates = Candidates(Gate(self._query.filters))
         self._candidates.take(await self._shelf.of(places(answers.values()), deadline))
-        judged = await self._off_loop(similar.judged, self._candidates, answers)
+        judged = similar.judged(self._candidates, answers)
         self._themed = 0
         return self._found(judged)
 
@@ -155,9 +155,6 @@ class Search:
         total = judged.answers() + max(0, self._themed - judged.themed()) * judged.all_themed_answer()
         titles = tuple(self._candidates.entries[i].title for i in best)
         return Found(titles, total, self._candidates.senses is not None)
-
-    async def _off_loop(self, work: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)
 
     async def _ask(self, searches: Mapping[str, queries.Json], deadline: Deadline) -> Answers:
         if not searches:
