@@ -31,6 +31,8 @@ WARM_SECONDS = 60.0
 """Java compiles what is used often only after a while, on the cores that all share."""
 TIMES_THE_BACKENDS, MOST_SECONDS = 2.0, 1.0
 BACKENDS = ("OpenSearch", "DynamoDB", "Redis", "Bedrock")
+CALLS_THAT_ASK = {"OpenSearch": 2, "DynamoDB": 3, "Redis": 3, "Bedrock": 2}
+"""Of a turn's three: an order needs neither the index nor a vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class OnStack:
         return sum(self.backend_ms(name, 0.99) for name in BACKENDS)
 
     @property
+    def backends_p99_ms_by_call(self) -> float:
+        """One request of each call to each backend that it asks, added up."""
+        return sum(calls * self.backend_ms(name, 0.99) for name, calls in CALLS_THAT_ASK.items())
+
+    @property
     def turn_p99_ms(self) -> float:
         return 1000 * percentile(self.measured.turns, 0.99)
 
@@ -59,10 +66,13 @@ class OnStack:
         return len(self.all_of(backend)) / max(1, self.measured.turns_due)
 
     def bars(self) -> list[Bar]:
-        most = TIMES_THE_BACKENDS * self.backends_p99_ms
+        once, by_call = TIMES_THE_BACKENDS * self.backends_p99_ms, TIMES_THE_BACKENDS * self.backends_p99_ms_by_call
         live = self.measured.share("live")
         return [
-            Bar("p99 of a turn, ms (at most twice the backends' own)", self.turn_p99_ms, most, at_least=False),
+            Bar("p99 of a turn, ms (twice one p99 of each backend)", self.turn_p99_ms, once, at_least=False),
+            Bar(
+                "p99 of a turn, ms (twice one p99 of each backend for each call)", self.turn_p99_ms, by_call, at_least=False
+            ),
             Bar("p99 of a turn, ms", self.turn_p99_ms, 1000 * MOST_SECONDS, at_least=False),
             Bar("share of calls answered live", live, 0.999, at_least=True),
         ]

@@ -117,6 +117,7 @@ def stack_section(run: OnStack) -> str:
         for name in BACKENDS
     ]
     rows.append(["together", "", "", f"{run.backends_p99_ms:.1f}", ""])
+    rows.append(["together, for each call that asks them", "", "", f"{run.backends_p99_ms_by_call:.1f}", ""])
     rows.append(["server", "", "", "", f"{measured.cpu_a_call('server'):.2f}"])
     rows.append(["proxies, client", "", "", "", f"{measured.cpu_a_call('proxies'):.2f}, {_client(measured):.2f}"])
     turns = [1000 * each for each in measured.turns]

@@ -151,6 +151,7 @@ class BedrockEmbedder:
                 # Whoever calls has a deadline and knows whether there is time to ask again.
                 retries={"mode": "standard", "total_max_attempts": 1},
                 user_agent=USER_AGENT,
+                parameter_validation=False,  # there are four, made here
             )
             making = self._session.create_client("bedrock-runtime", region_name=self._region, config=config)
             self._client = await self._stack.enter_async_context(making)
