@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from server.complaint import complain
 from server.log_filter import Sparing
 from server.parsing import SettingError
 from server.progress import progress_bar
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = Settings.from_environment(os.environ)
     except SettingError as error:
-        return _complain(str(error))
+        return complain(str(error))
     _log_to_stderr(settings.log_level)
     for name, meant in unknown_settings(os.environ).items():
         hint = f"; did you mean {meant}?" if meant else ""
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:  # what a wrong file says of itself is for the person who started this
         if isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools.")):
-            return _complain(str(error))
+            return complain(str(error))
         raise
 
 
@@ -95,8 +96,3 @@ def _log_to_stderr(level: str) -> None:
     for name in OWN_LOGGERS:
         logging.getLogger(name).setLevel(level.upper())
     logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)  # it logs a malformed body as an error, with its content
-
-
-def _complain(line: str) -> int:
-    print(f"manga-tools: {line}", file=sys.stderr)
-    return 2

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from server.backends import EMBEDDED
+from server.complaint import complain
 from server.settings import Settings
 from server.stated import checked_user
 from session.deadline import Deadline
@@ -35,11 +34,11 @@ async def forget_user(settings: Settings, user: str) -> int:
     """Says what it did and what it did not. Exit status 0 when the profile is empty, 1 when it may not be, 2 for no user."""
     try:
         if not checked_user(user):
-            return _complain("--user: give the customer's id as the agent states it", 2)
+            return complain("--user: give the customer's id as the agent states it")
     except Failure as failure:
-        return _complain(f"--user: {failure.message}", 2)
+        return complain(f"--user: {failure.message}")
     if settings.store_url == EMBEDDED:
-        return _complain(IN_PROCESS, 1)
+        return complain(IN_PROCESS, 1)
     from tools.backends.dynamodb.address import DynamoAddress
     from tools.backends.dynamodb.store import DynamoStore
 
@@ -49,12 +48,7 @@ async def forget_user(settings: Settings, user: str) -> int:
             known = len((await store.profiles.recall(user, deadline)).events)
             await store.profiles.forget(user, deadline)
         except Failure as failure:
-            return _complain(f"the profile could not be removed: {failure.message} {AGAIN}", 1)
+            return complain(f"the profile could not be removed: {failure.message} {AGAIN}", 1)
     print(REMOVED if known else NOTHING_THERE)
     print(NOT_REACHED)
     return 0
-
-
-def _complain(line: str, status: int) -> int:
-    print(f"manga-tools: {line}", file=sys.stderr)
-    return status

@@ -8,6 +8,7 @@ import time
 import uuid
 
 from server.call import Call, Stated
+from server.complaint import complain
 from server.results import call_tool_result
 from server.settings import Settings
 from server.wiring import open_app
@@ -18,16 +19,13 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
     try:
         given = json.loads(arguments)
     except ValueError as error:
-        print(f"manga-tools: the arguments are not JSON: {error}", file=sys.stderr)
-        return 2
+        return complain(f"the arguments are not JSON: {error}")
     if not isinstance(given, dict):
-        print("manga-tools: the arguments have to be a JSON object", file=sys.stderr)
-        return 2
+        return complain("the arguments have to be a JSON object")
     async with open_app(settings, local=True) as app:
         registered = app.registry.get(tool)
         if registered is None:
-            print(f"manga-tools: no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}", file=sys.stderr)
-            return 2
+            return complain(f"no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}")
         call = Call(uuid.uuid4().hex, registered, given, Stated(user=user), time.monotonic(), transport="cli")
         result = call_tool_result(call, await app.pipeline.run(call))
     print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))

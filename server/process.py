@@ -37,9 +37,9 @@ PR_SET_PDEATHSIG = 1
 TICKS_PER_SECOND = 10
 MOST_REQUESTS = 4000
 """Connections beside the SSE streams; more than Streamable HTTP sessions and subscriptions can take together."""
-GARBAGE = (10_000, 20, 20)
-"""Objects made and not freed before the collector looks at them, and its rounds before it looks at older ones. Python's own
-are 700, 10 and 10."""
+GARBAGE = (5_000, 5, 5)
+"""Objects made and not freed before the collector looks at them, and its rounds before it looks at older ones: under load
+every few seconds, and through all of them every minute or two. Python's own are 700, 10 and 10."""
 OTHER_FILES = 256
 """What the process opens for itself: backends, files, libraries."""
 

@@ -11,10 +11,10 @@ Value = TypeVar("Value")
 
 
 class Latest(Generic[Key, Value]):
-    """At most `most` values, 1 or more: those that were put or used last."""
+    """At most `most` values, 1 or more: those that were put or used last. None is no value."""
 
     def __init__(self, most: int) -> None:
-        self.most = most
+        self._most = most
         self._values: OrderedDict[Key, Value] = OrderedDict()
 
     def __len__(self) -> int:
@@ -38,8 +38,11 @@ class Latest(Generic[Key, Value]):
     def put(self, key: Key, value: Value) -> None:
         self._values[key] = value
         self._values.move_to_end(key)
-        while len(self._values) > self.most:
+        while len(self._values) > self._most:
             self._values.popitem(last=False)
 
     def pop(self, key: Key) -> Value | None:
         return self._values.pop(key, None)
+
+    def clear(self) -> None:
+        self._values.clear()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from session.deadline import Clock
+from session.latest import Latest
 
 ROUNDING = 1e-9
 """Seconds in floating point: a token that is due now is not refused for the last of their digits."""
@@ -27,16 +27,13 @@ class LocalLimits:
     def __init__(self, rate: Rate, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._rate = rate
         self._clock = clock
-        self._capacity = capacity
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: Latest[str, tuple[float, float]] = Latest(capacity)
 
     def wait_ms(self, key: str) -> int:
         """Takes a token; 0 when there was one, else the ms until there is."""
         now = self._clock()
-        tokens, refilled = self._buckets.pop(key, (float(self._rate.burst), now))
+        tokens, refilled = self._buckets.peek(key) or (float(self._rate.burst), now)
         tokens = min(self._rate.burst, tokens + (now - refilled) * self._rate.per_second)
         passes = tokens >= 1 - ROUNDING
-        self._buckets[key] = (tokens - 1 if passes else tokens, now)
-        if len(self._buckets) > self._capacity:
-            self._buckets.popitem(last=False)
+        self._buckets.put(key, (tokens - 1 if passes else tokens, now))
         return 0 if passes else math.ceil((1 - tokens) / self._rate.per_second * 1000)

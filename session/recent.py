@@ -7,16 +7,13 @@ that a later search never got there.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from session.begin import BeginRequest, Begun
 from session.deadline import Clock
+from session.latest import Latest
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 CAPACITY = 5_000
 SECONDS = 30 * 60.0
 
@@ -34,39 +31,31 @@ class RecentSearches:
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self._searches: OrderedDict[tuple[str, str | None], _Search] = OrderedDict()
-        self._sets: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._searches: Latest[tuple[str, str | None], _Search] = Latest(CAPACITY)
+        self._sets: Latest[str, tuple[str, ...]] = Latest(CAPACITY)
 
     def keep(self, request: BeginRequest, title_ids: Sequence[str], set_key: str) -> None:
         """A call's search, not yet written."""
         ids = tuple(title_ids)
-        _put(self._sets, set_key, ids)
+        self._sets.put(set_key, ids)
         if request.session is not None:
-            search = _Search(ids, request.turn.key, self._clock())
-            _put(self._searches, (request.session, request.user), search)
+            self._searches.put((request.session, request.user), _Search(ids, request.turn.key, self._clock()))
 
     def written(self, request: BeginRequest) -> None:
         """What a call left has been confirmed."""
-        if request.session is not None and (search := self._searches.get((request.session, request.user))):
+        if request.session is not None and (search := self._searches.peek((request.session, request.user))):
             search.written = search.written or search.turn == request.turn.key
 
     def forget(self, session: str, user: str | None) -> None:
-        self._searches.pop((session, user), None)
+        self._searches.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: Begun) -> Begun:
         """What Redis did not say and this process knows."""
         if request.result_set is not None and begun.result_set is None:
-            begun = replace(begun, result_set=self._sets.get(request.result_set))
-        search = self._searches.get((request.session, request.user)) if request.session is not None else None
+            begun = replace(begun, result_set=self._sets.peek(request.result_set))
+        search = self._searches.peek((request.session, request.user)) if request.session is not None else None
         if search is None or self._clock() - search.made_at > SECONDS:
             return begun
         # A conversation that Redis has forgotten is over, but not in the middle of a turn.
         lost = not begun.last_ids and search.turn == request.turn.key
         return replace(begun, last_ids=search.ids) if begun.degraded or lost or not search.written else begun
-
-
-def _put(kept: OrderedDict[Key, Value], key: Key, value: Value) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    if len(kept) > CAPACITY:
-        kept.popitem(last=False)

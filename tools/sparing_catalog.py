@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
 from session.deadline import Clock, Deadline
+from session.latest import Latest
 from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
 from tools.ports import CatalogPort
 
@@ -29,12 +29,11 @@ class SparingCatalog:
         self._port = port
         self._clock = clock
         self._draw = draw
-        self._capacity = capacity
-        self._absent_until: OrderedDict[str, float] = OrderedDict()
+        self._absent_until: Latest[str, float] = Latest(capacity)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         now = self._clock()
-        asked = [title_id for title_id in title_ids if self._absent_until.get(title_id, now) <= now]
+        asked = [title_id for title_id in title_ids if (self._absent_until.peek(title_id) or now) <= now]
         if not asked:
             return {}
         found = await self._port.get(asked, deadline)
@@ -61,12 +60,9 @@ class SparingCatalog:
 
     def _note_absent(self, title_ids: Iterable[str]) -> None:
         for title_id in title_ids:
-            self._absent_until[title_id] = self._clock() + ABSENT_SECONDS * (1 - JITTER * self._draw())
-            self._absent_until.move_to_end(title_id)
-        while len(self._absent_until) > self._capacity:
-            self._absent_until.popitem(last=False)
+            self._absent_until.put(title_id, self._clock() + ABSENT_SECONDS * (1 - JITTER * self._draw()))
 
     def _note_present(self, titles: Iterable[Title]) -> None:
         if self._absent_until:
             for title in titles:
-                self._absent_until.pop(title.title_id, None)
+                self._absent_until.pop(title.title_id)

@@ -23,8 +23,6 @@ HALF_LIFE_DAYS = 30
 LEAST_FOR_AUTHORS = VIEWED_WEIGHT / 4
 """An author counts wholly or not at all: of what was looked at, for two months."""
 
-_THEMES = ThemeTable.load()
-
 
 class Did(StrEnum):
     """What the reader did with a title, as a reason ends."""
@@ -63,9 +61,10 @@ def fading(weight: float, event: Event, now: datetime) -> float:
 
 def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
     """The tags whose themes were named in searches, in English or Japanese."""
+    themes = ThemeTable.load()
     tags: dict[str, float] = defaultdict(float)
     for search in searches:
-        named = {tag for theme in _THEMES.themes(search.subject) for tag in theme.tags}
+        named = {tag for theme in themes.themes(search.subject) for tag in theme.tags}
         for tag in named:
             tags[tag] += fading(SEARCHED_WEIGHT, search, now)
     return dict(tags)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
 from server.identity.claims import Expected, Proven
@@ -12,6 +11,7 @@ from server.identity.compact_jws import LONGEST_TOKEN, strict_json, taken_apart
 from server.identity.identifier import Unproven
 from server.identity.issuer_keys import IssuerKeys
 from server.identity.jwks import KeySet
+from session.latest import Latest
 
 MOST_REMEMBERED = 10_000
 
@@ -21,29 +21,22 @@ class Verified:
     issuer has gone or come, since it may have been taken away because it was stolen."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
-        self._most = most
         self._keys: KeySet | None = None
-        self._holders: OrderedDict[bytes, Proven] = OrderedDict()
+        self._holders: Latest[bytes, Proven] = Latest(most)
 
     def find(self, digest: bytes, keys: KeySet | None, now: float) -> Proven | None:
         if keys is not self._keys:
             self._keys = keys
             self._holders.clear()
-        holder = self._holders.get(digest)
-        if holder is None:
+        holder = self._holders.use(digest)
+        if holder is not None and now >= holder.until:
+            self._holders.pop(digest)
             return None
-        if now >= holder.until:
-            del self._holders[digest]
-            return None
-        self._holders.move_to_end(digest)
         return holder
 
     def add(self, digest: bytes, keys: KeySet | None, holder: Proven) -> None:
-        if keys is not self._keys:
-            return
-        self._holders[digest] = holder
-        if len(self._holders) > self._most:
-            self._holders.popitem(last=False)
+        if keys is self._keys:
+            self._holders.put(digest, holder)
 
     def __len__(self) -> int:
         return len(self._holders)

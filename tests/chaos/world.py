@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from tests.chaos.launch import SUFFIX
 from tests.chaos.proxy import Proxy
 from tests.stack.dynamodb import REGION
 from tests.support.bedrock import MODEL
+from tests.support.process import until
 from tests.support.stack import seeded
 
 Json = dict[str, Any]
@@ -102,9 +103,9 @@ class World:
         own = self.backends[backend]
         match fault.deed:
             case Deed.PAUSED:
-                own.pause()
+                own.process.pause()
             case Deed.KILLED:
-                own.kill()
+                own.process.kill()
         if fault.clock_step:
             own.step_clock(fault.clock_step)
         if fault.lookup_seconds is not None:
@@ -118,7 +119,7 @@ class World:
             await proxy.turn(REFUSED)
             await own.start_again()
         if fault.deed is Deed.PAUSED:
-            own.resume()
+            own.process.resume()
         if fault.clock_step:
             own.step_clock(0)
         self._lose_name(backend, None)
@@ -247,12 +248,3 @@ async def _listening(server: asyncio.subprocess.Process, log: Path) -> str:
     told = LISTENING.search(log.read_text())
     assert told is not None
     return told[1]
-
-
-async def until(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while not condition():
-        if loop.time() > end:
-            raise AssertionError(f"not within {seconds:g} s: {what}")
-        await asyncio.sleep(0.02)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from tests.stack import opensearch
 from tests.stack.children import free_port
 from tests.stack.require import require
 from tests.support.catalogs import loaded, new_address
+from tests.support.process import until
 from tests.support.wrong_opensearch import answers, packed, serving
 from tools.backends.embedded.records import Record
 from tools.backends.opensearch.address import OpenSearchAddress
@@ -86,12 +87,6 @@ async def searches_running(http: httpx.AsyncClient, alias: str) -> int:
     return sum(alias in task.get("description", "") for task in tasks)
 
 
-async def eventually(holds: Callable[[], Awaitable[bool]], seconds: float = BOUND) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():
-            await asyncio.sleep(0.05)
-
-
 async def test_a_cancelled_call_leaves_no_task_on_the_cluster(
     slow_index: OpenSearchAddress, http: httpx.AsyncClient
 ) -> None:
@@ -104,11 +99,11 @@ async def test_a_cancelled_call_leaves_no_task_on_the_cluster(
     async def gone() -> bool:
         return not await under_way()
 
-    await eventually(under_way)
+    await until(under_way, BOUND, "the searches on the cluster")
     for call in calls:
         call.cancel()
     assert all(isinstance(e, asyncio.CancelledError) for e in await asyncio.gather(*calls, return_exceptions=True))
-    await eventually(gone)
+    await until(gone, BOUND, "the end of the searches on the cluster")
     await client.aclose()
 
 
@@ -123,7 +118,7 @@ async def test_a_deadline_ends_the_call_here_and_the_work_there(
     async def gone() -> bool:
         return not await searches_running(http, slow_index.alias)
 
-    await eventually(gone)
+    await until(gone, BOUND, "the end of the searches on the cluster")
     await client.aclose()
 
 

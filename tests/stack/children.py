@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from tests.stack.artefacts import StackError
 
@@ -77,6 +78,10 @@ class Child:
         self.process.kill()
         self.process.wait(KILL_SECONDS)
 
+    def start_again(self) -> None:
+        """The same command in the same folder, after the process was killed; whoever stops the child ends this one then."""
+        self.process = _started(self.process.args, self.log, self.folder)
+
     def stop(self, seconds: float) -> None:
         if self.process.poll() is None:
             self.resume()
@@ -85,6 +90,20 @@ class Child:
                 self.process.wait(seconds)
                 return
             self.kill()
+
+
+def _started(command: Any, log: Path, folder: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        start = _starter.submit(
+            subprocess.Popen,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            start_new_session=True,  # Ctrl-C is for the tests, which stop this child when they no longer need it
+        )
+    return start.result()
 
 
 @contextmanager
@@ -100,17 +119,8 @@ def child(
     """A running process that is stopped at the end, gently first, and killed by the system when this one dies."""
     user = NOBODY if unprivileged and os.geteuid() == 0 else 0
     become = [sys.executable, "-I", "-S", "-c", BECOME, str(os.getpid()), str(user), *map(str, command)]
-    with log.open("wb") as output:
-        start = _starter.submit(
-            subprocess.Popen,
-            become,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=folder or log.parent,
-            start_new_session=True,  # Ctrl-C is for the tests, which stop this child when they no longer need it
-        )
-        running = Child(name, start.result(), log, folder or log.parent)
+    log.unlink(missing_ok=True)
+    running = Child(name, _started(become, log, folder or log.parent), log, folder or log.parent)
     try:
         yield running
     finally:

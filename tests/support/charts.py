@@ -56,7 +56,7 @@ def spreads(
     path: Path, rows: Sequence[Spread], names: Sequence[str], axis: str, limit: tuple[float, str] | None = None
 ) -> None:
     """A row each, a dot for each mark and a line from the first to the last; `limit` is where and what must not be passed."""
-    with _drawn(path, len(rows)) as axes:
+    with drawing(path, _height(len(rows))) as axes:
         for place, row in enumerate(rows):
             axes.plot([row.marks[0], row.marks[-1]], [place, place], color=FAINT, linewidth=3, solid_capstyle="round")
         for number, name in enumerate(names):
@@ -69,7 +69,7 @@ def spreads(
 
 def mixes(path: Path, rows: Mapping[str, Mapping[str, float]], kinds: Sequence[str], axis: str) -> None:
     """A bar each, of the shares of each kind."""
-    with _drawn(path, len(rows)) as axes:
+    with drawing(path, _height(len(rows))) as axes:
         begin = [0.0] * len(rows)
         totals = [sum(row.get(kind, 0) for kind in kinds) or 1 for row in rows.values()]
         for number, kind in enumerate(kinds):
@@ -82,7 +82,7 @@ def mixes(path: Path, rows: Mapping[str, Mapping[str, float]], kinds: Sequence[s
 
 def lines(path: Path, drawn: Sequence[Line], x_axis: str, y_axis: str, limit: tuple[float, str] | None = None) -> None:
     """One against the other; `limit` is a height that must not be passed."""
-    with _drawn(path, 18) as axes:
+    with drawing(path, _height(18)) as axes:
         for number, line in enumerate(drawn):
             axes.plot(line.x, line.y, marker="o", markersize=3, color=PALETTE[number % len(PALETTE)], label=line.label)
         if limit is not None:
@@ -102,10 +102,16 @@ def _rows(axes: Any, labels: Sequence[str], axis: str) -> None:
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=7, handlelength=1, columnspacing=1)
 
 
+def _height(rows: int) -> float:
+    """In inches."""
+    return 0.9 + ROW_INCHES * rows
+
+
 @contextmanager
-def _drawn(path: Path, rows: int) -> Iterator[Any]:
+def drawing(path: Path, height: float, width: float = 9.0) -> Iterator[Any]:
+    """Axes of so many inches. The file is written at the end of the block, and is the same for the same figures."""
     with mpl.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(9, 0.9 + ROW_INCHES * rows), layout="constrained")
+        figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")
         try:
             yield axes
             figure.savefig(path, format="svg", transparent=True, metadata={"Date": None, "Creator": None})

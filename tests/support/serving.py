@@ -23,6 +23,15 @@ START_SECONDS = 45.0
 STOP_SECONDS = 15.0
 POLL_SECONDS = 0.02
 LISTENING = re.compile(r"listening on (http://\S+)")
+WAYS_IN = (
+    ("GET", "/sse"),
+    ("POST", "/messages/?session_id=00000000000000000000000000000000"),
+    ("GET", "/mcp"),
+    ("POST", "/mcp"),
+    ("DELETE", "/mcp"),
+    ("DELETE", "/sessions/any"),
+)
+"""Every method and path that leads to a tool or to what is remembered."""
 
 
 def clean_environment(cache: Path, settings: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -31,10 +31,12 @@ from session.limits import Rate
 from session.result_cache import decode, encode
 from tests.support.clocks import HandClock
 from tests.support.pipeline import Kit, open_kit
-from tests.support.store import BAD, Backends, Mood, Shelf
+from tests.support.store import BAD, Backends, Mood
 from tests.support.valkey import ask, eventually
 from tools.failures import DependencyFailure, TimedOut
 from tools.registry import TOOLS
+
+pytestmark = pytest.mark.usefixtures("patience")
 
 QUERY = {"query": "pirates"}
 TITLE = {"title_id": "manga-000001"}
@@ -68,18 +70,6 @@ CODES = {
 }
 
 Opener = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What works may take its time on a busy machine; the times themselves are tested under load."""
-    monkeypatch.setattr("session.memory.TRIP_SECONDS", 5.0)
-    monkeypatch.setattr("server.stages.fallback.RUNG_SECONDS", 0.2)
-
-
-@pytest.fixture
-def moody(shelf: Shelf) -> Backends:
-    return shelf.in_moods()
 
 
 @pytest.fixture

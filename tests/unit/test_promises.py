@@ -20,7 +20,7 @@ from session.limits import Rate
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.clocks import HandClock
 from tests.support.pipeline import COMPILED, Answer, Kit, open_kit
-from tests.support.store import Backends, Mood, Shelf
+from tests.support.store import Backends, Mood
 from tests.support.valkey import eventually
 from tools.failures import (
     BudgetExhausted,
@@ -40,24 +40,14 @@ from tools.failures import (
 from tools.registry import TOOLS
 from tools.resilience.retry import RetryPolicy
 
+pytestmark = pytest.mark.usefixtures("patience")
+
 SEARCH, DETAILS, STOCK, ORDER = "search_manga_catalog", "get_manga_details", "check_inventory", "lookup_order"
 QUERY = {"query": "pirates"}
 IDS = {"title_ids": ["manga-000001"]}
 AN_ORDER = {"order_id": "MNG-UUUU0001"}
 NAMED = TurnName(TurnKind.NAMED, "t")
 NO_FALLBACK = [replace(tool, fallback=None) for tool in TOOLS]
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What works may take its time on a busy machine."""
-    monkeypatch.setattr("session.memory.TRIP_SECONDS", 5.0)
-    monkeypatch.setattr("server.stages.fallback.RUNG_SECONDS", 0.2)
-
-
-@pytest.fixture
-def moody(shelf: Shelf) -> Backends:
-    return shelf.in_moods()
 
 
 @pytest.fixture

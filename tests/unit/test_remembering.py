@@ -43,11 +43,9 @@ Opener = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What works may take its time on a busy machine."""
-    monkeypatch.setattr("session.memory.TRIP_SECONDS", 5.0)
-    monkeypatch.setattr("server.stages.fallback.RUNG_SECONDS", 0.2)
-    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 0.0)  # nothing is waited for
+def no_collecting(monkeypatch: pytest.MonkeyPatch, patience: None) -> None:
+    """Nothing is waited for, but what works on a busy machine."""
+    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ from tools.search.candidates import evidence_for, index_fields
 from tools.search.document import passages, prior
 from tools.search.evidence import Evidence
 from tools.search.fusion import fuse, order, with_kin
-from tools.search.names import likeness, name_keys
 from tools.search.query import QueryReader
 from tools.search.romaji import sound_key
 
@@ -79,14 +78,6 @@ def test_a_name_that_was_found_needs_no_kin() -> None:
     found = evidence(names=floats(1, 0))
     scores = fuse(READER.read("naruto"), found)
     assert np.array_equal(with_kin(scores, found, lambda: floats(1, 1)), scores)
-
-
-def test_likeness_falls_from_equal_to_subtitle_to_typo_to_chance() -> None:
-    names = name_keys(Title("t", en="Blue Harbour: Second Tide", kana="あおいみなと"))
-    grades = [likeness(sound_key(q), names) for q in ("あおいみなと", "blue harbour", "blue harbuor", "orange cat")]
-    assert grades[0] == 1.0
-    assert grades == sorted(grades, reverse=True)
-    assert grades[2] > 0.66 > grades[3]
 
 
 def test_fame_is_from_ratings_else_from_rank() -> None:

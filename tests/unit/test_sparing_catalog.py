@@ -87,8 +87,11 @@ async def test_the_time_is_jittered_and_never_longer_than_said(port: Moody, cloc
 
 async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -> None:
     small = SparingCatalog(port, clock, capacity=2)
-    await small.get(["manga-999991", "manga-999992", "manga-999993"], soon())
-    assert list(small._absent_until) == ["manga-999992", "manga-999993"]
+    absent = ["manga-999991", "manga-999992", "manga-999993"]
+    await small.get(absent, soon())
+    await small.get(absent[1:], soon())
+    await small.get(absent, soon())
+    assert asked(port) == [absent, absent[:1]], "the earliest is forgotten, the others are not"
 
 
 async def test_its_health_is_the_catalogues(sparing: SparingCatalog) -> None:

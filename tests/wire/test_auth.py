@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.clients import TRANSPORTS, Connections
 from tests.support.process import until
-from tests.support.serving import Serving
+from tests.support.serving import WAYS_IN, Serving
 
 FIRST, SECOND = "a-secret-of-the-agent", "the-next-secret"
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
@@ -35,17 +35,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/sse"),
-        ("POST", "/messages/?session_id=00000000000000000000000000000000"),
-        ("GET", "/mcp"),
-        ("POST", "/mcp"),
-        ("DELETE", "/mcp"),
-        ("DELETE", "/sessions/any"),
-    ],
-)
+@pytest.mark.parametrize(("method", "path"), WAYS_IN)
 @pytest.mark.parametrize("headers", [{}, bearer("wrong"), {"Authorization": f"Basic {FIRST}"}])
 async def test_without_a_valid_token_every_way_in_is_closed(
     method: str, path: str, headers: dict[str, str], http: httpx.AsyncClient

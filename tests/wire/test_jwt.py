@@ -23,7 +23,7 @@ from tests.support.clients import TRANSPORTS, Client, Connections
 from tests.support.issuer import ALL_TOOLS, Issuer, SigningKey, issuing, scope
 from tests.support.process import until
 from tests.support.raw import INITIALIZE, VERSION_2025, call, in_2026, message
-from tests.support.serving import Serving
+from tests.support.serving import WAYS_IN, Serving
 
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
 ORDER = {"order_id": "MNG-DEMO1001"}
@@ -133,17 +133,7 @@ def wrong_tokens(issuer: Issuer) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/sse"),
-        ("POST", "/messages/?session_id=00000000000000000000000000000000"),
-        ("GET", "/mcp"),
-        ("POST", "/mcp"),
-        ("DELETE", "/mcp"),
-        ("DELETE", "/sessions/any"),
-    ],
-)
+@pytest.mark.parametrize(("method", "path"), WAYS_IN)
 async def test_every_way_in_asks_for_a_token_and_says_where_they_come_from(
     method: str, path: str, http: httpx.AsyncClient, believing: Serving, issuer: Issuer
 ) -> None:

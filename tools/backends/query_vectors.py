@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from session.deadline import Clock, Deadline
+from session.latest import Latest
 from tools.failures import Failure
 from tools.ports import Embedder
 
-T = TypeVar("T")
 Floats = NDArray[np.float32]
 PATIENCE = 0.3
 CALL_SECONDS = 2.0
@@ -43,17 +41,16 @@ class QueryVectors:
 
     def __init__(self, embedder: Embedder, clock: Clock = time.monotonic) -> None:
         self._embedder, self._clock = embedder, clock
-        self._kept: OrderedDict[str, Floats] = OrderedDict()
-        self._failed: OrderedDict[str, float] = OrderedDict()
+        self._kept: Latest[str, Floats] = Latest(KEPT)
+        self._failed: Latest[str, float] = Latest(MOST_FAILED)
         self._calls: dict[str, _Call] = {}
         self._closed = False
 
     async def of(self, text: str, deadline: Deadline) -> Floats | None:
         """The vector, not to be written to; None when there is none within 0.3 s, and half of what is left."""
-        if (kept := self._kept.get(text)) is not None:
-            self._kept.move_to_end(text)
+        if (kept := self._kept.use(text)) is not None:
             return kept
-        if self._closed or self._clock() < self._failed.get(text, 0.0):
+        if self._closed or self._clock() < (self._failed.peek(text) or 0.0):
             return None
         call = self._calls.get(text) or self._begun(text)
         call.waiting += 1
@@ -81,10 +78,9 @@ class QueryVectors:
     async def _embed(self, text: str) -> Floats | None:
         vector = await self._answered(text)
         if vector is None:
-            self._failed.pop(text, None)  # so that it is the latest
-            _keep(self._failed, text, self._clock() + NOT_AGAIN_SECONDS, MOST_FAILED)
+            self._failed.put(text, self._clock() + NOT_AGAIN_SECONDS)
         else:
-            _keep(self._kept, text, vector, KEPT)
+            self._kept.put(text, vector)
         return vector
 
     async def _answered(self, text: str) -> Floats | None:
@@ -97,9 +93,3 @@ class QueryVectors:
         vector: Floats = found[0].astype(np.float32)
         vector.setflags(write=False)
         return vector
-
-
-def _keep(latest: OrderedDict[str, T], text: str, value: T, most: int) -> None:
-    latest[text] = value
-    if len(latest) > most:
-        latest.popitem(last=False)

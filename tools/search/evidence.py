@@ -14,7 +14,7 @@ Floats = NDArray[np.float32]
 class Evidence:
     """Arrays of one length, a place for each candidate title, all from 0 to 1 where not said otherwise.
 
-    `names`: likeness of the query to a name (tools.search.names.likeness). `people`: how surely the query names an author
+    `names`: likeness of the query to a name (tools.search.name_table). `people`: how surely the query names an author
     of it. `words`: share of the query's idf mass that the title's text covers (BM25 / the best possible). `tags`: share
     of the themes in the query that the title is tagged with. `meaning`: cosine of the best passage, -1 to 1; None when
     the vector leg did not run. `headline`: cosine of the title's headline; None likewise. `prior`: how well known

@@ -44,22 +44,12 @@ def name_keys(title: Title) -> NameKeys:
     return NameKeys(whole, tuple(k for k in main if k not in whole))
 
 
-def likeness(key: str, names: NameKeys) -> float:
-    """How near `key` is to the nearest name, 0 to 1: 1 is equal, 0.95 equal before a subtitle, about 0.7 a typo or two.
+def one_likeness(key: str, name: str) -> float:
+    """How near two sound keys are, 0 to 1: 1 is equal, about 0.7 a typo or two.
 
     Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one.
     A query that begins a name counts by how much of the name it covers, since readers stop typing early.
     """
-    best = 0.0
-    for name in names.whole:
-        best = max(best, one_likeness(key, name))
-    for name in names.main:
-        best = max(best, MAIN_FACTOR * one_likeness(key, name))
-    return best
-
-
-def one_likeness(key: str, name: str) -> float:
-    """How near two sound keys are, as in `likeness`."""
     return begun_likeness(key, name) if name.startswith(key) else float(OSA.normalized_similarity(key, name))
 
 

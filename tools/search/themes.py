@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from tools.search.text import has_cjk, has_kanji, normalise, to_hiragana
@@ -36,8 +37,9 @@ class ThemeTable:
     glossary: Mapping[str, str]
 
     @classmethod
+    @cache
     def load(cls) -> ThemeTable:
-        """The table that is shipped. Reads a file: call it once, at start."""
+        """The table that is shipped. The first time it reads a file."""
         data = json.loads(files("tools.search").joinpath("themes.json").read_text(encoding="utf-8"))
         tags: dict[str, tuple[str, ...]] = {}
         for tag, phrases in data["tags"].items():

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
@@ -33,6 +32,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from session.deadline import Deadline
+from session.latest import Latest
 from tools.backends.aws_models import USER_AGENT, service_models
 from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
@@ -63,7 +63,7 @@ class BedrockEmbedder:
         self._client: Any = None
         self._opening: asyncio.Task[Any] | None = None
         self._places = asyncio.Semaphore(AT_ONCE)
-        self._kept: OrderedDict[str, Floats] = OrderedDict()
+        self._kept: Latest[str, Floats] = Latest(KEPT)
 
     @classmethod
     @asynccontextmanager
@@ -111,11 +111,10 @@ class BedrockEmbedder:
         return np.stack([found[text] for text in cut])
 
     async def _vector(self, text: str) -> Floats:
-        if (known := self._kept.get(text)) is not None:
+        if (known := self._kept.use(text)) is not None:
             return known
-        vector = self._kept[text] = await self._ask(text)
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+        vector = await self._ask(text)
+        self._kept.put(text, vector)
         return vector
 
     async def _ask(self, text: str) -> Floats:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from session.deadline import Deadline
 from session.keys import user_hash
+from session.latest import Latest
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, place, written
 from tools.failures import TimedOut
 from tools.models import Health
@@ -26,8 +26,11 @@ class EmbeddedProfiles:
 
     people: int = 1_000
     clock: Callable[[], datetime] = utc_now
-    _events: OrderedDict[str, list[Event]] = field(default_factory=OrderedDict)
+    _events: Latest[str, list[Event]] = field(init=False)
     """Of each person the oldest first."""
+
+    def __post_init__(self) -> None:
+        self._events = Latest(self.people)
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
         """Adds events, each to the profile of its user; the same one told twice counts once."""
@@ -36,25 +39,23 @@ class EmbeddedProfiles:
             self._add(user_hash(user), event)
 
     def _add(self, key: str, event: Event) -> None:
-        events = self._events.setdefault(key, [])
-        self._events.move_to_end(key)
+        events = self._events.peek(key) or []
+        self._events.put(key, events)
         where = bisect_left(events, place(event), key=place)
         if events[where : where + 1] != [event]:
             events.insert(where, event)
         del events[:-RECALLED]
-        while len(self._events) > self.people:
-            self._events.popitem(last=False)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         """The latest events that are still kept."""
         _in_time(deadline)
         oldest = written(self.clock() - timedelta(days=KEPT_DAYS))
-        return Profile(tuple(event for event in reversed(self._events.get(user_hash(user), [])) if event.at >= oldest))
+        return Profile(tuple(event for event in reversed(self._events.peek(user_hash(user)) or []) if event.at >= oldest))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
         """Removes everything that was remembered of the person."""
         _in_time(deadline)
-        self._events.pop(user_hash(user), None)
+        self._events.pop(user_hash(user))
 
     async def health(self, deadline: Deadline) -> Health:
         """Always well."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from session.latest import Latest
 from tools.backends.opensearch.index import Identity
 from tools.search.evidence import Floats
 
@@ -36,7 +36,7 @@ class Statistics:
         self.titles = int(answer["hits"]["total"]["value"])
         self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))
         self.tags = {str(b["key"]): int(b["doc_count"]) for b in answer["aggregations"]["tags"]["buckets"]}
-        self._found: OrderedDict[str, int] = OrderedDict()
+        self._found: Latest[str, int] = Latest(_KEPT_TERMS)
 
     def unknown(self, terms: Iterable[str]) -> list[str]:
         """Those of `terms` whose frequency has to be asked for."""
@@ -46,9 +46,7 @@ class Statistics:
         """Takes the answer to `queries.frequencies(terms)`."""
         buckets = answer["aggregations"]["df"]["buckets"]
         for i, term in enumerate(terms):
-            self._found[term] = int(buckets[str(i)]["doc_count"])
-        while len(self._found) > _KEPT_TERMS:
-            self._found.popitem(last=False)
+            self._found.put(term, int(buckets[str(i)]["doc_count"]))
 
     def covered(self, terms: Sequence[str], documents: Sequence[Mapping[str, float]]) -> Floats:
         """For each document the share of the terms' idf mass that it covers: BM25 by what weight 1 in all would give."""
@@ -68,7 +66,7 @@ class Statistics:
     def known(self, terms: Sequence[str]) -> float:
         """The share of the terms' idf mass that is in terms any title has; 0 when nothing is asked."""
         asked = sum(map(self._idf, terms))
-        return sum(self._idf(term) for term in terms if self._found.get(term)) / asked if asked else 0.0
+        return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
 
     def tag_masses(self, tags: Mapping[str, float]) -> dict[str, float]:
         """Weight × rareness of each tag that titles have, as shares of the sum."""
@@ -81,5 +79,5 @@ class Statistics:
         return {tag: mass / most for tag, mass in masses.items()}
 
     def _idf(self, term: str) -> float:
-        found = self._found.get(term, 0)
+        found = self._found.peek(term) or 0
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))

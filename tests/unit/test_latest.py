@@ -1,0 +1,51 @@
+"""A bounded mapping: what was used last stays."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session.latest import Latest
+
+ACTS = st.lists(st.tuples(st.sampled_from(("put", "use", "peek", "pop")), st.integers(0, 6)), max_size=60)
+
+
+def test_what_was_used_longest_ago_goes_first() -> None:
+    latest: Latest[str, int] = Latest(2)
+    latest.put("a", 1)
+    latest.put("b", 2)
+    assert latest.use("a") == 1
+    latest.put("c", 3)
+    assert "b" not in latest
+    assert (latest.peek("a"), latest.peek("c"), len(latest)) == (1, 3, 2)
+
+
+def test_looking_is_no_use() -> None:
+    latest: Latest[str, int] = Latest(2)
+    latest.put("a", 1)
+    latest.put("b", 2)
+    assert "a" in latest
+    assert latest.peek("a") == 1
+    latest.put("c", 3)
+    assert "a" not in latest
+
+
+@given(ACTS, st.integers(1, 4))
+def test_it_is_the_last_ones_of_an_unbounded_mapping(acts: list[tuple[str, int]], most: int) -> None:
+    latest: Latest[int, int] = Latest(most)
+    every: OrderedDict[int, int] = OrderedDict()
+    for number, (act, key) in enumerate(acts):
+        if act == "put":
+            latest.put(key, number)
+            every[key] = number
+            every.move_to_end(key)
+        elif act == "use" and latest.use(key) is not None:
+            every.move_to_end(key)
+        elif act == "pop":
+            latest.pop(key)
+            every.pop(key, None)
+        while len(every) > most:
+            every.popitem(last=False)
+        assert {k: latest.peek(k) for k in range(7) if k in latest} == dict(every)

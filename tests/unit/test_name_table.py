@@ -1,0 +1,67 @@
+"""Names compared all at once are as near as names compared one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.models import Title
+from tools.search.name_table import LEAST, NameTable
+from tools.search.names import MAIN_FACTOR, NameKeys, name_keys, one_likeness
+from tools.search.romaji import sound_key
+
+KEYS = st.text("abcé漢", min_size=1, max_size=8)
+TITLES = st.lists(
+    st.builds(NameKeys, st.lists(KEYS, max_size=3).map(tuple), st.lists(KEYS, max_size=2).map(tuple)), max_size=5
+)
+ASKED = st.lists(st.tuples(st.text("abcé漢", max_size=8), st.sampled_from((1.0, 0.98))), max_size=3)
+
+
+def one_by_one(key: str, names: NameKeys) -> float:
+    whole = (one_likeness(key, name) for name in names.whole)
+    return max((*whole, *(MAIN_FACTOR * one_likeness(key, name) for name in names.main)), default=0.0)
+
+
+@given(TITLES, ASKED)
+def test_a_title_is_as_near_as_its_nearest_name(titles: list[NameKeys], asked: list[tuple[str, float]]) -> None:
+    """Where that is near at all: below `LEAST` nobody asks how near."""
+    found = NameTable(titles).likeness(asked)
+    exact = [max((factor * one_by_one(key, names) for key, factor in asked), default=0.0) for names in titles]
+    assert found.shape == (len(titles),)
+    for near, expected in zip(found.tolist(), exact, strict=True):
+        assert near == pytest.approx(expected) if expected >= LEAST else near <= expected + 1e-6
+
+
+@given(TITLES, st.lists(KEYS, max_size=3))
+def test_names_that_begin_with_a_key_are_found_and_no_others(titles: list[NameKeys], keys: list[str]) -> None:
+    found = NameTable(titles).beginning_with(tuple(keys))
+    for near, names in zip(found.tolist(), titles, strict=True):
+        begun = [one_likeness(k, name) for k in keys for name in names.whole if name.startswith(k)]
+        begun += [MAIN_FACTOR * one_likeness(k, name) for k in keys for name in names.main if name.startswith(k)]
+        assert near == pytest.approx(max(begun, default=0.0))
+
+
+def test_likeness_falls_from_equal_to_subtitle_to_typo_to_chance() -> None:
+    table = NameTable([name_keys(Title("t", en="Blue Harbour: Second Tide", kana="あおいみなと"))])
+    asked = ("あおいみなと", "blue harbour", "blue harbuor", "orange cat")
+    grades = [float(table.likeness([(sound_key(q), 1.0)])[0]) for q in asked]
+    assert grades[0] == 1.0
+    assert grades == sorted(grades, reverse=True)
+    assert grades[2] > 0.66 > grades[3]
+
+
+def test_katakana_is_held_against_latin_names_of_the_same_consonants() -> None:
+    table = NameTable([name_keys(Title("a", en="Monster")), name_keys(Title("b", en="Mansion")), NameKeys((), ())])
+    spelled = table.spelled_in_katakana("モンスター")
+    assert spelled[0] > 0.75
+    assert not spelled[1:].any()
+    assert not table.spelled_in_katakana("monster").any(), "it is for katakana alone"
+
+
+def test_no_titles_are_no_answers() -> None:
+    empty = NameTable([])
+    for answer in (empty.likeness([("a", 1.0)]), empty.beginning_with(("a",)), empty.spelled_in_katakana("モンスター")):
+        assert answer.shape == (0,)
+        assert answer.dtype == np.float32
