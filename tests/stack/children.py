@@ -103,7 +103,7 @@ def _started(command: Any, log: Path, folder: Path) -> subprocess.Popen[bytes]:
             cwd=folder,
             start_new_session=True,  # Ctrl-C is for the tests, which stop this child when they no longer need it
         )
-    return start.result()
+        return start.result()
 
 
 @contextmanager

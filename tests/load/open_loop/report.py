@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.load.open_loop.measured import BUSY, TURN_SECONDS, Measured
 from tests.load.open_loop.on_stack import BACKENDS, OnStack
-from tests.load.open_loop.soak import Soak
+from tests.load.open_loop.soak import WARM_SHARE, Soak
 from tests.load.open_loop.steps import KNEE, P99, Steps
 from tests.load.report import machine
 from tests.load.results import Bar, percentile
@@ -90,9 +90,10 @@ def soak_section(soak: Soak) -> str:
     first, last, run = soak.settled[0], soak.samples[-1], soak.measured
     minutes = ", ".join(f"{ms:.0f}" for ms in soak.p99_by_minute())
     facts = (
-        f"{soak.minutes:g} minutes at {run.rate:g} calls/s, half the knee: {len(run.rows)} calls, p50 {_ms(run, 0.5)} ms, "
+        f"{soak.minutes:g} minutes at {run.rate:g} calls/s, half the knee, after {WARM_SHARE * soak.minutes:g} in which the bounded "
+        f"caches fill: {len(run.rows)} calls in all, p50 {_ms(run, 0.5)} ms, "
         f"p99 {_ms(run, P99)} ms, p99.9 {_ms(run, 0.999)} ms; p99 by minute {minutes or '-'} ms (the client was {run.late_ms:.1f} ms late, p99). "
-        f"The server's RSS was {first.rss:.1f} MB after the warm-up (the first 30 % of the time, in which caches fill) and "
+        f"The server's RSS was {first.rss:.1f} MB after the warm-up and "
         f"{last.rss:.1f} MB at the end, with {last.threads} threads and {last.files} open files. Valkey used "
         f"{first.valkey_used:.1f} MB in {first.valkey_keys} keys, then {last.valkey_used:.1f} MB in {last.valkey_keys}: every "
         "new search is kept for a day, every session for half an hour, and beyond 256 MB the oldest go."
