@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,7 +137,8 @@ class Process:
         if self.process.returncode is None:
             self.process.kill()
         for pid in descendants(self.pid):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ends with its parent, perhaps just now
+                os.kill(pid, signal.SIGKILL)
         await self.process.wait()
         if self.process.stdin is not None:
             self.process.stdin.close()
