@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 from session.deadline import Deadline
+from session.keys import user_hash
 from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind
 from tools.backends.dynamodb.items import event_item
 from tools.backends.dynamodb.tables import PROFILE
@@ -35,4 +36,5 @@ async def test_profiles_in_this_process_are_of_those_who_were_last_heard_of() ->
         await profiles.remember([(user, each) for each in events], soon)
     counts = {user: len((await profiles.recall(user, soon)).events) for user in "abc"}
     assert counts == {"a": RECALLED, "b": 0, "c": RECALLED}
+    assert sum(len(profiles._events.peek(user_hash(user)) or ()) for user in "abc") == 2 * RECALLED
     assert len(profiles._events) == 2
