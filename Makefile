@@ -48,7 +48,7 @@ bench-auth: $(VENV)/.dev ## what tokens cost: none, token and jwt in turn
 bench-orders: $(VENV)/.dev ## whether the time of an answer tells a foreign order from a missing one
 	@$(BIN)/python -m tests.load.order_timing $(ARGS)
 
-load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (20 minutes); writes tests/load/report.md
+load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (25 minutes); writes tests/load/report.md
 	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)
 
 chaos: $(VENV)/.dev ## every fault at every backend of the real stack (15 minutes); writes tests/chaos/report.md

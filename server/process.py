@@ -88,7 +88,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
 def _keep_what_is_loaded() -> None:
     """Takes the catalogue and the libraries out of the garbage collector's rounds: one through all of them stops every
     call for longer than a trip to Redis may take (some 100 ms with the demo catalogue), and finds nothing. What calls leave
-    behind is nearly all gone without it, so it may come seldom: it was a fiftieth of all work, and stops of 8 ms."""
+    behind is nearly all gone without it, so it may come seldom: each round is a stop as well."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)

@@ -108,10 +108,10 @@ def _height(rows: int) -> float:
 
 
 @contextmanager
-def drawing(path: Path, height: float, width: float = 9.0) -> Iterator[Any]:
-    """Axes of so many inches. The file is written at the end of the block, and is the same for the same figures."""
+def drawing(path: Path, height: float) -> Iterator[Any]:
+    """Axes of nine inches by so many. The file is written at the end of the block, and is the same for the same figures."""
     with mpl.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")
+        figure, axes = pyplot.subplots(figsize=(9, height), layout="constrained")
         try:
             yield axes
             figure.savefig(path, format="svg", transparent=True, metadata={"Date": None, "Creator": None})

@@ -7,7 +7,7 @@ from functools import lru_cache
 from botocore.loaders import Loader, create_loader
 
 USER_AGENT = "mangaassist"
-"""Given to every client, since the driver puts its own together twice for each call: a seventh of all its work."""
+"""Given to every client, since the driver puts its own together twice for each call."""
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,6 @@
 """The names of several titles as one column, so that a key is compared with all of them at once.
 
-As near as `tools.search.names.one_likeness` says, for a tenth of the time: an engine that recalls a hundred titles would
+As near as `tools.search.names.one_likeness` says, and quicker: an engine that recalls a hundred titles would
 compare five hundred names one by one.
 """
 

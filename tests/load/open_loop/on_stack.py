@@ -27,7 +27,7 @@ from tests.support.stack import seeded
 T = TypeVar("T")
 ORDERS = Path(__file__).resolve().parents[3] / "infra" / "demo" / "orders.jsonl"
 RATE = 50.0
-WARM_SECONDS = 150.0
+WARM_SECONDS = 120.0
 """Java compiles what is used often only after a while, on the cores that all share."""
 TIMES_THE_BACKENDS, MOST_SECONDS = 2.0, 1.0
 BACKENDS = ("OpenSearch", "DynamoDB", "Redis", "Bedrock")

@@ -12,7 +12,8 @@ from tools.backends.opensearch.documents import Card, card_from, direction_from
 from tools.backends.opensearch.index import ID
 from tools.backends.opensearch.kin import is_telling
 from tools.backends.opensearch.queries import column, name_and_author
-from tools.backends.opensearch.recalled import Anchor, Answer, Candidates, Judged
+from tools.backends.opensearch.recalled import Anchor, Candidates, Judged
+from tools.backends.opensearch.shelf import Answer
 from tools.backends.opensearch.statistics import Statistics
 from tools.search.candidates import asked_names, evidence_for
 from tools.search.evidence import Evidence, Floats

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from tools.backends.opensearch.documents import Card
 from tools.backends.opensearch.filters import Gate
 from tools.backends.opensearch.index import ID
 from tools.backends.opensearch.queries import column, cosine_of
-from tools.backends.opensearch.shelf import Entry
+from tools.backends.opensearch.shelf import Answer, Entry
 from tools.search.evidence import Floats
-
-Answer = Mapping[str, Any]
 
 
 @dataclass(slots=True)

@@ -4,8 +4,8 @@ The query is embedded while the first is under way. The second finds the nearest
 found; where it is late, the words' answer stands. Hits are named only: what this process has not read of them lately is
 asked for after each (shelf.py), the first time while the query is still being embedded.
 
-Candidates are judged on the event loop, which takes one or two milliseconds. Giving it to a thread made turns under load
-slower by a third: the loop waited for the interpreter's lock instead, and the thread for the loop's.
+Candidates are judged on the event loop, which takes one or two milliseconds: given to a thread, the loop would wait for the
+interpreter's lock instead, and the thread for the loop's.
 """
 
 from __future__ import annotations

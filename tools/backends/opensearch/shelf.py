@@ -2,7 +2,7 @@
 
 An index never changes: another catalogue is another index, and the alias moves. So what was read of a title stays true for
 as long as hits come from that index, and a search need only name its hits. Cards and records are a kilobyte each, and a
-search has hundreds of hits: to read them every time took a third of the cluster's work for it, and more of this process's.
+search has hundreds of hits: to read them every time would be much of the cluster's work for it, and of this process's.
 """
 
 from __future__ import annotations
@@ -51,18 +51,16 @@ class Shelf:
     async def of(self, places: Iterable[Place], deadline: Deadline) -> dict[str, Entry]:
         """The titles by id, in that order; one that is not there any more is left out. Asks for those that are not kept, all
         in one request. Raises BackendFailure, and LookupError, TypeError and ValueError for answers that are none."""
-        wanted = dict.fromkeys(places)
-        found = {place: entry for place in wanted if (entry := self._entries.use(place)) is not None}
-        missing = [title_id for index, title_id in wanted if (index, title_id) not in found]
+        found = {title_id: self._entries.use((index, title_id)) for index, title_id in dict.fromkeys(places)}
+        missing = [title_id for title_id, entry in found.items() if entry is None]
         if missing:
             answer = (await self._client.searches([queries.with_ids(missing)], deadline))[0]
             fresh = await asyncio.get_running_loop().run_in_executor(self._workers, _entries, answer)
             for place, entry in fresh.items():
                 self._entries.put(place, entry)
             # By id: the alias may have moved to another index since the hits were found.
-            by_id = {title_id: entry for (_, title_id), entry in fresh.items()}
-            found |= {(index, i): by_id[i] for index, i in wanted if i in by_id}
-        return {place[1]: found[place] for place in wanted if place in found}
+            found.update((title_id, entry) for (_, title_id), entry in fresh.items() if title_id in found)
+        return {title_id: entry for title_id, entry in found.items() if entry is not None}
 
 
 def places(answers: Iterable[Answer]) -> list[Place]:
