@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from session.deadline import Clock, Deadline
+from session.latest import Latest
 from session.profile import Event, EventKind, ProfileStore
 from tools.failures import BackendFailure
 
@@ -47,7 +46,7 @@ class ProfileQueue:
     told: Callable[[str], None]
     clock: Clock = time.monotonic
     _waiting: dict[_What, Event] = field(default_factory=dict)
-    _known: OrderedDict[_What, float] = field(default_factory=OrderedDict)
+    _known: Latest[_What, float] = field(default_factory=lambda: Latest(MOST_KNOWN))
     """When each was last written, or began to be, the latest last."""
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _writer: asyncio.Task[None] | None = None
@@ -60,7 +59,7 @@ class ProfileQueue:
         elif what in self._waiting:
             self._waiting[what] = event
             self.told(REPEATED)
-        elif self.clock() < self._known.get(what, -math.inf) + KNOWN_SECONDS:
+        elif (written := self._known.peek(what)) is not None and self.clock() < written + KNOWN_SECONDS:
             self.told(REPEATED)
         elif len(self._waiting) >= MOST_WAITING:
             self.told(DROPPED)
@@ -112,16 +111,14 @@ class ProfileQueue:
         finally:
             if not written:
                 for what in batch:
-                    self._known.pop(what, None)
+                    self._known.pop(what)
             self._tell(WRITTEN if written else DROPPED, len(batch))
 
     def _keep_in_mind(self, batch: dict[_What, Event]) -> None:
         now = self.clock()
         for what in batch:
-            self._known[what] = now
-            self._known.move_to_end(what)
-        while self._known and (len(self._known) > MOST_KNOWN or next(iter(self._known.values())) + KNOWN_SECONDS <= now):
-            self._known.popitem(last=False)
+            self._known.put(what, now)
+        self._known.pop_while(lambda written: written + KNOWN_SECONDS <= now)
 
     def _tell(self, result: str, times: int) -> None:
         for _ in range(times):

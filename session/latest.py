@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator, ValuesView
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -19,6 +19,18 @@ class Latest(Generic[Key, Value]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def __iter__(self) -> Iterator[Key]:
+        """The last used last."""
+        return iter(self._values)
+
+    def __reversed__(self) -> Iterator[Key]:
+        """The last used first."""
+        return reversed(self._values)
+
+    def values(self) -> ValuesView[Value]:
+        """The last used last."""
+        return self._values.values()
 
     def __contains__(self, key: object) -> bool:
         """Asking counts as no use."""
@@ -43,6 +55,11 @@ class Latest(Generic[Key, Value]):
 
     def pop(self, key: Key) -> Value | None:
         return self._values.pop(key, None)
+
+    def pop_while(self, over: Callable[[Value], bool]) -> None:
+        """Forgets what was used longest ago, as long as it is `over`."""
+        while self._values and over(next(iter(self._values.values()))):
+            self._values.popitem(last=False)
 
     def clear(self) -> None:
         self._values.clear()

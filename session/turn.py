@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from session.deadline import Clock, Deadline
+from session.latest import Latest
 
 RESERVE_MS = 200
 """Kept back for the agent's own last words."""
@@ -92,32 +92,27 @@ class TurnShadows:
 
     def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._clock = clock
-        self._capacity = capacity
-        self._shadows: OrderedDict[str, Shadow] = OrderedDict()
+        self._shadows: Latest[str, Shadow] = Latest(capacity)
 
     def live(self, key: str, name: TurnName) -> Shadow | None:
         """The turn as seen so far; None when it is unknown, forgotten, or an unnamed one that is over."""
-        shadow = self._shadows.get(key)
+        shadow = self._shadows.peek(key)
         if shadow is None:
             return None
         left_ms = (shadow.ends - self._clock()) * 1000
         over = left_ms < -FORGET_MS if name.named else left_ms - RESERVE_MS <= FLOOR_MS
         if over:
-            del self._shadows[key]
+            self._shadows.pop(key)
             return None
         return shadow
 
     def keep(self, key: str, shadow: Shadow) -> None:
-        self._shadows[key] = shadow
-        self._shadows.move_to_end(key)
-        while len(self._shadows) > self._capacity:
-            self._shadows.popitem(last=False)
+        self._shadows.put(key, shadow)
         oldest_end = self._clock() - FORGET_MS / 1000
-        while self._shadows and next(iter(self._shadows.values())).ends < oldest_end:
-            self._shadows.popitem(last=False)
+        self._shadows.pop_while(lambda kept: kept.ends < oldest_end)
 
     def forget(self, key: str) -> None:
-        self._shadows.pop(key, None)
+        self._shadows.pop(key)
 
     def latest_end(self) -> float:
         """When the last of the turns under way is over (monotonic seconds): a server that stops waits for it."""

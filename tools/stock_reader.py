@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from session.deadline import Clock, Deadline
+from session.latest import Latest
 from tools.failures import BackendFailure
 from tools.models import Availability, AvailabilityPage
 from tools.ports import StockPort
@@ -53,7 +53,10 @@ class StockReader:
     fresh: bool = True
     draw: Callable[[], float] = random.random
     under_way: int = field(default=0, init=False)
-    _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
+    _entries: Latest[str, _Entry] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._entries = Latest(self.capacity)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """Raises `BackendFailure` when nothing is fresh and the backend does not answer."""
@@ -66,7 +69,7 @@ class StockReader:
             unanswered = page.unanswered
             for title_id in set(missing).difference(unanswered):
                 rows[title_id] = page.rows.get(title_id)
-                self._keep(title_id, self._entry(rows[title_id]))
+                self._entries.put(title_id, self._entry(rows[title_id]))
         return _reading(wanted, rows, unanswered, asked=bool(missing))
 
     async def read_what_is_there(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
@@ -81,7 +84,7 @@ class StockReader:
         """For bad times: whoever asks next still gets what is live then. Raises `BackendFailure`."""
         page = await self._ask(title_ids, deadline)
         for title_id in set(title_ids).difference(page.unanswered):
-            self._keep(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
+            self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
         """What was read of these titles within the last quarter of an hour; their `as_of` says when."""
@@ -94,15 +97,15 @@ class StockReader:
 
     def age(self, title_id: str) -> float:
         """Seconds since it was read, whoever read it; infinite when nothing is known."""
-        entry = self._entries.get(title_id)
+        entry = self._entries.peek(title_id)
         return math.inf if entry is None else self.clock() - entry.read_at
 
     def adopt(self, row: Availability, age: float) -> None:
         """What another process read `age` seconds ago: for bad times, and never as if it had been read here."""
         read_at = self.clock() - age
-        entry = self._entries.get(row.title_id)
+        entry = self._entries.peek(row.title_id)
         if age <= LAST_KNOWN_SECONDS and (entry is None or entry.read_at < read_at):
-            self._keep(row.title_id, _Entry(row, read_at, fresh_until=-math.inf))
+            self._entries.put(row.title_id, _Entry(row, read_at, fresh_until=-math.inf))
 
     async def _ask(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         self.under_way += 1
@@ -116,23 +119,17 @@ class StockReader:
         if not self.fresh:
             return {}
         now = self.clock()
-        entries = {title_id: self._entries.get(title_id) for title_id in title_ids}
+        entries = {title_id: self._entries.peek(title_id) for title_id in title_ids}
         return {title_id: entry.row for title_id, entry in entries.items() if entry is not None and now <= entry.fresh_until}
 
     def _last_known(self, title_id: str) -> Availability | None:
-        entry = self._entries.get(title_id)
+        entry = self._entries.peek(title_id)
         return entry.row if entry is not None and self.clock() - entry.read_at <= LAST_KNOWN_SECONDS else None
 
     def _entry(self, row: Availability | None) -> _Entry:
         now = self.clock()
         seconds = FRESH_SECONDS if row is not None else UNKNOWN_SECONDS * (1 - JITTER * self.draw())
         return _Entry(row, now, now + seconds)
-
-    def _keep(self, title_id: str, entry: _Entry) -> None:
-        self._entries[title_id] = entry
-        self._entries.move_to_end(title_id)
-        while len(self._entries) > self.capacity:
-            self._entries.popitem(last=False)
 
 
 def _reading(

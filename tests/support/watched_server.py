@@ -60,7 +60,7 @@ def _of_nobody(own: Function, call: Any) -> Any:
 
 
 def _latest_of_all(own: Function, recent: Any, request: Any, begun: Any) -> Any:
-    searches = list(recent._searches._values.values())
+    searches = list(recent._searches.values())
     return replace(begun, last_ids=searches[-1].ids) if request.session is not None and searches else begun
 
 

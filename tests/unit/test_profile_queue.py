@@ -12,6 +12,7 @@ import pytest
 from server.profile_queue import ENOUGH, KNOWN_SECONDS, ProfileQueue
 from server.telemetry.metrics import Metrics
 from session.deadline import Deadline
+from session.latest import Latest
 from session.profile import Event, EventKind
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Moody
@@ -176,7 +177,7 @@ async def test_only_so_much_of_what_was_written_is_kept_in_mind(
     queue: ProfileQueue, told: Told, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The latest, and nothing that would be written again anyway."""
-    monkeypatch.setattr("server.profile_queue.MOST_KNOWN", 3)
+    monkeypatch.setattr(queue, "_known", Latest(3))
     for number in range(5):
         queue.put("u", event(f"x-{number}"))
         await eventually(lambda number=number: told.of("written") == number + 1)
