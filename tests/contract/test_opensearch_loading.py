@@ -17,6 +17,7 @@ from session.deadline import Deadline
 from session.diagnosis import DEGRADED, OK
 from tests.support.bedrock import Bedrock, after, bedrock, bedrock_embedder, says, vector_of
 from tests.support.catalogs import loaded, new_address
+from tests.support.process import until
 from tests.support.valkey import eventually
 from tests.support.wrong_opensearch import REGION, Serverless
 from tools.backends.bedrock.embedder import BedrockEmbedder
@@ -118,9 +119,9 @@ async def test_a_new_catalogue_takes_over_while_searches_go_on(
         asking = [asyncio.create_task(ask(catalog)) for _ in range(4)]
         second = await loaded(address, records[:90], None)
         wanted = len(totals) + 20
-        async with asyncio.timeout(30):
-            while len(totals) < wanted and not any(task.done() for task in asking):
-                await asyncio.sleep(0.01)
+        await until(
+            lambda: len(totals) >= wanted or any(task.done() for task in asking), 30, "the searches after the second load"
+        )
         over.set()
         await asyncio.gather(*asking)
         assert "90 titles" in (await catalog.health(Deadline.after(10))).detail

@@ -26,6 +26,7 @@ from session.failures import MemoryUnavailable
 from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.scripts import Script
 from tests.support.loop_thread import Held, LoopThread
+from tests.support.process import until
 
 START_SECONDS = 10.0
 SOON = 5.0
@@ -70,10 +71,7 @@ async def ask(redis: KeyValue, *command: str | bytes | int) -> Reply:
 
 async def eventually(true: Callable[[], object], seconds: float = SOON) -> None:
     """Waits for a condition, with a bound."""
-    deadline = Deadline.after(seconds)
-    while not true():
-        assert not deadline.expired(), "this did not come true in time"
-        await asyncio.sleep(0.005)
+    await until(lambda: bool(true()), seconds, "what a test waited for")
 
 
 async def answering(redis: KeyValue, seconds: float = SOON) -> None:

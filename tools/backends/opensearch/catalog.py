@@ -80,7 +80,7 @@ class OpenSearchCatalog:
         if not asked:
             return {}
         async with answering(deadline):
-            answer = (await self._client.searches([queries.with_ids(asked)], deadline))[0]
+            answer = (await self._client.searches([queries.with_ids(asked, (ID, "packed"))], deadline))[0]
             packed = {queries.column(hit, ID): queries.column(hit, "packed") for hit in answer["hits"]["hits"]}
             return {title.title_id: title for title in titles_from(list(packed.values()))}
 

@@ -163,9 +163,9 @@ def popular(filters: Filters, limit: int) -> Json:
     return {**body, "track_total_hits": True, **columns("packed")}
 
 
-def with_ids(title_ids: Sequence[str]) -> Json:
-    """Everything that is kept for hits, of these titles."""
-    return {**search({"terms": {ID: list(title_ids)}}, [], max(1, len(title_ids))), **columns(*FOUND)}
+def with_ids(title_ids: Sequence[str], names: Sequence[str] = FOUND) -> Json:
+    """These columns of these titles: everything that is kept for hits, where not said otherwise."""
+    return {**search({"terms": {ID: list(title_ids)}}, [], max(1, len(title_ids))), **columns(*names)}
 
 
 def by_authors_of(spellings: Sequence[str], filters: Filters) -> Json:
