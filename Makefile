@@ -3,8 +3,13 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 PORT   ?= $(or $(MANGA_PORT),8080)
+ENOUGH  = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+# What meets the server on a socket only has environments of its own: the clients that tests drive, the example agent among
+# them, and the tools that look at the dependencies.
+STRANDS = .cache/clients/strands
+CLIENTS = $(STRANDS)/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock
 
-.PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality lock sbom demo clean help
+.PHONY: run test test-stack clients check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality lock sbom audit demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -12,15 +17,18 @@ help: ## what there is
 run: $(VENV)/.runtime ## serve the demo catalogue on 127.0.0.1:8080; MANGA_* settings pass through
 	@exec $(if $(filter command,$(origin PORT)),env MANGA_PORT=$(PORT)) $(BIN)/python -m server serve --with-parent
 
-test: $(VENV)/.dev ## all tests that this machine can run
+test: $(VENV)/.dev $(CLIENTS) ## all tests that this machine can run
 	@$(BIN)/python -m pytest -q $(ARGS)
 
-test-stack: $(VENV)/.dev ## the wire tests against real OpenSearch, DynamoDB and Redis (tests/stack/README.md)
+clients: $(CLIENTS) ## the environments of the clients that tests drive
+
+test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, DynamoDB and Redis (tests/stack/README.md)
 	@MANGA_TEST_STACK=1 $(BIN)/python -m pytest -q tests/wire $(ARGS)
 
-check: $(VENV)/.dev ## lint, format, types, import rule, lock
+check: $(VENV)/.dev $(STRANDS)/.lock ## lint, format, types, import rule, locks
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy --python-executable $(STRANDS)/bin/python infra/agent/*.py
 	@$(BIN)/lint-imports
 	@$(BIN)/python infra/lock.py --check
 
@@ -33,8 +41,8 @@ seed: $(VENV)/.runtime ## fill the OpenSearch and DynamoDB of the MANGA_* settin
 doctor: $(VENV)/.runtime ## check every dependency of the MANGA_* settings, and say what to do
 	@$(BIN)/python -m server doctor $(ARGS)
 
-agent: $(VENV)/.dev ## an example agent in conversation with a running server; ARGS="--bedrock" for a real model
-	@$(BIN)/python -m infra.agent.agent --url http://127.0.0.1:$(PORT)/sse $(ARGS)
+agent: $(STRANDS)/.lock ## an example agent in conversation with a running server; ARGS="--bedrock" for a real model
+	@$(STRANDS)/bin/python -m infra.agent.agent --url http://127.0.0.1:$(PORT)/sse $(ARGS)
 
 bench: $(VENV)/.dev ## figures: this server beside the bare SDK
 	@$(BIN)/python -m tests.load.bench $(ARGS)
@@ -51,7 +59,7 @@ bench-orders: $(VENV)/.dev ## whether the time of an answer tells a foreign orde
 load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (25 minutes); writes tests/load/report.md
 	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)
 
-chaos: $(VENV)/.dev ## every fault at every backend of the real stack (15 minutes); writes tests/chaos/report.md
+chaos: $(VENV)/.dev $(STRANDS)/.lock ## every fault at every backend of the real stack (15 minutes); writes tests/chaos/report.md
 	@$(BIN)/python -m tests.chaos.run --write $(ARGS)
 
 fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
@@ -60,8 +68,11 @@ fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
 	@$(BIN)/python tests/quality/run.py $(ARGS)
 
-sbom: $(VENV)/.runtime .cache/sbom/.made ## the software bill of materials in .cache/sbom.json, and the licences
+sbom: $(VENV)/.runtime .cache/sbom/.lock ## the software bill of materials in .cache/sbom.json, and the licences
 	@.cache/sbom/bin/python infra/sbom.py $(BIN)/python .cache/sbom.json
+
+audit: .cache/sbom/.lock ## known weaknesses of every locked package, from OSV; says so where OSV cannot be reached
+	@.cache/sbom/bin/python infra/audit.py $(ARGS)
 
 demo: $(VENV)/.dev ## write the demo catalogue's generated files again
 	@$(BIN)/python -m infra.demo.generate
@@ -72,13 +83,21 @@ lock: $(VENV)/.dev ## resolve the dependencies anew
 clean:
 	rm -rf $(VENV) .cache
 
-.cache/sbom/.made: requirements-sbom.lock
-	@mkdir -p .cache && $(PYTHON) -m venv .cache/sbom
-	@.cache/sbom/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-sbom.lock
-	@touch $@
+.cache/sbom/.lock: requirements-sbom.lock
+$(STRANDS)/.lock: infra/agent/requirements.lock
+.cache/clients/openai-agents/.lock: tests/wire/clients/openai-agents.lock
+.cache/clients/mcp-1/.lock: tests/wire/clients/mcp-1.lock
+
+# Each keeps the lock that it was made from, written last: half an installation is none.
+.cache/sbom/.lock $(CLIENTS):
+	@echo "installing into $(@D) (once)"
+	@$(ENOUGH)
+	@rm -rf $(@D) && mkdir -p $(@D) && $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $<
+	@cp $< $@
 
 $(VENV)/.created:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@$(ENOUGH)
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 

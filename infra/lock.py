@@ -11,11 +11,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The second is held to the versions of the first: what is shipped is what the tests run. The third holds only its own tool.
+# The second is held to the versions of the first: what is shipped is what the tests run. Each of the others is for an
+# environment of its own.
 LOCKS = {
     "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
     "requirements.lock": ("pyproject.toml", "--constraint", "requirements-dev.lock"),
     "requirements-sbom.lock": ("--group", "sbom"),
+    "infra/agent/requirements.lock": ("--group", "agent"),
+    "tests/wire/clients/openai-agents.lock": ("--group", "openai-agents"),
+    "tests/wire/clients/mcp-1.lock": ("--group", "mcp-1"),
 }
 COMPILE = ("pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--no-annotate")
 

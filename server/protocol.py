@@ -90,6 +90,8 @@ class Protocol:
             version=version,
             title=TITLE,
             instructions=INSTRUCTIONS,
+            # Otherwise the SDK lists the tools before each 2026 call, identification of the caller included.
+            get_tool_input_schema=self._input_schema,
             on_subscriptions_listen=self.listen,
         )
         # Registered this way because they answer plain dicts: a model would be built only to be dumped again.
@@ -99,6 +101,11 @@ class Protocol:
         server.middleware.clear()
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.initialized)
         return server
+
+    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
+        """What the SDK compares `Mcp-Param-*` headers with, whoever calls; None for a name that is no tool."""
+        registered = self._registry.get(name)
+        return None if registered is None else registered.tool.input_schema
 
     async def initialized(self, ctx: Context, params: types.NotificationParams) -> None:
         """A 2025 connection is ready: from now on it hears of changed tools."""

@@ -6,7 +6,6 @@ a turn of its own: `turns.py` shows how its session, turn and user travel with e
 
 from __future__ import annotations
 
-import argparse
 import socket
 import sys
 import uuid
@@ -19,13 +18,13 @@ from strands import Agent
 from strands.models import Model
 from strands.tools.mcp import MCPClient
 
+from infra.agent.options import parser
 from infra.agent.scripted import Json, Say, ScriptedModel, Use
 from infra.agent.transcript import Transcript, line
 from infra.agent.turns import StateTheTurn, Turn
 
 CONNECT_SECONDS = 3
 USER = "demo-user-1"
-BEDROCK_DEFAULT = "amazon.nova-lite-v1:0"
 
 # Each question with the rounds of tools that its answer is likely to need.
 QUESTIONS = (
@@ -88,7 +87,7 @@ def converse(url: str, model: Model) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _parser().parse_args(arguments)
+    asked = parser().parse_args(arguments)
     if not _listens(asked.url):
         print(f"no server listens at {asked.url}; start one with: make run", file=sys.stderr)
         return 1
@@ -114,19 +113,6 @@ def _model(bedrock: str | None) -> Model:
 
     options: dict[str, Any] = {"model_id": bedrock}
     return BedrockModel(**options)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m infra.agent.agent", description="An example agent over SSE.")
-    parser.add_argument("--url", default="http://127.0.0.1:8080/sse", help="the server's SSE address (%(default)s)")
-    parser.add_argument(
-        "--bedrock",
-        nargs="?",
-        const=BEDROCK_DEFAULT,
-        metavar="MODEL",
-        help=f"ask a model of Amazon Bedrock instead of reading the script (default model: {BEDROCK_DEFAULT})",
-    )
-    return parser
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The customers' agents, in a process of their own: `python -m tests.chaos.clients URL SESSIONS`.
+"""The customers' agents, in a process of their own: `python -m tests.chaos.clients URL SESSIONS`, by a Python that has Strands.
 
 Real clients: the official one over SSE in both eras and over Streamable HTTP, and Strands. Commands come as lines on stdin:
 `go PAUSE` begins turns, one a session each PAUSE seconds; `stop` ends them, and says so when the last is over; `cancel N TOOL`

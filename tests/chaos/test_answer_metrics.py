@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 from urllib.request import urlopen
@@ -12,23 +15,30 @@ import pytest
 from server.call import Call
 from server.telemetry.metrics import LATE_SECONDS, Metrics
 from session.deadline import Deadline
-from tests.chaos.clients import connected
+from tests.support.clients import Connections, StrandsDriver
 from tests.support.process import serving
 
 CALLS = 3
 
 
+@pytest.fixture
+def connections(tmp_path: Path) -> Iterator[Connections]:
+    strands = StrandsDriver(tmp_path)
+    yield Connections(tmp_path, tmp_path, strands)
+    strands.close()
+
+
 @pytest.mark.parametrize(
     ("kind", "transport"),
-    [("sse-legacy", "sse"), ("sse-auto", "sse"), ("http", "streamable_http"), ("strands", "sse")],
+    [("sse-2025", "sse"), ("sse-2026", "sse"), ("http-2026", "streamable_http"), ("strands-sse", "sse")],
 )
-async def test_each_answer_is_measured_once_when_it_leaves(kind: str, transport: str) -> None:
+async def test_each_answer_is_measured_once_when_it_leaves(kind: str, transport: str, connections: Connections) -> None:
     """On each transport as often as there were calls; other messages of the connection are none."""
     async with serving() as server:
-        async with connected(kind, server.url) as client:
-            for _ in range(CALLS):
-                failed, *_ = await client.call("search_manga_catalog", {"query": "one piece"}, {})
-                assert not failed
+        client = await asyncio.to_thread(connections.open, kind, server.url)
+        for _ in range(CALLS):
+            assert not (await client.call("search_manga_catalog", {"query": "one piece"})).is_error
+        await asyncio.to_thread(connections.close)
         with urlopen(f"{server.url}/metrics") as told:
             text = told.read().decode()
     counted = re.findall(r'^manga_answer_seconds_count\{transport="(\w+)"\} (\S+)$', text, re.MULTILINE)

@@ -24,6 +24,7 @@ from tests.chaos.launch import SUFFIX
 from tests.chaos.proxy import Proxy
 from tests.stack.dynamodb import REGION
 from tests.support.bedrock import MODEL
+from tests.support.environments import python_of
 from tests.support.process import until
 from tests.support.stack import seeded
 
@@ -153,6 +154,7 @@ async def opened(running: Mapping[str, str] | None = None, sessions: int = SESSI
     """`running` are the URLs of servers that somebody else has started and shares; what is not among them is started here.
 
     Raises `StackError` where the real servers cannot be had."""
+    agents = str(python_of("clients/strands"))
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="manga-chaos-")))
         real = stack.enter_context(backends.opened(running or {}))
@@ -171,8 +173,9 @@ async def opened(running: Mapping[str, str] | None = None, sessions: int = SESSI
         through = settings({each: proxy.port for each, proxy in proxies.items()}, name, host=None)
         server = await stack.enter_async_context(_running("tests.chaos.launch", environment=through | told, log=log))
         url = await _listening(server, log)
+        talking = ("tests.chaos.clients", url, str(sessions))
         talkers = await stack.enter_async_context(
-            _running("tests.chaos.clients", url, str(sessions), environment=clean(), log=folder / "clients.log", piped=True)
+            _running(*talking, environment=clean(), log=folder / "clients.log", piped=True, python=agents)
         )
         clients = Clients(talkers)
         try:
@@ -214,11 +217,16 @@ def fill(direct: Mapping[str, str]) -> None:
 
 @asynccontextmanager
 async def _running(
-    module: str, *arguments: str, environment: Mapping[str, str], log: Path, piped: bool = False
+    module: str,
+    *arguments: str,
+    environment: Mapping[str, str],
+    log: Path,
+    piped: bool = False,
+    python: str = sys.executable,
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", module, *arguments),
+            *(python, "-m", module, *arguments),
             cwd=ROOT,
             env=dict(environment),
             stdin=subprocess.PIPE if piped else subprocess.DEVNULL,

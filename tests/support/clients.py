@@ -1,8 +1,11 @@
-"""The clients that a test body is run with: every transport and era, behind one small interface."""
+"""The clients that a test body is run with: every transport and era, behind one small interface.
+
+The official client is driven in this process; Strands, which pins an older SDK, in one of its own (`StrandsDriver`).
+"""
 
 from __future__ import annotations
 
-import asyncio
+import itertools
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
@@ -17,8 +20,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
-from strands.tools.mcp import MCPClient
 
+from tests.support.driver import Driver
+from tests.support.environments import python_of
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.serving import ROOT, clean_environment
 
@@ -26,6 +30,7 @@ Json = dict[str, Any]
 MODERN = "2026-07-28"
 CALL_META = "com.mangaassist/call"
 STATED = "com.mangaassist/"
+STDIO = ["-m", "server", "stdio"]
 
 
 class RpcError(Exception):
@@ -143,11 +148,12 @@ class OfSdk:
 class OfStrands:
     """The agent framework's client, in whichever era it negotiates by itself."""
 
-    client: MCPClient
+    driver: Driver
+    name: str
 
     async def tools(self) -> list[Json]:
-        listed = await asyncio.to_thread(self.client.list_tools_sync)
-        return [_plain_tool(tool.tool_spec, tool.mcp_tool.title) for tool in listed]
+        listed = await self.driver.asked("tools", client=self.name)
+        return [_plain_tool(tool["spec"], tool["title"]) for tool in listed]
 
     async def call(self, tool: str, arguments: Json | None = None, **stated: Any) -> Answer:
         raw = await self.raw_call(tool, arguments, **stated)
@@ -156,8 +162,42 @@ class OfStrands:
             raise RpcError(None, texts[0])
         return Answer(raw["status"] == "error", raw["structuredContent"], texts, raw.get("metadata", {}))
 
-    async def raw_call(self, tool: str, arguments: Json | None = None, **stated: Any) -> Json:
-        return dict(await self.client.call_tool_async("use-1", tool, arguments or {}, meta=meta_of(stated)))
+    async def raw_call(self, tool: str, arguments: Json | None = None, traced: Json | None = None, **stated: Any) -> Json:
+        """What Strands hands to its agent. `traced` is OpenTelemetry's context around the call (see strands_driver.py)."""
+        asked = {"tool": tool, "arguments": arguments or {}, "meta": meta_of(stated), "traced": traced}
+        return dict(await self.driver.asked("call", client=self.name, **asked))
+
+    async def models_call(self, tool: str, arguments: Json) -> Json:
+        """The same through the tool object that an agent holds."""
+        return dict(await self.driver.asked("tool", client=self.name, tool=tool, arguments=arguments))
+
+
+class StrandsDriver:
+    """Starts the one process of a test run when the first of its clients is opened."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._driver: Driver | None = None
+        self._names = (f"client-{number}" for number in itertools.count(1))
+
+    def open(self, target: Json, on_tools_changed: Callable[[list[str]], None] | None = None) -> OfStrands:
+        """`on_tools_changed` gets the names of the tools, on another thread."""
+        driver, name = self._running(), next(self._names)
+        if on_tools_changed is not None:
+            driver.listen(name, lambda said: on_tools_changed(said["tools"]))
+        driver.ask("open", client=name, target=target, listen=on_tools_changed is not None)
+        return OfStrands(driver, name)
+
+    def close(self) -> None:
+        if self._driver is not None:
+            self._driver.close()
+
+    def _running(self) -> Driver:
+        if self._driver is None:
+            program = ROOT / "tests" / "wire" / "clients" / "strands_driver.py"
+            command = [str(python_of("clients/strands")), str(program)]
+            self._driver = Driver(command, self._folder / "strands.log")
+        return self._driver
 
 
 def _plain_tool(spec: Mapping[str, Any], title: str | None) -> Json:
@@ -178,6 +218,7 @@ class Connections:
 
     folder: Path
     cache: Path
+    strands: StrandsDriver | None = None
     stdio_settings: Mapping[str, str] = field(default_factory=dict)
     _thread: LoopThread = field(default_factory=LoopThread)
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -191,12 +232,23 @@ class Connections:
     def open(self, name: str, url: str, headers: Mapping[str, str] | None = None, **options: Any) -> Client:
         """`options` go to the client: `message_handler` of the SDK's, `on_tools_changed` of Strands'."""
         transport = TRANSPORTS[name]
-        connect = self._connector(transport, url, dict(headers or {}))
         if transport.strands:
-            return OfStrands(self._stack.enter_context(MCPClient(connect, **options)))
+            return self._of_strands(transport, url, dict(headers or {}), **options)
+        connect = self._connector(transport, url, dict(headers or {}))
         held = Held(self._thread, lambda: SdkClient(connect(), mode=transport.era, **options))
         self._stack.callback(held.close)
         return OfSdk(held)
+
+    def _of_strands(self, transport: Transport, url: str, headers: dict[str, str], **options: Any) -> OfStrands:
+        assert self.strands is not None, "these connections were made without Strands"
+        if transport.http:
+            target: Json = {"kind": transport.kind, "url": url + transport.path, "headers": headers}
+        else:
+            own = {"env": self._stdio_environment(), "log": str(self._log(transport.name))}
+            target = {"kind": "stdio", "command": [sys.executable, *STDIO], "cwd": str(ROOT), **own}
+        client = self.strands.open(target, **options)
+        self._stack.callback(client.driver.ask, "close", client=client.name)
+        return client
 
     def _connector(
         self, transport: Transport, url: str, headers: dict[str, str]
@@ -208,11 +260,16 @@ class Connections:
         return lambda: self._stdio(transport.name)
 
     def _stdio(self, name: str) -> AbstractAsyncContextManager[Any]:
-        environment = clean_environment(self.cache, self.stdio_settings)
-        parameters = StdioServerParameters(command=sys.executable, args=["-m", "server", "stdio"], cwd=ROOT, env=environment)
+        environment = self._stdio_environment()
+        parameters = StdioServerParameters(command=sys.executable, args=STDIO, cwd=ROOT, env=environment)
+        return stdio_client(parameters, errlog=self._stack.enter_context(self._log(name).open("a")))
+
+    def _stdio_environment(self) -> dict[str, str]:
+        return clean_environment(self.cache, self.stdio_settings)
+
+    def _log(self, name: str) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True)
-        log = self._stack.enter_context((self.folder / f"{name}.log").open("a"))
-        return stdio_client(parameters, errlog=log)
+        return self.folder / f"{name}.log"
 
     def close(self) -> None:
         self._stack.close()

@@ -1,4 +1,4 @@
-"""Foreign clients and suites, installed once into .cache with pinned versions: they need a package registry."""
+"""Clients in TypeScript and the official suites, installed once into .cache with pinned versions by npm."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -16,15 +17,21 @@ from tests.support.serving import ROOT
 
 CLIENTS = ROOT / "tests" / "wire" / "clients"
 CACHE = ROOT / ".cache" / "clients"
-MCP_1 = "mcp==1.30.0"
 INSTALL_SECONDS = 300
+NPM_TEST_SECONDS = 400
 SWITCH = "MANGA_TEST_CLIENTS"
-
+Test = TypeVar("Test", bound=Callable[..., object])
 
 WANTED = os.environ.get("CI") == "true" or os.environ.get(SWITCH) == "1"
 only_where_wanted = pytest.mark.skipif(
-    not WANTED, reason=f"installs foreign clients from a package registry; {SWITCH}=1 runs it here, CI always does"
+    not WANTED, reason=f"installs clients and suites with npm; {SWITCH}=1 runs it here, CI always does"
 )
+
+
+def with_npm(test: Test) -> Test:
+    """For a test that installs from npm's registry."""
+    marks = (pytest.mark.network, pytest.mark.timeout(NPM_TEST_SECONDS), only_where_wanted)
+    return reduce(lambda marked, mark: mark(marked), marks, test)
 
 
 class Node:
@@ -58,19 +65,6 @@ def node() -> Node:
 
     _once(folder, listed.read_bytes(), install)
     return Node(folder / "node_modules")
-
-
-def python_with_mcp_1() -> Path:
-    """A Python of its own with the 1.x client. Raises AssertionError when pip fails."""
-    folder = CACHE / "mcp-1"
-    python = folder / "venv" / "bin" / "python"
-
-    def install() -> None:
-        _run([sys.executable, "-m", "venv", str(folder / "venv")], folder)
-        _run([str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", MCP_1], folder)
-
-    _once(folder, f"{MCP_1} {sys.version}".encode(), install)
-    return python
 
 
 def _once(folder: Path, what: bytes, install: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from infra.agent.agent import _parser as agent_parser
+from infra.agent.options import parser as agent_parser
 from infra.seed.__main__ import _parser as seed_parser
 from server.http.origins import AllowedOrigins
 from server.settings import ROOT, Settings, unknown_settings
@@ -221,6 +221,10 @@ def test_the_backends_are_the_versions_that_the_tests_run() -> None:
     assert ("DynamoDBLocal", composed()["dynamodb"]["image"].rpartition(":")[2]) in tested
 
 
+def _within(path: str, folder: str) -> bool:
+    return path.startswith(f"{folder}/")
+
+
 def test_what_is_mounted_and_copied_is_there() -> None:
     """And .dockerignore lets it through, and nothing of the tests."""
     for name, service in composed().items():
@@ -232,7 +236,9 @@ def test_what_is_mounted_and_copied_is_there() -> None:
         for line in instructions(dockerfile, "COPY"):
             for source in line.split()[:-1] if "--from" not in line else []:
                 assert (ROOT / source).exists(), source
-                assert any(fnmatch(source, each) or each.startswith(f"{source}/") for each in through), source
+                assert any(fnmatch(source, each) or _within(source, each) or _within(each, source) for each in through), (
+                    source
+                )
         assert not any(each.startswith(("tests", ".git", ".env")) for each in through)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients import TRANSPORTS, Client, Connections, Transport
+from tests.support.clients import TRANSPORTS, Client, Connections, StrandsDriver, Transport
 from tests.support.serving import Serving, served, wait_for_meaning
 
 Serve = Callable[..., Serving]
@@ -42,16 +42,27 @@ def serve(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Ser
 
 
 @pytest.fixture(scope="session")
-def connections(tmp_path_factory: pytest.TempPathFactory, cache: Path, server: Serving) -> Iterator[Connections]:
-    opened = Connections(tmp_path_factory.mktemp("clients"), cache, {"MANGA_EMBEDDER": "none", "MANGA_RATE_LIMIT": "off"})
+def strands_driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StrandsDriver]:
+    """One process for all of Strands' clients: it takes seconds to start."""
+    driver = StrandsDriver(tmp_path_factory.mktemp("strands"))
+    yield driver
+    driver.close()
+
+
+@pytest.fixture(scope="session")
+def connections(
+    tmp_path_factory: pytest.TempPathFactory, cache: Path, server: Serving, strands_driver: StrandsDriver
+) -> Iterator[Connections]:
+    settings = {"MANGA_EMBEDDER": "none", "MANGA_RATE_LIMIT": "off"}
+    opened = Connections(tmp_path_factory.mktemp("clients"), cache, strands_driver, settings)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def fresh(tmp_path: Path, cache: Path) -> Iterator[Connections]:
+def fresh(tmp_path: Path, cache: Path, strands_driver: StrandsDriver) -> Iterator[Connections]:
     """For clients of one test: with headers or listeners of their own, closed at its end."""
-    opened = Connections(tmp_path, cache)
+    opened = Connections(tmp_path, cache, strands_driver)
     yield opened
     opened.close()
 

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
-import sys
 from typing import Any
 
 import pytest
-from mcp.client.sse import sse_client
-from strands import Agent
-from strands.hooks import AfterToolCallEvent, HookProvider, HookRegistry
-from strands.tools.mcp import MCPClient
 
-from infra.agent.agent import QUESTIONS, USER
-from infra.agent.scripted import ScriptedModel, Use
-from infra.agent.turns import PREFIX, StateTheTurn, Turn
+from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving
 
 BOUND_SECONDS = 60
-ORDER = Use("lookup_order", {"order_id": "MNG-DEMO1001"})
+PREFIX = "com.mangaassist/"
+USER = "demo-user-1"
+ORDER = ["lookup_order", {"order_id": "MNG-DEMO1001"}]
+DONE = None
 
 
-def run_agent(url: str) -> subprocess.CompletedProcess[str]:
+def run_where_the_agent_runs(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """By the Python of its own environment, in the project's folder."""
     return subprocess.run(
-        [sys.executable, "-m", "infra.agent.agent", "--url", url],
+        [str(python_of("clients/strands")), *words],
         cwd=ROOT,
         env=dict(os.environ),
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=BOUND_SECONDS,
     )
+
+
+def run_agent(url: str) -> subprocess.CompletedProcess[str]:
+    return run_where_the_agent_runs("-m", "infra.agent.agent", "--url", url)
+
+
+def read_there(expression: str) -> Any:
+    """What an expression over the agent's modules comes to."""
+    code = f"import json; from infra.agent import agent, turns; print(json.dumps({expression}))"
+    done = run_where_the_agent_runs("-c", code)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -42,33 +53,22 @@ def transcript(server: Serving) -> str:
     return done.stdout
 
 
-class Results(HookProvider):
-    """Every tool result, as the agent got it."""
-
-    def __init__(self) -> None:
-        self.seen: list[dict[str, Any]] = []
-
-    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        registry.add_callback(AfterToolCallEvent, lambda event: self.seen.append(dict(event.result)))
+def turn(session: str, name: str, user: str = USER, steps: int = 1) -> dict[str, Any]:
+    return {"session": session, "turn": name, "user": user, "steps": steps}
 
 
-def converse(client: MCPClient, script: list[Any], *turns: Turn) -> list[dict[str, Any]]:
-    """One agent, one connection, one question a turn; the results of all calls."""
-    results = Results()
-    tools = client.list_tools_sync()
-    agent = Agent(ScriptedModel(script), tools=tools, hooks=[StateTheTurn(), results], callback_handler=None)
-    for turn in turns:
-        agent("?", invocation_state={"turn": turn})
-    return results.seen
-
-
-def done(results: list[dict[str, Any]]) -> str:
-    return "done"
+def converse(server: Serving, script: list[Any], *turns: dict[str, Any]) -> list[dict[str, Any]]:
+    """One agent, one connection, one question a turn; the results of all calls as the agent got them."""
+    program = "tests/wire/clients/agent_conversation.py"
+    asked = json.dumps({"script": script, "turns": turns})
+    done = run_where_the_agent_runs(program, f"{server.url}/sse", stdin=asked)
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
 
 
 def test_the_conversation_can_be_read(transcript: str) -> None:
     """Every question is there, with the calls, what came back, and an answer made of it."""
-    for question, _ in QUESTIONS:
+    for question, _ in read_there("agent.QUESTIONS"):
         assert question[:40] in transcript
     assert transcript.count("success · ") == 4
     assert "Berserk" in transcript
@@ -98,18 +98,16 @@ def test_the_model_is_given_the_error_and_what_mends_it(transcript: str) -> None
 
 def test_the_server_believes_each_call_of_one_connection_its_own_user(server: Serving) -> None:
     """Two customers over one client: the order is found for its owner and for nobody else."""
-    with MCPClient(lambda: sse_client(f"{server.url}/sse")) as client:
-        owner, stranger = Turn("chat-a", "a.1", "demo-user-1"), Turn("chat-b", "b.1", "demo-user-2")
-        found = converse(client, [ORDER, done, ORDER, done], owner, stranger)
+    turns = turn("chat-a", "a.1", "demo-user-1"), turn("chat-b", "b.1", "demo-user-2")
+    found = converse(server, [ORDER, DONE, ORDER, DONE], *turns)
     assert found[0]["structuredContent"]["order_id"] == "MNG-DEMO1001"
     assert found[1]["structuredContent"]["error"]["name"] == "NOT_FOUND"
 
 
 def test_the_server_keeps_the_clock_of_the_turn_that_was_stated(server: Serving) -> None:
     """The budget in each result names the turn of its question; a call later in a turn has less of it left."""
-    with MCPClient(lambda: sse_client(f"{server.url}/sse")) as client:
-        script = [ORDER, Use("search_manga_catalog", {"query": "berserk"}), done, ORDER, done]
-        found = converse(client, script, Turn("chat-c", "c.1", USER, steps=2), Turn("chat-c", "c.2", USER))
+    script = [ORDER, ["search_manga_catalog", {"query": "berserk"}], DONE, ORDER, DONE]
+    found = converse(server, script, turn("chat-c", "c.1", steps=2), turn("chat-c", "c.2"))
     budgets = [each["metadata"][PREFIX + "call"]["budget"] for each in found]
     assert [each["turnId"] for each in budgets] == ["c.1", "c.1", "c.2"]
     assert budgets[1]["remainingMs"] < budgets[0]["remainingMs"]
@@ -117,8 +115,8 @@ def test_the_server_keeps_the_clock_of_the_turn_that_was_stated(server: Serving)
 
 def test_more_rounds_than_expected_still_expect_one() -> None:
     """A model that calls more often than the agent reckoned with is not a malformed call."""
-    turn = Turn("chat-d", "d.1", USER, steps=1, rounds=5)
-    assert turn.meta()[PREFIX + "expectedCalls"] == 1
+    meta = read_there("turns.Turn('chat-d', 'd.1', 'somebody', steps=1, rounds=5).meta()")
+    assert meta[PREFIX + "expectedCalls"] == 1
 
 
 def test_without_a_server_it_says_so_in_one_line() -> None:

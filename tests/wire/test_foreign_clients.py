@@ -1,4 +1,4 @@
-"""Clients that cannot share this environment: the 1.x line of the Python SDK, the TypeScript SDK, the Inspector."""
+"""Clients that cannot share this environment: the 1.x line of the Python SDK, OpenAI Agents, TypeScript, the Inspector."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.support import installed
+from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, clean_environment
 
-pytestmark = [pytest.mark.network, pytest.mark.timeout(400), installed.only_where_wanted]
 SECONDS = 60
 NAMES = ["search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order"]
 TARGETS = ["sse", "http", "stdio"]
@@ -22,11 +22,6 @@ TARGETS = ["sse", "http", "stdio"]
 @pytest.fixture(scope="module")
 def node() -> installed.Node:
     return installed.node()
-
-
-@pytest.fixture(scope="module")
-def python_with_mcp_1() -> Path:
-    return installed.python_with_mcp_1()
 
 
 def run(command: list[str], cache: Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -53,18 +48,26 @@ def check(seen: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_the_1_x_python_client_is_served(
-    kind: str, python_with_mcp_1: Path, server: Serving, cache: Path, tmp_path: Path
-) -> None:
+def test_the_1_x_python_client_is_served(kind: str, server: Serving, cache: Path, tmp_path: Path) -> None:
     """It speaks the handshake era only, as most clients in the field do."""
-    script = installed.CLIENTS / "mcp1_client.py"
-    done = run([str(python_with_mcp_1), str(script), kind, *target(kind, server)], cache, tmp_path)
+    program = [str(python_of("clients/mcp-1")), str(installed.CLIENTS / "mcp1_client.py")]
+    done = run([*program, kind, *target(kind, server)], cache, tmp_path)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["version"] == "2025-11-25"
     check(seen)
 
 
+@pytest.mark.parametrize("kind", TARGETS)
+def test_the_openai_agents_sdk_is_served(kind: str, server: Serving, cache: Path, tmp_path: Path) -> None:
+    """A success with its structure, a failure as a result and not as an exception, `_meta` passed on."""
+    program = [str(python_of("clients/openai-agents")), str(installed.CLIENTS / "openai_agents_client.py")]
+    done = run([*program, kind, *target(kind, server)], cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    check(json.loads(done.stdout))
+
+
+@installed.with_npm
 @pytest.mark.parametrize("kind", TARGETS)
 def test_the_typescript_client_is_served(
     kind: str, node: installed.Node, server: Serving, cache: Path, tmp_path: Path
@@ -81,6 +84,7 @@ def inspect(node: installed.Node, cache: Path, folder: Path, *words: str) -> sub
     return run([*launcher, "--cli", *words], cache, folder)
 
 
+@installed.with_npm
 @pytest.mark.parametrize("path", ["/sse", "/mcp"])
 def test_the_inspector_finds_nothing_to_complain_of_in_the_tools(
     path: str, node: installed.Node, server: Serving, cache: Path, tmp_path: Path
@@ -92,6 +96,7 @@ def test_the_inspector_finds_nothing_to_complain_of_in_the_tools(
     assert "Path:" not in done.stderr, done.stderr
 
 
+@installed.with_npm
 def test_the_inspector_calls_tools(node: installed.Node, server: Serving, cache: Path, tmp_path: Path) -> None:
     """A result, and a failure as the failed result that it is (its exit status 5)."""
     words = ["--method", "tools/call", "--tool-name", "search_manga_catalog", "--tool-arg", "query=one piece"]

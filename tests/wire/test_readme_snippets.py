@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from strands.tools.mcp import MCPClient
 
+from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, clean_environment
 from tools.registry import TOOLS
 
@@ -20,6 +20,15 @@ ADDRESS = "http://127.0.0.1:8080"
 PYTHON = ".venv/bin/python"
 SNIPPETS = [each for each in re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "print(" in each]
 BOUND_SECONDS = 60
+LOAD_SERVERS = """
+import json, pathlib, sys
+from strands.tools.mcp import MCPClient
+listed = []
+for client in MCPClient.load_servers(json.loads(pathlib.Path(sys.argv[1]).read_text("utf-8"))):
+    with client:
+        listed.append(len(client.list_tools_sync()))
+print(json.dumps(listed))
+"""
 
 
 def run(command: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
@@ -40,7 +49,8 @@ def test_a_python_snippet_prints_what_its_comment_says(snippet: str, server: Ser
     expected = re.search(r"print\(.*\)  # (.+)$", snippet, re.MULTILINE)
     assert expected is not None
     here = snippet.replace(ADDRESS, server.url).replace(PYTHON, sys.executable)
-    done = run([sys.executable, "-c", here], cache)
+    client = python_of("clients/strands" if "strands" in snippet else "clients/openai-agents")
+    done = run([str(client), "-c", here], cache)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [expected[1]]
 
@@ -70,9 +80,11 @@ def test_the_configuration_file_starts_every_server_in_it(server: Serving, tmp_p
     here = block.replace(ADDRESS, server.url).replace(PYTHON, sys.executable).replace("/path/to/manga-tools", str(ROOT))
     config = json.loads(here)
     config["mcpServers"]["manga-store"]["env"] = {**os.environ, "MANGA_EMBEDDER": "none", "XDG_CACHE_HOME": str(tmp_path)}
-    for client in MCPClient.load_servers(config):
-        with client:
-            assert len(client.list_tools_sync()) == len(TOOLS)
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps(config), "utf-8")
+    done = run([str(python_of("clients/strands")), "-c", LOAD_SERVERS, str(file)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [len(TOOLS)] * len(config["mcpServers"])
 
 
 def test_the_command_for_clients_without_cwd_starts_the_server(cache: Path) -> None:

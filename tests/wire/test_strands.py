@@ -5,9 +5,6 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from opentelemetry import baggage, context, trace
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
-from strands.tools.mcp import MCPAgentTool
 
 from tests.support.clients import CALL_META, TRANSPORTS, Connections, OfStrands
 from tests.support.serving import Serving
@@ -42,23 +39,16 @@ async def test_a_success_reaches_the_agent_as_text_and_as_structure(strands: OfS
 
 async def test_a_call_that_a_model_makes_goes_the_same_way(strands: OfStrands) -> None:
     """Through the tool object that an agent holds."""
-    listed = strands.client.list_tools_sync()
-    tool = next(each for each in listed if each.tool_name == "search_manga_catalog")
-    assert isinstance(tool, MCPAgentTool)
-    events = [event async for event in tool.stream({"toolUseId": "u", "name": "x", "input": {"query": "one piece"}}, {})]
-    assert events[-1]["tool_result"]["status"] == "success"
-    assert events[-1]["tool_result"]["structuredContent"]["results"][0]["title_id"] == ONE_PIECE
+    result = await strands.models_call("search_manga_catalog", {"query": "one piece"})
+    assert result["status"] == "success"
+    assert result["structuredContent"]["results"][0]["title_id"] == ONE_PIECE
 
 
 async def test_the_agents_trace_is_its_turn_and_its_baggage_names_the_session(strands: OfStrands) -> None:
     """What OpenTelemetry carries is injected into `_meta` by the client, with no line of code in the agent."""
     number, session = uuid.uuid4().int, uuid.uuid4().hex
-    span = NonRecordingSpan(SpanContext(number, 1, is_remote=False, trace_flags=TraceFlags(1)))
-    token = context.attach(baggage.set_baggage("session.id", session, trace.set_span_in_context(span)))
-    try:
-        found = await strands.raw_call("search_manga_catalog", {"query": "fencing", "max_results": 2})
-    finally:
-        context.detach(token)
+    traced = {"trace": number, "baggage": {"session.id": session}}
+    found = await strands.raw_call("search_manga_catalog", {"query": "fencing", "max_results": 2}, traced=traced)
     assert found["metadata"][CALL_META]["budget"]["turnId"] == f"{number:032x}"
     stock = await strands.call("check_inventory", sessionId=session)
     ids = [card["title_id"] for card in found["structuredContent"]["results"]]

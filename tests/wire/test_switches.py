@@ -78,8 +78,8 @@ class Ear:
         if isinstance(message, ToolListChangedNotification):
             self.hear()
 
-    def of_strands(self, before: list[str], tools: list[Any]) -> None:
-        self.tools = [tool.tool_name for tool in tools]
+    def of_strands(self, tools: list[str]) -> None:
+        self.tools = tools
         self.hear()
 
     def hear(self) -> None:

@@ -1,0 +1,87 @@
+"""Known weaknesses of every locked package, asked of OSV (https://osv.dev) with pip-audit.
+
+`python infra/audit.py` exits with 1 when a locked package has one that is not accepted below, and with 0, saying so, where
+OSV cannot be reached. `--osv-url URL` asks another server; locks may be named. It ends within `PROBE_SECONDS` and then
+`LOCK_SECONDS` for each lock, whatever the network does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+OSV = "https://api.osv.dev/v1/query"
+PROBE_SECONDS = 15.0
+LOCK_SECONDS = 180.0
+SOCKET_SECONDS = 10
+
+# A question that OSV answers with JSON; a proxy that says something else of its own is not OSV.
+PROBE = """
+import sys, requests
+asked = {"package": {"name": "pip", "ecosystem": "PyPI"}, "version": "1.0"}
+answer = requests.post(sys.argv[1], json=asked, timeout=float(sys.argv[2]))
+answer.raise_for_status()
+answer.json()
+"""
+
+OWN_AUDIENCE = "our own verifier checks the audience (server/identity/claims.py); the SDK's backend for bearers is not used"
+ONLY_A_CLIENT = "in the SDK's server, and only its client runs in this environment"
+SERVER = {"CVE-2026-116684": OWN_AUDIENCE}
+CLIENT = {"CVE-2026-59951": ONLY_A_CLIENT, "CVE-2026-116684": ONLY_A_CLIENT}
+ACCEPTED: dict[str, dict[str, str]] = {
+    "requirements.lock": SERVER,
+    "requirements-dev.lock": SERVER,
+    "requirements-sbom.lock": {},
+    "infra/agent/requirements.lock": CLIENT,
+    "tests/wire/clients/openai-agents.lock": CLIENT,
+    "tests/wire/clients/mcp-1.lock": CLIENT,
+}
+"""Every lock, with what is known of it and does no harm, and why."""
+
+
+def unreachable(url: str) -> str | None:
+    """Why OSV does not answer; None when it does. In a process of its own: nothing else bounds the look-up of a name."""
+    command = [sys.executable, "-c", PROBE, url, str(SOCKET_SECONDS)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {PROBE_SECONDS:g} s"
+    return _last_line(done.stderr) if done.returncode else None
+
+
+def audit(lock: Path, accepted: Sequence[str], url: str) -> bool:
+    """Whether nothing is known of its packages but what is accepted. Prints what is found."""
+    ignored = [word for each in accepted for word in ("--ignore-vuln", each)]
+    options = ["--service", "osv", "--osv-url", url, "--timeout", str(SOCKET_SECONDS), "--progress-spinner", "off"]
+    command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "-r", str(lock), *options, *ignored]
+    print(f"{lock}:", flush=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LOCK_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        print(f"  not answered within {LOCK_SECONDS:g} s", file=sys.stderr)
+        return False
+    print(done.stdout or _last_line(done.stderr), flush=True)
+    return done.returncode == 0
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it said nothing"])[-1][:300]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python infra/audit.py", description="Known weaknesses of the locked packages.")
+    parser.add_argument("locks", nargs="*", type=Path, default=[Path(each) for each in ACCEPTED])
+    parser.add_argument("--osv-url", default=OSV)
+    asked = parser.parse_args(arguments)
+    if (why := unreachable(asked.osv_url)) is not None:
+        print(f"SKIPPED: OSV cannot be reached, so nothing was checked: {why}")
+        return 0
+    sound = [audit(lock, tuple(ACCEPTED.get(str(lock), ())), asked.osv_url) for lock in asked.locks]
+    return 0 if all(sound) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
