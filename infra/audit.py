@@ -54,12 +54,12 @@ def unreachable(url: str) -> str | None:
 
 def audit(lock: Path, accepted: Sequence[str], url: str) -> bool:
     """Whether nothing is known of its packages but what is accepted. Prints what is found."""
-    ignored = [word for each in accepted for word in ("--ignore-vuln", each)]
-    options = ["--service", "osv", "--osv-url", url, "--timeout", str(SOCKET_SECONDS), "--progress-spinner", "off"]
-    command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "-r", str(lock), *options, *ignored]
+    ignored = [f"--ignore-vuln={each}" for each in accepted]
+    options = ["--vulnerability-service=osv", f"--osv-url={url}", f"--timeout={SOCKET_SECONDS}", "--progress-spinner=off"]
+    command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", f"--requirement={lock}", *options]
     print(f"{lock}:", flush=True)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LOCK_SECONDS, check=False)
+        done = subprocess.run([*command, *ignored], capture_output=True, text=True, timeout=LOCK_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         print(f"  not answered within {LOCK_SECONDS:g} s", file=sys.stderr)
         return False

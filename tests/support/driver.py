@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class Driver:
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self._log = log
         self._ids = itertools.count(1)
-        self._open: dict[int, Future[Any]] = {}
+        self._open: dict[int, Future[Any]] | None = {}  # None once it says nothing more
         self._lock = threading.Lock()
         self._ears: dict[str, Callable[[Json], None]] = {}
         with log.open("ab") as errors:
@@ -53,14 +54,14 @@ class Driver:
     def close(self) -> None:
         """At the end of its stdin it closes what is open, and ends; later it is killed, which is an error."""
         assert self._process.stdin is not None
-        self._process.stdin.close()
+        with suppress(OSError):  # it has ended before
+            self._process.stdin.close()
         try:
             self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             raise DriverError(f"it did not end within {STOP_SECONDS:g} s{self._told()}") from None
         finally:
-            self._process.wait()
             self._reader.join(STOP_SECONDS)
         if self._process.returncode:
             raise DriverError(f"it ended with {self._process.returncode}{self._told()}")
@@ -69,13 +70,13 @@ class Driver:
         future: Future[Any] = Future()
         assert self._process.stdin is not None
         with self._lock:
+            if self._open is None:
+                raise DriverError(f"it has ended{self._told()}")
             number = next(self._ids)
             self._open[number] = future
-            try:
+            with suppress(OSError):  # it has ended, of which the thread that reads tells
                 self._process.stdin.write(json.dumps({"id": number, "do": do, **what}).encode() + b"\n")
                 self._process.stdin.flush()
-            except OSError:
-                raise DriverError(f"it has ended{self._told()}") from None
         return future
 
     def _read(self) -> None:
@@ -83,8 +84,9 @@ class Driver:
         with self._process.stdout as lines:
             for line in lines:
                 self._heard(json.loads(line))
+        self._process.wait()
         with self._lock:
-            left, self._open = self._open, {}
+            left, self._open = self._open or {}, None
         for future in left.values():
             if future.set_running_or_notify_cancel():
                 future.set_exception(DriverError(f"it has ended{self._told()}"))
@@ -94,6 +96,7 @@ class Driver:
             self._ears[said["client"]](said)
             return
         with self._lock:
+            assert self._open is not None
             future = self._open.pop(said["id"])
         if not future.set_running_or_notify_cancel():
             return

@@ -1,0 +1,80 @@
+"""The environments of clients: which one is right, what is said of one that is not, and how their processes are spoken to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.driver import Driver, DriverError
+from tests.support.environments import LOCKS, ROOT, problem, python_of
+
+ECHO = """
+import json, sys
+for line in sys.stdin:
+    command = json.loads(line)
+    if command["do"] == "end":
+        sys.exit("it was told to")
+    if command["do"] == "tell":
+        print(json.dumps({"client": "c", "tools": command["tools"]}))
+    said = {"error": "ValueError: so it was asked"} if command["do"] == "fail" else {"value": command.get("what")}
+    print(json.dumps({"id": command["id"], **said}), flush=True)
+"""
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> Driver:
+    return Driver([sys.executable, "-c", ECHO], tmp_path / "log")
+
+
+@pytest.mark.parametrize("name", list(LOCKS))
+def test_an_environment_is_right_only_with_its_own_lock(name: str, tmp_path: Path) -> None:
+    lock, made = tmp_path / LOCKS[name], tmp_path / ".cache" / name / ".lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    made.parent.mkdir(parents=True)
+    lock.write_text("a==1\n")
+    assert "is not there; make it with: make .cache/" in (problem(name, tmp_path) or "")
+    made.write_text("a==0\n")
+    assert f"not what {LOCKS[name]} says" in (problem(name, tmp_path) or "")
+    made.write_bytes(lock.read_bytes())
+    assert problem(name, tmp_path) is None
+
+
+@pytest.mark.parametrize("name", list(LOCKS))
+def test_make_knows_each_environment(name: str) -> None:
+    """What a test says to run is a target."""
+    assert (ROOT / LOCKS[name]).is_file()
+    assert f"{LOCKS[name]}\n" in (ROOT / "Makefile").read_text("utf-8")
+
+
+def test_without_it_ci_fails_and_everybody_else_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.support.environments.problem", lambda name: "gone")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="gone"):
+        python_of("sbom")
+    monkeypatch.setenv("CI", "false")
+    with pytest.raises(pytest.skip.Exception, match="gone"):
+        python_of("sbom")
+
+
+async def test_a_driver_answers_what_it_is_asked_and_tells_what_it_is_not(driver: Driver) -> None:
+    heard: list[object] = []
+    driver.listen("c", lambda said: heard.append(said["tools"]))
+    assert driver.ask("say", what="here") == "here"
+    assert await driver.asked("say", what=[1, 2]) == [1, 2]
+    await driver.asked("tell", tools=["one"])
+    assert heard == [["one"]]
+    with pytest.raises(DriverError, match="so it was asked"):
+        await driver.asked("fail")
+    driver.close()
+
+
+async def test_a_driver_that_ends_leaves_nobody_waiting(driver: Driver) -> None:
+    """Whoever waits is told with the last words of its log, and so is whoever asks later."""
+    with pytest.raises(DriverError, match="it was told to"):
+        await driver.asked("end")
+    with pytest.raises(DriverError, match="it was told to"):
+        await driver.asked("say")
+    with pytest.raises(DriverError, match="ended with 1"):
+        driver.close()
