@@ -15,6 +15,7 @@ from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
 from server.audience import Audience
@@ -188,7 +189,7 @@ def call_of(ctx: Context, tool: Registered, arguments: dict[str, Any], process_s
         arrived=_arrived(request),
         address=request.client.host if request is not None and request.client else None,
         transport=_transport(request),
-        transport_session=_transport_session(request, headers) if request is not None else process_session,
+        transport_session=_transport_session(ctx, headers) if request is not None else process_session,
         bearer=bearer_of(headers),
     )
 
@@ -212,6 +213,9 @@ def _transport(request: Request | None) -> str:
     return "sse" if STREAM in request.scope else "streamable_http"
 
 
-def _transport_session(request: Request, headers: Mapping[str, str]) -> str | None:
-    """The SSE stream's session, or the Streamable HTTP one's; 2026 requests have none."""
-    return request.scope.get(STREAM) or headers.get("mcp-session-id")
+def _transport_session(ctx: Context, headers: Mapping[str, str]) -> str | None:
+    """One that this server has issued: the SSE stream's, or that of Streamable HTTP's 2025 era, which the SDK has found
+    among its own. A 2026 request has none, whatever its header says: nobody has looked at that."""
+    if stream := ctx.request and ctx.request.scope.get(STREAM):
+        return str(stream)
+    return headers.get("mcp-session-id") if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else None
