@@ -15,7 +15,7 @@ from session import keys
 from session.begin import BeginRequest, Begun, Claim, ClaimRequest, ClaimState
 from session.breaker import Breaker
 from session.deadline import Clock, Deadline
-from session.failures import MemoryUnavailable, PartlyUnavailable
+from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.history import HistoryEntry, LastSearch, Recollection
 from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.limits import LocalLimits, Rate
@@ -133,12 +133,15 @@ class SessionMemory:
             raise reply
 
     async def _trip(self, steps: Sequence[Step], seconds: float | None = None) -> list[Reply]:
-        """One bounded trip behind the breaker. An error reply counts as Redis being unavailable."""
+        """One bounded trip behind the breaker. With an error reply nothing of it is used, but only one that is about Redis
+        itself counts against it: what is wrong with one call's command takes nobody else's memory away."""
         if not self._breaker.admits():
             raise MemoryUnavailable("Redis is being left alone")
         started, era = self._clock(), self._breaker.era
         try:
-            replies = await self._redis.trip(steps, Deadline.after(seconds or TRIP_SECONDS, self._clock))
+            replies = await self._redis.trip(
+                steps, Deadline.after(TRIP_SECONDS if seconds is None else seconds, self._clock)
+            )
         except PartlyUnavailable:
             self._breaker.ignored(era)
             raise
@@ -151,8 +154,11 @@ class SessionMemory:
         except BaseException:
             self._breaker.ignored(era)
             raise
-        if any(isinstance(reply, Exception) for reply in replies):
-            self._breaker.failed(era)
+        if refusals := [reply for reply in replies if isinstance(reply, Exception)]:
+            if any(isinstance(refusal, MemoryRefused) and refusal.of_redis_itself for refusal in refusals):
+                self._breaker.failed(era)
+            else:
+                self._breaker.ignored(era)
             raise MemoryUnavailable("Redis refused a command")
         self._breaker.succeeded(self._clock() - started, era)
         return replies

@@ -486,6 +486,34 @@ async def test_after_five_failures_redis_is_left_alone_and_found_again(
     assert own.breaker.state is BreakerState.CLOSED
 
 
+@pytest.mark.parametrize("code", ["WRONGTYPE x", "CROSSSLOT x", "NOSCRIPT x", "NOPERM x", "ERR x", "BUSYGROUP x", "x"])
+async def test_a_refusal_of_one_command_is_no_word_on_redis(process: Callable[..., Memory], code: str) -> None:
+    """The call that asked goes on without its memory; the others keep theirs."""
+    own = process(over=Failing([MemoryRefused(code)]))
+    for _ in range(30):
+        assert (await own.begin()).degraded
+    assert own.breaker.state is BreakerState.CLOSED
+
+
+@pytest.mark.parametrize(
+    "code", ["LOADING x", "READONLY x", "OOM x", "MASTERDOWN x", "CLUSTERDOWN x", "BUSY x", "MISCONF x"]
+)
+async def test_a_refusal_that_everybody_gets_counts(process: Callable[..., Memory], code: str) -> None:
+    own = process(over=Failing([MemoryRefused(code), MemoryRefused("WRONGTYPE y")]))
+    for _ in range(5):
+        assert (await own.begin()).degraded
+    assert own.breaker.state is BreakerState.OPEN
+
+
+async def test_what_is_wrong_with_one_session_leaves_the_others_theirs(own: Memory, redis: KeyValue) -> None:
+    """Redis's own words, from within a script and without one."""
+    await ask(redis, "SET", keys.SessionKeys("spoilt", "u").base, "no hash")
+    await ask(redis, "LPUSH", "spoilt", "no string")
+    for _ in range(10):
+        assert (await own.begin("spoilt", "u", turn="t", cached="spoilt")).degraded
+        assert not (await own.begin("s", "v", turn="t")).degraded
+
+
 async def test_ping_goes_past_the_breaker_and_tells_how_redis_is(process: Callable[..., Memory]) -> None:
     await process().memory.ping(Deadline.after(5))
     with pytest.raises(MemoryRefused):
