@@ -138,15 +138,14 @@ class SessionMemory:
         if not self._breaker.admits():
             raise MemoryUnavailable("Redis is being left alone")
         started, era = self._clock(), self._breaker.era
+        allowed = TRIP_SECONDS if seconds is None else seconds
         try:
-            replies = await self._redis.trip(
-                steps, Deadline.after(TRIP_SECONDS if seconds is None else seconds, self._clock)
-            )
+            replies = await self._redis.trip(steps, Deadline.after(allowed, self._clock))
         except PartlyUnavailable:
             self._breaker.ignored(era)
             raise
         except MemoryUnavailable:
-            if seconds is not None and seconds <= self._clock() - started < TRIP_SECONDS:
+            if allowed <= self._clock() - started < TRIP_SECONDS:
                 self._breaker.ignored(era)  # this call was in a hurry, which is not Redis's fault
             else:
                 self._breaker.failed(era)
@@ -154,14 +153,15 @@ class SessionMemory:
         except BaseException:
             self._breaker.ignored(era)
             raise
-        if refusals := [reply for reply in replies if isinstance(reply, Exception)]:
-            if any(isinstance(refusal, MemoryRefused) and refusal.of_redis_itself for refusal in refusals):
-                self._breaker.failed(era)
-            else:
-                self._breaker.ignored(era)
-            raise MemoryUnavailable("Redis refused a command")
-        self._breaker.succeeded(self._clock() - started, era)
-        return replies
+        refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
+        if not refusals:
+            self._breaker.succeeded(self._clock() - started, era)
+            return replies
+        if any(refusal.of_redis_itself for refusal in refusals):
+            self._breaker.failed(era)
+        else:
+            self._breaker.ignored(era)
+        raise MemoryUnavailable("Redis refused a command")
 
     def _questions(self, request: BeginRequest) -> list[tuple[str, Step]]:
         questions: list[tuple[str, Step]] = []
