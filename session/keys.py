@@ -47,6 +47,13 @@ def sessionless_turn(user: str | None, turn: str) -> tuple[str, str]:
     return base, f"{base}:turns"
 
 
+def caller(user: str | None, session: str | None) -> str | None:
+    """Whom a limit in the process is about: the user, else the session. None for somebody of whom nothing is known."""
+    if user is not None:
+        return f"user:{user_hash(user)}"
+    return f"session:{session}" if session else None
+
+
 def limit(user: str) -> str:
     return f"{PREFIX}:limit:{{{user_hash(user)}}}"
 

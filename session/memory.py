@@ -218,9 +218,8 @@ class SessionMemory:
         return Begun(turn, retry_after_ms, degraded=degraded)
 
     def _limit_here(self, request: BeginRequest) -> int:
-        caller = f"user:{request.user}" if request.user is not None else f"session:{request.session}"
-        limited = self._rate and request.limited and (request.user is not None or request.session)
-        return self._local_limits.wait_ms(caller) if limited else 0
+        caller = keys.caller(request.user, request.session)
+        return self._local_limits.wait_ms(caller) if caller and self._rate and request.limited else 0
 
     async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
         """Undoes what the other half of the trip began for a call that its user's limit then refused."""
