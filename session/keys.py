@@ -41,7 +41,7 @@ class SessionKeys:
         return (self.base, self.history, self.turns)
 
 
-def sessionless_turn(user: str | None, turn: str) -> tuple[str, str]:
+def sessionless_turn(user: str, turn: str) -> tuple[str, str]:
     """Keys for a named turn of a caller without a session: only the second is ever written."""
     base = f"{PREFIX}:turn:{{{user_hash(user)}:{turn}}}"
     return base, f"{base}:turns"

@@ -214,6 +214,16 @@ async def test_without_a_session_a_named_turn_is_the_users_and_the_turns(
     assert await left(two, session="s") == 2800
 
 
+async def test_two_anonymous_callers_without_a_session_share_no_turn(world: HandClock, one: Process, two: Process) -> None:
+    """They may number their turns alike; whoever wants calls of one turn to share its time names a session, or what is left."""
+    for process in (one, two, one):
+        assert await left(process, session=None, user=None) == 2800
+        world.advance(2.9)
+    one.redis.away = True
+    assert await left(one, session=None, user=None) == 2800
+    assert await left(one, session=None, user=None, stated=900) == 700
+
+
 @pytest.mark.parametrize("name", [TRACE, IMPLICIT], ids=str)
 async def test_without_a_session_a_turn_that_nobody_named_is_the_calls_own(
     world: HandClock, one: Process, name: TurnName
