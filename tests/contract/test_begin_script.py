@@ -88,6 +88,13 @@ async def test_of_two_starts_the_earlier_one_wins_and_calls_are_counted(opening:
     assert (await opening.call()).elapsed == 900, "the others hear of it"
 
 
+@pytest.mark.parametrize("stated", [0, 1, 700])
+async def test_what_is_stated_is_what_is_left_at_this_call_and_nothing_is_a_statement_too(
+    opening: Opening, stated: int
+) -> None:
+    assert (await opening.call(age=30, stated=stated)).total == 30 + stated
+
+
 @pytest.mark.parametrize(("elapsed", "renewed"), [(OVER - 1, 0), (OVER, 1), (OVER + 1, 1)])
 async def test_a_turn_that_nobody_named_is_renewed_from_the_floor_on(opening: Opening, elapsed: int, renewed: int) -> None:
     await opening.call(TRACE)

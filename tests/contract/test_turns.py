@@ -299,6 +299,20 @@ async def test_a_step_of_rediss_clock_neither_gives_nor_takes_time(world: HandCl
     assert 1299 <= await left(one) <= 1300
 
 
+@pytest.mark.parametrize("step_ms", [1000, 10_000, 3_600_000])
+async def test_a_step_of_rediss_clock_while_it_was_away_takes_no_time_either(
+    world: HandClock, one: Process, step_ms: int
+) -> None:
+    """A call that was answered alone forgets nothing of how far apart the two clocks were."""
+    await one.begin()
+    one.redis.away = True
+    world.advance(0.5)
+    assert await left(one) == 2300
+    one.redis.away, one.redis.skew_ms = False, step_ms
+    world.advance(0.5)
+    assert 1799 <= await left(one) <= 1800
+
+
 async def test_without_redis_a_turn_that_nobody_named_is_replaced_in_the_process(world: HandClock, one: Process) -> None:
     one.redis.away = True
     await one.begin(IMPLICIT)
