@@ -50,10 +50,16 @@ class Principal:
     user: str | None = None
     scopes: frozenset[str] | None = None
 
+    @property
+    def proven(self) -> bool:
+        """Whether a secret or a signature stands behind this, and not only somebody's word."""
+        return self.agent is not None or self.scopes is not None
+
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. The fields below the line are filled by the stages named beside them."""
+    """One tool call. `origin` is the transport's principal, where one was proven. The fields below the line are filled by
+    the stages named beside them."""
 
     call_id: str
     tool: Registered
@@ -61,6 +67,7 @@ class Call:
     stated: Stated
     arrived: float
     address: str | None = None
+    origin: str | None = None
     transport: str = "http"
     transport_session: str | None = None
     bearer: str | None = field(default=None, repr=False)

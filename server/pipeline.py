@@ -8,6 +8,7 @@ from functools import partial
 from typing import Protocol
 
 from server.call import Call, Handler, Outcome
+from server.caller_limits import CallerLimits
 from server.identity import Identifier
 from server.profile_queue import ProfileQueue
 from server.stages.admit import Admit
@@ -18,6 +19,7 @@ from server.stages.fallback import Ladder
 from server.stages.guard import Guard
 from server.stages.idempotency import Idempotency
 from server.stages.identity import Identify
+from server.stages.refusals import Refusals
 from server.stages.remember import Remember
 from server.stages.session import OpenSession
 from server.stages.shed import Shed
@@ -26,7 +28,6 @@ from server.stages.tool import RunTool
 from server.stages.validate import Validate
 from server.telemetry.events import Sink
 from server.tool_access import ToolAccess
-from session.limits import LocalLimits
 from session.memory import SessionMemory
 from tools.contract import Store
 
@@ -45,7 +46,7 @@ class Parts:
     identifier: Identifier
     access: ToolAccess
     memory: SessionMemory
-    address_limits: LocalLimits | None
+    caller_limits: CallerLimits
     store: Store
     profile_queue: ProfileQueue
     max_concurrent_calls: int
@@ -72,9 +73,10 @@ def build(parts: Parts) -> Pipeline:
         Telemetry(parts.sinks),  # one event a call, whatever becomes of it
         Guard(),  # failures become outcomes; the only broad except
         shed,  # refuses what would only queue
-        Identify(parts.identifier, parts.access),  # who calls, and may they use this tool
+        Refusals(parts.caller_limits),  # what the next three refuse counts against the caller's limit
+        Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they use this tool, and now
         Validate(),  # cleans and checks the arguments, before any backend is asked
-        OpenSession(parts.memory, parts.address_limits, parts.call_timeout_ms, cache.enabled),  # turn, limits, memory
+        OpenSession(parts.memory, parts.call_timeout_ms, cache.enabled),  # turn, limits, memory
         Idempotency(parts.memory),  # the same key again gets the same answer
         Remember(parts.profile_queue),  # what a signed-in person looked at, for later recommendations, behind the answer
         Complete(parts.store),  # price and stock onto whatever the rungs below answered

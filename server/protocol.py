@@ -10,21 +10,24 @@ from functools import partial
 from typing import Any
 
 import mcp_types as types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
 from server.audience import Audience
 from server.bearer import bearer_of
 from server.call import Call, Principal, Stated
+from server.caller_limits import Caller, CallerLimits
 from server.http.streams import STREAM
 from server.identity import Identifier
 from server.pipeline import Pipeline
 from server.results import call_tool_result
-from server.stated import read_stated
+from server.stated import checked_session, read_stated
 from server.telemetry.answers import when_sent
 from server.tool_access import ToolAccess
 from tools.contract import Tool
@@ -69,6 +72,7 @@ class Protocol:
         registry: Registry,
         access: ToolAccess,
         identifier: Identifier,
+        limits: CallerLimits,
         pipeline: Pipeline,
         on_sent: Callable[[Call], None],
     ) -> None:
@@ -77,6 +81,7 @@ class Protocol:
         self._on_sent = on_sent
         self.access = access
         self._identifier = identifier
+        self._limits = limits
         self._pipeline = pipeline
         self._process_session = uuid.uuid4().hex
         self._listed = {tool.name: listed_tool(tool) for tool in registry}
@@ -129,7 +134,7 @@ class Protocol:
         """A JSON-RPC error only for a name that never was a tool; everything else is a result."""
         tool = self._registry.get(params.name)
         if tool is None:
-            raise self._unknown(params.name, await self._proven(ctx))
+            raise self._unknown(ctx, params.name, await self._proven(ctx))
         call = call_of(ctx, tool, params.arguments or {}, self._process_session)
         result = call_tool_result(call, await self._pipeline.run(call))
         when_sent(ctx.request, partial(self._on_sent, call))
@@ -146,7 +151,20 @@ class Protocol:
                 continue
         return NOBODY
 
-    def _unknown(self, name: str, principal: Principal) -> MCPError:
+    def _caller(self, ctx: Context, principal: Principal) -> Caller:
+        """Of a request that becomes no call."""
+        headers = _headers(ctx.request)
+        try:
+            session = checked_session(read_stated(ctx.meta or {}, headers).session)
+        except Failure:
+            session = None
+        own = session or _transport_session(ctx, headers, self._process_session)
+        return Caller(principal.user, own, _origin(ctx.request), _address(ctx.request), principal.proven)
+
+    def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
+        if wait_ms := self._limits.charge(self._caller(ctx, principal)):
+            details = {"name": "RATE_LIMITED", "retry_after_ms": wait_ms}
+            return MCPError(types.INVALID_PARAMS, "Too many calls were refused. Wait a moment.", details)
         theirs = {tool.name for tool in self.access.listed(principal)}
         nearest = [each for each in self._registry.nearest(name) if each in theirs]
         hint = f" Did you mean: {', '.join(nearest)}?" if nearest else ""
@@ -193,9 +211,10 @@ def call_of(ctx: Context, tool: Registered, arguments: dict[str, Any], process_s
         arguments=arguments,
         stated=read_stated(ctx.meta or {}, headers),
         arrived=_arrived(request),
-        address=request.client.host if request is not None and request.client else None,
+        address=_address(request),
+        origin=_origin(request),
         transport=_transport(request),
-        transport_session=_transport_session(request, headers) if request is not None else process_session,
+        transport_session=_transport_session(ctx, headers, process_session),
         bearer=bearer_of(headers),
     )
 
@@ -219,6 +238,21 @@ def _transport(request: Request | None) -> str:
     return "sse" if STREAM in request.scope else "streamable_http"
 
 
-def _transport_session(request: Request, headers: Mapping[str, str]) -> str | None:
-    """The SSE stream's session, or the Streamable HTTP one's; 2026 requests have none."""
-    return request.scope.get(STREAM) or headers.get("mcp-session-id")
+def _address(request: Request | None) -> str | None:
+    return request.client.host if request is not None and request.client else None
+
+
+def _origin(request: Request | None) -> str | None:
+    """The principal that the edge has let in; None where nobody has to prove anything."""
+    user = request.scope.get("user") if request is not None else None
+    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
+
+
+def _transport_session(ctx: Context, headers: Mapping[str, str], process_session: str) -> str | None:
+    """One that this server has issued: the SSE stream's, or that of Streamable HTTP's 2025 era, which the SDK has found
+    among its own. A 2026 request has none, whatever its header says: nobody has looked at that."""
+    if ctx.request is None:
+        return process_session
+    if stream := ctx.request.scope.get(STREAM):
+        return str(stream)
+    return headers.get("mcp-session-id") if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else None

@@ -11,6 +11,7 @@ from typing import Any
 
 from server.backends import Ports, Progress, open_ports, open_redis
 from server.background import run_in_background
+from server.caller_limits import CallerLimits
 from server.flags import Flags, FlagsError, FlagsFile
 from server.health import Dependencies, Probe
 from server.identity import Identifier
@@ -115,13 +116,14 @@ def _wire(
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns)
     memory = SessionMemory(redis, redis_breaker, arithmetic, rate, LocalLimits(rate or Rate()))
     store = _store(ports, backends, memory, cache=settings.cache)
+    limits = CallerLimits(rate, by_address=not settings.loopback)
     pipeline = build(
         Parts(
             sinks=(metrics, LogLine(settings.log_tool_calls), Spans(), audit),
             identifier=identifier,
             access=access,
             memory=memory,
-            address_limits=LocalLimits(Rate()) if rate and not settings.loopback else None,
+            caller_limits=limits,
             store=store,
             profile_queue=ProfileQueue(store.profiles, metrics.profile_event),
             max_concurrent_calls=settings.max_concurrent_calls,
@@ -132,7 +134,7 @@ def _wire(
     metrics.under_way.set_function(lambda: pipeline.shed.under_way)
     breakers = {name: backend.breaker for name, backend in backends.items()}
     return Application(
-        protocol=Protocol(VERSION, registry, access, identifier, pipeline, metrics.answer_sent),
+        protocol=Protocol(VERSION, registry, access, identifier, limits, pipeline, metrics.answer_sent),
         pipeline=pipeline,
         registry=registry,
         identifier=identifier,

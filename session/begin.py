@@ -52,10 +52,13 @@ class BeginRequest:
 
     @property
     def shared_turn(self) -> tuple[str, str] | None:
-        """The keys of a turn that other processes may know of; None for a turn of this call alone."""
+        """The keys of a turn that other calls may know of; None for a turn of this call alone. Of two anonymous callers
+        without a session nobody can tell whether they are one, and one must not use up the other's turn of the same name."""
         if session := self.session_keys:
             return session.base, session.turns
-        return keys.sessionless_turn(self.user, self.turn.name.value) if self.turn.name.named else None
+        if self.user is None or not self.turn.name.named:
+            return None
+        return keys.sessionless_turn(self.user, self.turn.name.value)
 
 
 @dataclass(slots=True)

@@ -15,5 +15,17 @@ class PartlyUnavailable(MemoryUnavailable):
     """A node of a cluster is known to be away, which cost no time and says nothing of the nodes that are there."""
 
 
+OF_REDIS_ITSELF = frozenset(
+    ("LOADING", "MASTERDOWN", "READONLY", "OOM", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH")
+)
+"""The codes of error replies that whoever asks gets, whatever they ask (Redis, `src/server.c`, `createSharedObjects`)."""
+
+
 class MemoryRefused(SessionFailure):
     """Redis answered with an error: a command or a script is wrong, or it is read-only, loading or out of memory."""
+
+    @property
+    def of_redis_itself(self) -> bool:
+        """Whether this is about the state of Redis. Every other refusal is about one command or its keys (WRONGTYPE,
+        CROSSSLOT, NOSCRIPT, NOPERM, ERR): it came in time, and the next command may be welcome."""
+        return str(self).partition(" ")[0] in OF_REDIS_ITSELF

@@ -41,10 +41,17 @@ class SessionKeys:
         return (self.base, self.history, self.turns)
 
 
-def sessionless_turn(user: str | None, turn: str) -> tuple[str, str]:
+def sessionless_turn(user: str, turn: str) -> tuple[str, str]:
     """Keys for a named turn of a caller without a session: only the second is ever written."""
     base = f"{PREFIX}:turn:{{{user_hash(user)}:{turn}}}"
     return base, f"{base}:turns"
+
+
+def caller(user: str | None, session: str | None) -> str | None:
+    """Whom a limit in the process is about: the user, else the session. None for somebody of whom nothing is known."""
+    if user is not None:
+        return f"user:{user_hash(user)}"
+    return f"session:{session}" if session else None
 
 
 def limit(user: str) -> str:

@@ -37,7 +37,8 @@ class Latest(Generic[Key, Value]):
         return key in self._values
 
     def peek(self, key: Key) -> Value | None:
-        """What is kept under `key`, without using it."""
+        """What is kept under `key`, without using it: for whoever keeps the books, and where values expire in the order in
+        which they were put. Whoever needs the value uses it: or else what is asked for most goes as early as the rest."""
         return self._values.get(key)
 
     def use(self, key: Key) -> Value | None:

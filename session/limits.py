@@ -20,9 +20,14 @@ class Rate:
     per_second: int = 10
     burst: int = 40
 
+    def times(self, number: int) -> Rate:
+        """For as many callers together."""
+        return Rate(self.per_second * number, self.burst * number)
+
 
 class LocalLimits:
-    """Buckets in the process: for addresses, and for everybody while Redis is away. At most `capacity` buckets."""
+    """Buckets in the process: for addresses, for refusals, and for everybody while Redis is away. At most `capacity`: those
+    that were asked for last."""
 
     def __init__(self, rate: Rate, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._rate = rate
@@ -32,8 +37,18 @@ class LocalLimits:
     def wait_ms(self, key: str) -> int:
         """Takes a token; 0 when there was one, else the ms until there is."""
         now = self._clock()
-        tokens, refilled = self._buckets.peek(key) or (float(self._rate.burst), now)
-        tokens = min(self._rate.burst, tokens + (now - refilled) * self._rate.per_second)
-        passes = tokens >= 1 - ROUNDING
-        self._buckets.put(key, (tokens - 1 if passes else tokens, now))
-        return 0 if passes else math.ceil((1 - tokens) / self._rate.per_second * 1000)
+        tokens = self._tokens(key, now)
+        wait_ms = self._until_next(tokens)
+        self._buckets.put(key, (tokens if wait_ms else tokens - 1, now))
+        return wait_ms
+
+    def next_ms(self, key: str) -> int:
+        """What `wait_ms` would say now, without taking a token."""
+        return self._until_next(self._tokens(key, self._clock()))
+
+    def _tokens(self, key: str, now: float) -> float:
+        tokens, refilled = self._buckets.use(key) or (float(self._rate.burst), now)
+        return min(self._rate.burst, tokens + (now - refilled) * self._rate.per_second)
+
+    def _until_next(self, tokens: float) -> int:
+        return 0 if tokens >= 1 - ROUNDING else math.ceil((1 - tokens) / self._rate.per_second * 1000)

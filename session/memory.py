@@ -15,7 +15,7 @@ from session import keys
 from session.begin import BeginRequest, Begun, Claim, ClaimRequest, ClaimState
 from session.breaker import Breaker
 from session.deadline import Clock, Deadline
-from session.failures import MemoryUnavailable, PartlyUnavailable
+from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.history import HistoryEntry, LastSearch, Recollection
 from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.limits import LocalLimits, Rate
@@ -133,17 +133,19 @@ class SessionMemory:
             raise reply
 
     async def _trip(self, steps: Sequence[Step], seconds: float | None = None) -> list[Reply]:
-        """One bounded trip behind the breaker. An error reply counts as Redis being unavailable."""
+        """One bounded trip behind the breaker. With an error reply nothing of it is used, but only one that is about Redis
+        itself counts against it: what is wrong with one call's command takes nobody else's memory away."""
         if not self._breaker.admits():
             raise MemoryUnavailable("Redis is being left alone")
         started, era = self._clock(), self._breaker.era
+        allowed = TRIP_SECONDS if seconds is None else seconds
         try:
-            replies = await self._redis.trip(steps, Deadline.after(seconds or TRIP_SECONDS, self._clock))
+            replies = await self._redis.trip(steps, Deadline.after(allowed, self._clock))
         except PartlyUnavailable:
             self._breaker.ignored(era)
             raise
         except MemoryUnavailable:
-            if seconds is not None and seconds <= self._clock() - started < TRIP_SECONDS:
+            if allowed <= self._clock() - started < TRIP_SECONDS:
                 self._breaker.ignored(era)  # this call was in a hurry, which is not Redis's fault
             else:
                 self._breaker.failed(era)
@@ -151,11 +153,15 @@ class SessionMemory:
         except BaseException:
             self._breaker.ignored(era)
             raise
-        if any(isinstance(reply, Exception) for reply in replies):
+        refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
+        if not refusals:
+            self._breaker.succeeded(self._clock() - started, era)
+            return replies
+        if any(refusal.of_redis_itself for refusal in refusals):
             self._breaker.failed(era)
-            raise MemoryUnavailable("Redis refused a command")
-        self._breaker.succeeded(self._clock() - started, era)
-        return replies
+        else:
+            self._breaker.ignored(era)
+        raise MemoryUnavailable("Redis refused a command")
 
     def _questions(self, request: BeginRequest) -> list[tuple[str, Step]]:
         questions: list[tuple[str, Step]] = []
@@ -212,9 +218,8 @@ class SessionMemory:
         return Begun(turn, retry_after_ms, degraded=degraded)
 
     def _limit_here(self, request: BeginRequest) -> int:
-        caller = f"user:{request.user}" if request.user is not None else f"session:{request.session}"
-        limited = self._rate and request.limited and (request.user is not None or request.session)
-        return self._local_limits.wait_ms(caller) if limited else 0
+        caller = keys.caller(request.user, request.session)
+        return self._local_limits.wait_ms(caller) if caller and self._rate and request.limited else 0
 
     async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
         """Undoes what the other half of the trip began for a call that its user's limit then refused."""

@@ -52,8 +52,8 @@ class RecentSearches:
     def fill(self, request: BeginRequest, begun: Begun) -> Begun:
         """What Redis did not say and this process knows."""
         if request.result_set is not None and begun.result_set is None:
-            begun = replace(begun, result_set=self._sets.peek(request.result_set))
-        search = self._searches.peek((request.session, request.user)) if request.session is not None else None
+            begun = replace(begun, result_set=self._sets.use(request.result_set))
+        search = self._searches.use((request.session, request.user)) if request.session is not None else None
         if search is None or self._clock() - search.made_at > SECONDS:
             return begun
         # A conversation that Redis has forgotten is over, but not in the middle of a turn.

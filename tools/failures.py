@@ -10,7 +10,8 @@
     ├── ServerBusy               SERVER_BUSY
     ├── BackendFailure           descends the ladder
     │   ├── DependencyFailure    DEPENDENCY_FAILURE
-    │   │   └── Throttled        DEPENDENCY_FAILURE, the backend asked for fewer calls
+    │   │   ├── Throttled        DEPENDENCY_FAILURE, the backend asked for fewer calls
+    │   │   └── QuestionRefused  DEPENDENCY_FAILURE, the backend would not take this one question
     │   ├── TimedOut             TIMEOUT
     │   ├── CircuitOpen          CIRCUIT_OPEN
     │   └── BudgetExhausted      BUDGET_EXHAUSTED
@@ -116,6 +117,13 @@ class Throttled(DependencyFailure):
     """The backend refused for load; it is asked again later, not harder."""
 
     soon_ms = 1000
+
+
+class QuestionRefused(DependencyFailure):
+    """The backend answered that this question is malformed. Others may be welcome, so it never opens a breaker; and asking
+    the same again does not help."""
+
+    retryable, soon_ms = False, None
 
 
 class TimedOut(BackendFailure):

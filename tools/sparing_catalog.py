@@ -33,7 +33,7 @@ class SparingCatalog:
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         now = self._clock()
-        asked = [title_id for title_id in title_ids if (self._absent_until.peek(title_id) or now) <= now]
+        asked = [title_id for title_id in title_ids if (self._absent_until.use(title_id) or now) <= now]
         if not asked:
             return {}
         found = await self._port.get(asked, deadline)

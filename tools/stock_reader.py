@@ -91,7 +91,7 @@ class StockReader:
         return {title_id: row for title_id in title_ids if (row := self._last_known(title_id)) is not None}
 
     def lately_read(self, most: int) -> list[Availability]:
-        """What is last known of the titles that came in last, the last first."""
+        """What is last known of the titles that were read last, the last first."""
         lately = islice(reversed(self._entries), most)
         return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
 
@@ -119,7 +119,7 @@ class StockReader:
         if not self.fresh:
             return {}
         now = self.clock()
-        entries = {title_id: self._entries.peek(title_id) for title_id in title_ids}
+        entries = {title_id: self._entries.use(title_id) for title_id in title_ids}
         return {title_id: entry.row for title_id, entry in entries.items() if entry is not None and now <= entry.fresh_until}
 
     def _last_known(self, title_id: str) -> Availability | None:

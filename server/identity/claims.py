@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from server.stated import LONGEST_USER
 LEEWAY_SECONDS = 30.0
 """How far the issuer's clock and this one may be apart."""
 CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
+OF_A_PERSON = ("amr", "email", "nonce", "preferred_username", "sid", "username")
+"""Claims of somebody who has signed in, or has an account."""
+FROM_CLIENT_CREDENTIALS = ("clientHost", "clientAddress")
+"""Keycloak's notes of a session that began with a client's own credentials (its client scope `service_account`)."""
 Claims = Mapping[str, Any]
 
 
@@ -45,9 +50,12 @@ class Expected:
             raise Unproven("The token is of another issuer.")
         if not self._is_meant(claims):
             raise Unproven("The token is meant for another audience.")
+        if "cnf" in claims:
+            # RFC 7800: only who has the key may use it (DPoP, RFC 9449; mutual TLS, RFC 8705), and nobody proves that here.
+            raise Unproven("The token is bound to a key (cnf), and is no bearer token.")
         subject, client = _subject(claims), _client(claims)
         return Proven(
-            principal=hashlib.sha256(f"{client or ''}\0{subject}".encode()).hexdigest()[:32],
+            principal=hashlib.sha256(json.dumps([client, subject]).encode()).hexdigest()[:32],
             client=client,
             user=None if _is_agents(claims, subject, client) else subject,
             scopes=granted(claims, self.audiences),
@@ -105,11 +113,11 @@ def _is_text(value: str) -> bool:
 
 
 def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
-    """Whether a program was given this token for itself (client credentials) and not for a user. It decides nothing but
-    that its subject is no customer: acting for one takes that customer's own token as well."""
-    return (
-        subject == client  # RFC 9068, section 2.2; Amazon Cognito, Okta
-        or claims.get("gty") == "client-credentials"  # Auth0
-        or claims.get("idtyp") == "app"  # Entra ID
-        or (client is not None and claims.get("preferred_username") == f"service-account-{client}")  # Keycloak
-    )
+    """Whether a program was given this token for itself (client credentials) and not for a user. It decides that its subject
+    is no customer, so a name that a customer may have chosen has no say in it."""
+    if claims.get("gty") == "client-credentials" or claims.get("idtyp") == "app":  # Auth0; Entra ID
+        return True
+    if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak, or a customer who calls themselves so
+        return all(isinstance(claims.get(note), str) for note in FROM_CLIENT_CREDENTIALS)
+    # RFC 9068, section 2.2; Amazon Cognito, Okta
+    return subject == client and not any(claims.get(each) for each in OF_A_PERSON)

@@ -10,7 +10,6 @@ from server.stages.asking import begin_request, only_ours
 from server.stages.leaving import left_behind
 from session.begin import Begun
 from session.deadline import Deadline
-from session.limits import LocalLimits
 from session.memory import SessionMemory
 from tools.failures import Failure, RateLimited
 
@@ -21,14 +20,12 @@ MOST_WHEN_OVER = 0.04
 class OpenSession:
     """Sets `begin_request`, `begun` and `deadline`; writes what the call leaves behind."""
 
-    def __init__(self, memory: SessionMemory, address_limits: LocalLimits | None, call_timeout_ms: int, cache: bool) -> None:
+    def __init__(self, memory: SessionMemory, call_timeout_ms: int, cache: bool) -> None:
         self._memory = memory
-        self._address_limits = address_limits
         self._call_timeout_ms = call_timeout_ms
         self._cache = cache
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        self._check_address(call)
         request = call.begin_request = begin_request(call, cache=self._cache)
         begun = call.begun = only_ours(call, await self._memory.begin(request), time.time())
         if begun.degraded:
@@ -44,13 +41,6 @@ class OpenSession:
         outcome = finished(outcome)
         await self._leave(call, outcome)
         return outcome
-
-    def _check_address(self, call: Call) -> None:
-        """Only callers without user and session: an agent's many customers share its address."""
-        if self._address_limits is None or call.address is None or call.session or call.principal.user is not None:
-            return
-        if wait_ms := self._address_limits.wait_ms(f"address:{call.address}"):
-            raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
 
     def _deadline(self, call: Call, begun: Begun) -> Deadline:
         allowed = begun.turn.allowance_ms(call.tool.tool.timeout_ms, call.expected_calls) / 1000

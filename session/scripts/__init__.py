@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib.resources import files
+
+INCLUDE = re.compile(r"^-- include (\w+)\n", re.MULTILINE)
+"""What two scripts have in common stands in a file of its own: Redis has no way to call one from another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,5 +21,9 @@ class Script:
 
     @classmethod
     def load(cls, name: str) -> Script:
-        text = files(__package__).joinpath(f"{name}.lua").read_text("utf-8")
+        text = INCLUDE.sub(lambda found: _text(found[1]), _text(name))
         return cls(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+def _text(name: str) -> str:
+    return files(__package__).joinpath(f"{name}.lua").read_text("utf-8")

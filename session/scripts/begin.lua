@@ -4,6 +4,7 @@
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
 -- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, last ids or nil}
+-- include bucket
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local ttl = tonumber(ARGV[1])
@@ -15,24 +16,9 @@ local rate, burst = tonumber(ARGV[11]), tonumber(ARGV[12])
 
 local ids = false
 if ttl > 0 then
-  local held = redis.call('HMGET', KEYS[1], 'tokens', 'refilled', 'ids')
-  ids = held[3]
-  local tokens = burst * 1000
-  if rate > 0 then
-    -- thousandths of a token, so that the hash holds integers
-    if held[1] then
-      local refilled = tonumber(held[2])
-      if refilled > now then
-        -- the clock went back: the bucket refills from now on, and not only when that time has come again
-        refilled = now
-        redis.call('HSET', KEYS[1], 'refilled', now)
-      end
-      tokens = math.min(tokens, tonumber(held[1]) + (now - refilled) * rate)
-    end
-    if tokens < 1000 then return {math.ceil((1000 - tokens) / rate)} end
-    tokens = tokens - 1000
-  end
-  redis.call('HSET', KEYS[1], 'tokens', math.floor(tokens), 'refilled', now)
+  local wait = rate > 0 and take(KEYS[1], now, rate, burst) or 0
+  if wait > 0 then return {wait} end
+  ids = redis.call('HGET', KEYS[1], 'ids')
   redis.call('PEXPIRE', KEYS[1], ttl)
 end
 

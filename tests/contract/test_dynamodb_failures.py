@@ -19,7 +19,7 @@ from tools.backends.dynamodb.items import event_item, order_item, owner_key, sto
 from tools.backends.dynamodb.store import DynamoStore
 from tools.backends.dynamodb.tables import STOCK
 from tools.backends.dynamodb.writing import write_all
-from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+from tools.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.models import Offer, Order, OrderLine, VolumeStock
 
 TABLE = "manga-stock"
@@ -108,7 +108,7 @@ async def test_a_refusal_of_any_other_kind_says_what_is_wrong_in_our_words(
 ) -> None:
     async with playing(lambda _: Answer.error(code, status, f"text with {SECRET}")) as (store, server):
         failure = await failing(store, call, Deadline.after(5))
-        assert type(failure) is DependencyFailure
+        assert type(failure) is (QuestionRefused if code == "ValidationException" else DependencyFailure)
         assert says in failure.message
         assert len(server.requests) == 1
 

@@ -25,7 +25,7 @@ from tools.backends.embedded.records import Record
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.catalog import OpenSearchCatalog
 from tools.backends.opensearch.client import Client
-from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+from tools.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.models import CatalogQuery, Filters
 from tools.ports import Embedder
 
@@ -203,6 +203,9 @@ WRONG = [
     (503, REFUSED, DependencyFailure),
     (500, {}, DependencyFailure),
     (502, "<html>bad gateway at 10.1.2.3</html>", DependencyFailure),
+    (400, REFUSED, QuestionRefused),
+    (400, "The plain HTTP request was sent to HTTPS port", DependencyFailure),
+    (200, {"responses": [{"error": {"type": "parsing_exception"}, "status": 400}]}, QuestionRefused),
     (429, REFUSED, Throttled),
     (401, REFUSED, DependencyFailure),
     (403, "no", DependencyFailure),

@@ -439,6 +439,25 @@ async def test_without_redis_the_limits_are_kept_in_the_process(process: Callabl
     assert not any([(await own.begin(None, None, "t", limited=True)).retry_after_ms for _ in range(9)]), "nobody to limit"
 
 
+async def test_without_redis_a_user_has_one_limit_over_all_sessions_and_an_anonymous_session_its_own(
+    process: Callable[..., Memory],
+) -> None:
+    """And it refills."""
+    own = process(Rate(10, 2), over=Failing(MemoryUnavailable("away")))
+    waits = [(await own.begin(session, "u", limited=True)).retry_after_ms for session in ("s", "t", None, "s")]
+    assert waits == [0, 0, 100, 100]
+    assert [(await own.begin("s", user, limited=True)).retry_after_ms for user in ("v", None)] == [0, 0]
+    own.clock.advance(0.1)
+    assert [(await own.begin("x", "u", limited=True)).retry_after_ms for _ in range(2)] == [0, 100]
+    own.breaker._enter(BreakerState.OPEN)
+    assert (await own.begin("y", "u", limited=True)).retry_after_ms == 100, "an open breaker lifts no limit"
+
+
+async def test_without_redis_and_without_a_rate_nobody_is_limited(process: Callable[..., Memory]) -> None:
+    own = process(over=Failing(MemoryUnavailable("away")))
+    assert not any([(await own.begin(limited=True)).retry_after_ms for _ in range(100)])
+
+
 async def test_a_call_that_is_refused_without_redis_starts_no_turn(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1), over=Failing(MemoryUnavailable("away")))
     await own.begin("s", "u", limited=True)
@@ -484,6 +503,87 @@ async def test_after_five_failures_redis_is_left_alone_and_found_again(
     assert not (await own.begin()).degraded
     assert not (await own.begin()).degraded
     assert own.breaker.state is BreakerState.CLOSED
+
+
+@pytest.mark.parametrize("code", ["WRONGTYPE x", "CROSSSLOT x", "NOSCRIPT x", "NOPERM x", "ERR x", "BUSYGROUP x", "x"])
+async def test_a_refusal_of_one_command_is_no_word_on_redis(process: Callable[..., Memory], code: str) -> None:
+    """The call that asked goes on without its memory; the others keep theirs."""
+    own = process(over=Failing([MemoryRefused(code)]))
+    for _ in range(30):
+        assert (await own.begin()).degraded
+    assert own.breaker.state is BreakerState.CLOSED
+
+
+@pytest.mark.parametrize(
+    "code", ["LOADING x", "READONLY x", "OOM x", "MASTERDOWN x", "CLUSTERDOWN x", "BUSY x", "MISCONF x"]
+)
+async def test_a_refusal_that_everybody_gets_counts(process: Callable[..., Memory], code: str) -> None:
+    own = process(over=Failing([MemoryRefused(code), MemoryRefused("WRONGTYPE y")]))
+    for _ in range(5):
+        assert (await own.begin()).degraded
+    assert own.breaker.state is BreakerState.OPEN
+
+
+async def test_what_is_wrong_with_one_session_leaves_the_others_theirs(own: Memory, redis: KeyValue) -> None:
+    """Redis's own words, from within a script and without one."""
+    await ask(redis, "SET", keys.SessionKeys("spoilt", "u").base, "no hash")
+    await ask(redis, "LPUSH", "spoilt", "no string")
+    for _ in range(10):
+        assert (await own.begin("spoilt", "u", turn="t", cached="spoilt")).degraded
+        assert not (await own.begin("s", "v", turn="t")).degraded
+
+
+class Timed(Failing):
+    """Says for how long each trip was to be waited for, in ms; answers nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryUnavailable("away"))
+        self.allowed: list[int] = []
+
+    async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Any]:
+        self.allowed.append(round(deadline.remaining() * 1000))
+        return await super().trip(steps, deadline)
+
+
+async def test_each_trip_holds_an_answer_for_fifty_ms_at_most(process: Callable[..., Memory]) -> None:
+    """And the second for no longer than its call still has."""
+    timed = Timed()
+    own = process(over=timed)
+    await own.begin(turn="t")
+    for seconds in (None, 0.02, 0.0, 7.0):
+        assert not await own.memory.end([own.memory.record("s", "u", entry(), None)], seconds)
+        own.breaker._enter(BreakerState.CLOSED)
+    assert timed.allowed == [50, 50, 20, 0, 50]
+
+
+async def test_a_call_whose_turn_is_known_to_be_over_waits_half_as_long(process: Callable[..., Memory]) -> None:
+    """Its answer is due at once. A turn with more left, and one that nobody named, have the whole time."""
+    timed = Timed()
+    own = process(over=timed)
+    await own.begin(turn="t")
+    own.clock.advance((BUDGET - 301) / 1000)
+    await own.begin(turn="t")
+    own.clock.advance(0.002)
+    await own.begin(turn="t")
+    await own.begin(trace="0" * 31 + "1")
+    assert timed.allowed == [50, 50, 25, 50]
+
+
+@pytest.mark.parametrize(("took_ms", "state"), [(25, BreakerState.CLOSED), (55, BreakerState.OPEN)])
+async def test_a_trip_cut_off_by_a_call_in_a_hurry_says_nothing_of_redis(
+    process: Callable[..., Memory], took_ms: int, state: BreakerState
+) -> None:
+    """One that has had its fifty ms does, whoever was in a hurry."""
+
+    class Slow(Failing):
+        async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Any]:
+            own.clock.advance(took_ms / 1000)
+            return await super().trip(steps, deadline)
+
+    own = process(over=Slow(MemoryUnavailable("late")))
+    for _ in range(6):
+        await own.memory.end([own.memory.record("s", "u", entry(), None)], 0.02)
+    assert own.breaker.state is state
 
 
 async def test_ping_goes_past_the_breaker_and_tells_how_redis_is(process: Callable[..., Memory]) -> None:

@@ -214,6 +214,16 @@ async def test_without_a_session_a_named_turn_is_the_users_and_the_turns(
     assert await left(two, session="s") == 2800
 
 
+async def test_two_anonymous_callers_without_a_session_share_no_turn(world: HandClock, one: Process, two: Process) -> None:
+    """They may number their turns alike; whoever wants calls of one turn to share its time names a session, or what is left."""
+    for process in (one, two, one):
+        assert await left(process, session=None, user=None) == 2800
+        world.advance(2.9)
+    one.redis.away = True
+    assert await left(one, session=None, user=None) == 2800
+    assert await left(one, session=None, user=None, stated=900) == 700
+
+
 @pytest.mark.parametrize("name", [TRACE, IMPLICIT], ids=str)
 async def test_without_a_session_a_turn_that_nobody_named_is_the_calls_own(
     world: HandClock, one: Process, name: TurnName
@@ -287,6 +297,20 @@ async def test_a_step_of_rediss_clock_neither_gives_nor_takes_time(world: HandCl
     assert 2299 <= await left(one) <= 2300
     world.advance(1)
     assert 1299 <= await left(one) <= 1300
+
+
+@pytest.mark.parametrize("step_ms", [1000, 10_000, 3_600_000])
+async def test_a_step_of_rediss_clock_while_it_was_away_takes_no_time_either(
+    world: HandClock, one: Process, step_ms: int
+) -> None:
+    """A call that was answered alone forgets nothing of how far apart the two clocks were."""
+    await one.begin()
+    one.redis.away = True
+    world.advance(0.5)
+    assert await left(one) == 2300
+    one.redis.away, one.redis.skew_ms = False, step_ms
+    world.advance(0.5)
+    assert 1799 <= await left(one) <= 1800
 
 
 async def test_without_redis_a_turn_that_nobody_named_is_replaced_in_the_process(world: HandClock, one: Process) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from server.call import Call, Outcome, Stated
+from server.caller_limits import CallerLimits
 from server.flags import Flags
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Parts, Pipeline, build
@@ -22,6 +23,7 @@ from server.telemetry.events import CallFinished
 from server.tool_access import ToolAccess
 from server.wiring import POLICIES
 from session.breaker import Breaker, BreakerPolicy, BreakerState
+from session.deadline import Clock
 from session.keyvalue import KeyValue
 from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
@@ -56,7 +58,11 @@ class Kit:
         """`stated` are fields of Stated, or of Call itself."""
         registered = self.registry.get(tool)
         assert registered is not None
-        own = {name: stated.pop(name) for name in ("arrived", "address", "transport_session", "bearer") if name in stated}
+        own = {
+            name: stated.pop(name)
+            for name in ("arrived", "address", "origin", "transport_session", "bearer")
+            if name in stated
+        }
         arrived = own.pop("arrived", time.monotonic())
         return Call(uuid.uuid4().hex, registered, dict(arguments or {}), Stated(**stated), arrived, **own)
 
@@ -128,9 +134,10 @@ async def open_kit(
     identifier: Identifier | None = None,
     timeout_ms: int | None = None,
     warm: bool = True,
+    limits_clock: Clock = time.monotonic,
 ) -> AsyncIterator[Kit]:
     """`timeout_ms` replaces every tool's own, so that what hangs is given up sooner, and what works is not on a busy machine.
-    A backend's attempt has as long as its call."""
+    A backend's attempt has as long as its call; `limits_clock` is that of the limits in the process."""
     chosen = [replace(tool, timeout_ms=timeout_ms) if timeout_ms else tool for tool in tools]
     registry, flags = registry_of(chosen), Flags()
     guards = {name: Backend(name, replace(policy, attempt_seconds=5.0)) for name, policy in POLICIES.items()}
@@ -163,7 +170,7 @@ async def open_kit(
             identifier=identifier or TrustEverybody(),
             access=ToolAccess(registry, flags),
             memory=memory,
-            address_limits=LocalLimits(address_rate) if address_rate else None,
+            caller_limits=CallerLimits(address_rate or rate, by_address=address_rate is not None, clock=limits_clock),
             store=store,
             profile_queue=ProfileQueue(store.profiles, profile_events.append),
             max_concurrent_calls=most,

@@ -116,6 +116,9 @@ async def test_without_a_bearer_a_users_token_alone_proves_nothing(own: Verifyin
     assert (await forbidden(own, "x")).startswith("Authorization: ")
 
 
+KEYCLOAKS_NOTES = {"clientHost": "10.1.1.1", "clientAddress": "10.1.1.1"}
+
+
 @pytest.mark.parametrize(
     "claims",
     [
@@ -124,12 +127,37 @@ async def test_without_a_bearer_a_users_token_alone_proves_nothing(own: Verifyin
         {"sub": "c1", "client_id": None, "cid": "c1"},
         {"sub": "c1@clients", "client_id": None, "azp": "c1", "gty": "client-credentials"},
         {"sub": "0000", "client_id": None, "appid": "c1", "idtyp": "app"},
-        {"sub": "0000", "client_id": None, "azp": "c1", "preferred_username": "service-account-c1"},
+        {"sub": "0000", "client_id": "c1", "azp": "c1", "preferred_username": "service-account-c1", **KEYCLOAKS_NOTES},
     ],
     ids=["Cognito, RFC 9068", "azp", "Okta", "Auth0", "Entra", "Keycloak"],
 )
 async def test_an_agents_token_is_told_by_its_claims(claims: dict[str, Any], own: Verifying) -> None:
     assert await identified(own, token(**{"subject": "c1", **claims})) == Principal("c1", None, ALL)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"sub": "0000", "preferred_username": "service-account-web-shop"},
+        {"sub": "0000", "preferred_username": "service-account-web-shop", "clientHost": "10.1.1.1"},
+        {"sub": "0000", "preferred_username": "service-account-None", "client_id": None},
+        {"sub": "web-shop", "preferred_username": "web-shop"},
+        {"sub": "web-shop", "username": "web-shop"},
+        {"sub": "web-shop", "email": "reader@example.com"},
+        {"sub": "web-shop", "sid": "1"},
+    ],
+    ids=str,
+)
+async def test_a_customer_who_calls_themselves_like_an_agent_stays_a_customer(
+    claims: dict[str, Any], own: Verifying
+) -> None:
+    """An agent has no limit of its own, so nobody may become one by the name they choose."""
+    assert (await identified(own, token(**{"subject": "u", **claims}))).user == claims["sub"]
+
+
+async def test_two_holders_are_told_apart_wherever_the_client_ends_and_the_subject_begins(own: Verifying) -> None:
+    holders = [token("c", client_id="a\0b"), token("b\0c", client_id="a"), token("c", client_id=None)]
+    assert len({await own.identifier.admit(each) for each in holders}) == 3
 
 
 ALL = frozenset(tool.scope for tool in TOOLS)

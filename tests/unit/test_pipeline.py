@@ -113,8 +113,8 @@ def test_the_order_of_the_stages_is_the_designs(monkeypatch: pytest.MonkeyPatch)
     parts = the_pipeline.Parts((), None, None, None, None, None, None, 1, 1, cache=True)  # type: ignore[arg-type]
     the_pipeline.build(parts)
     assert seen == [
-        "Telemetry", "Guard", "Shed", "Identify", "Validate", "OpenSession", "Idempotency", "Remember", "Complete", "Ladder", "Cache",
-        "Admit", "Limit", "RunTool",
+        "Telemetry", "Guard", "Shed", "Refusals", "Identify", "Validate", "OpenSession", "Idempotency", "Remember", "Complete", "Ladder",
+        "Cache", "Admit", "Limit", "RunTool",
     ]  # fmt: skip
 
 
@@ -1300,7 +1300,7 @@ async def test_a_failure_that_comes_as_an_outcome_is_recorded_as_one(kit: Kit) -
     async def failed(call: Call) -> Outcome:
         return Outcome(failure=DependencyFailure("down"))
 
-    stage = OpenSession(kit.memory, None, 5000, cache=True)
+    stage = OpenSession(kit.memory, 5000, cache=True)
     call = kit.call("search_manga_catalog", QUERY)
     call.session = "s"
     assert (await stage(call, failed)).text is None

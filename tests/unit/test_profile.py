@@ -36,5 +36,9 @@ async def test_profiles_in_this_process_are_of_those_who_were_last_heard_of() ->
         await profiles.remember([(user, each) for each in events], soon)
     counts = {user: len((await profiles.recall(user, soon)).events) for user in "abc"}
     assert counts == {"a": RECALLED, "b": 0, "c": RECALLED}
+    await profiles.recall("a", soon)
+    await profiles.remember([("d", Event.happened(EventKind.VIEWED, "d", NOW))], soon)
+    assert (await profiles.recall("a", soon)).events, "who comes to the shop is heard of, though nothing new is told"
+    await profiles.remember([("c", each) for each in events], soon)
     assert sum(len(profiles._events.peek(user_hash(user)) or ()) for user in "abc") == 2 * RECALLED
     assert len(profiles._events) == 2

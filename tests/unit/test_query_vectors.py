@@ -152,6 +152,8 @@ async def test_only_so_many_calls_go_on_alone(
 ) -> None:
     """The others end when nobody waits for them; those that somebody waits for do not count."""
     monkeypatch.setattr(module, "MOST_ALONE", 2)
+    monkeypatch.setattr(module, "PATIENCE", 30.0)  # nobody leaves before they are told to, however busy the machine is
+    monkeypatch.setattr(module, "CALL_SECONDS", 30.0)
     with bedrock.holding():
         (staying,) = begun(vectors, "stays")
         leaving = begun(vectors, "a", "b", "c", "d", "e")

@@ -90,3 +90,14 @@ def test_it_is_forgotten_after_half_an_hour_and_bounded() -> None:
         known.keep(asked(session=f"s{number}"), IDS, f"rs{number}")
     assert known.fill(asked(session="s0", result_set="rs0"), begun(degraded=True)).last_ids == ()
     assert known.fill(asked(session="s1"), begun(degraded=True)).last_ids == IDS
+
+
+def test_a_conversation_that_goes_on_outlives_newer_ones_that_do_not() -> None:
+    known = RecentSearches()
+    known.keep(asked(), IDS, "rs")
+    for number in range(recent.CAPACITY + 10):
+        if not number % (recent.CAPACITY // 2):
+            known.fill(asked(result_set="rs"), begun("manga-000009"))
+        known.keep(asked(session=f"s{number}"), IDS, f"rs{number}")
+    found = known.fill(asked(result_set="rs"), begun(degraded=True))
+    assert (found.last_ids, found.result_set) == (IDS, IDS)

@@ -23,6 +23,7 @@ from tools.failures import (
     InternalFailure,
     InvalidArguments,
     NotFound,
+    QuestionRefused,
     ServerBusy,
     Throttled,
     TimedOut,
@@ -73,7 +74,9 @@ async def test_the_second_failure_is_told(backend: Backend) -> None:
     assert attempts.made == 2
 
 
-@pytest.mark.parametrize("failure", [NotFound("no"), ServerBusy("busy"), KeyError("x"), Throttled("less, please")])
+@pytest.mark.parametrize(
+    "failure", [NotFound("no"), ServerBusy("busy"), KeyError("x"), Throttled("less, please"), QuestionRefused("what?")]
+)
 async def test_what_asking_again_cannot_help_is_asked_once(backend: Backend, failure: Exception) -> None:
     attempts = Attempts(failure)
     with pytest.raises(type(failure)):
@@ -81,7 +84,7 @@ async def test_what_asking_again_cannot_help_is_asked_once(backend: Backend, fai
     assert attempts.made == 1
 
 
-@pytest.mark.parametrize("failure", [NotFound("no"), InvalidArguments([]), ValueError("bug")])
+@pytest.mark.parametrize("failure", [NotFound("no"), InvalidArguments([]), ValueError("bug"), QuestionRefused("what?")])
 async def test_what_is_not_the_backends_fault_does_not_count_against_it(backend: Backend, failure: Exception) -> None:
     for _ in range(20):
         with pytest.raises(type(failure)):

@@ -94,5 +94,12 @@ async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -
     assert asked(port) == [absent, absent[:1]], "the earliest is forgotten, the others are not"
 
 
+async def test_the_wrong_id_that_is_repeated_is_remembered_longest(port: Moody, clock: HandClock) -> None:
+    small = SparingCatalog(port, clock, capacity=2)
+    for wrong in ("manga-999991", "manga-999992", "manga-999991", "manga-999993", "manga-999991"):
+        await small.get([wrong], soon())
+    assert asked(port) == [["manga-999991"], ["manga-999992"], ["manga-999993"]]
+
+
 async def test_its_health_is_the_catalogues(sparing: SparingCatalog) -> None:
     assert (await sparing.health(soon())).ok

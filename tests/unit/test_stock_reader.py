@@ -175,3 +175,10 @@ async def test_it_remembers_so_many_titles_and_no_more(port: Shelves, clock: Han
     reading = await reader.read(["a", "b", "c"], soon())
     assert set(reading.rows) == {"a", "b", "c"}, "what does not fit is answered all the same"
     assert len(reader._entries) == 2
+
+
+async def test_a_title_that_everybody_asks_for_is_not_the_first_to_be_forgotten(port: Shelves, clock: HandClock) -> None:
+    reader = StockReader(port, clock, capacity=2)
+    for title_id in ("a", "b", "a", "c"):
+        await reader.read([title_id], soon())
+    assert set(reader.last_known("abc")) == {"a", "c"}

@@ -143,3 +143,13 @@ async def test_the_trace_id_names_the_turn_when_nothing_else_does(plain: Plain, 
     assert result["_meta"][CALL_META]["budget"]["turnId"] == trace
     malformed = await plain.call("get_manga_details", {"title_id": ONE_PIECE}, meta | {"traceparent": "00-1-2-3"}, {})
     assert malformed["_meta"][CALL_META]["budget"]["turnId"] is None
+
+
+@pytest.mark.parametrize("chosen", ["}x", "{a}b", "s" * 15_000, "plain"], ids=["brace", "braces", "15 KB", "well-formed"])
+async def test_a_2026_request_has_no_transport_session_whatever_its_header_says(chosen: str, plain: Plain) -> None:
+    """That header is the 2025 era's, where the server has issued what it says."""
+    headers: dict[str, str | bytes] = {"Mcp-Session-Id": chosen}
+    found = await plain.call("search_manga_catalog", {"query": "pirates", "max_results": 2}, {}, headers)
+    assert "session" not in found["_meta"][CALL_META]["degraded"]
+    again = await plain.call("check_inventory", {}, {}, headers)
+    assert again["structuredContent"]["error"]["name"] == "VALIDATION_ERROR", "something was remembered under it"

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from session.breaker import Breaker, BreakerPolicy, BreakerState
 from session.deadline import Clock, Deadline
-from tools.failures import BackendFailure, CircuitOpen, DependencyFailure, Throttled, TimedOut
+from tools.failures import BackendFailure, CircuitOpen, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.resilience.retry import Backoff, RetryBudget, RetryPolicy
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Backend:
         for number in range(1, self._policy.retry.attempts + 1):
             try:
                 return await self._attempt(attempt, deadline)
-            except CircuitOpen:
+            except (CircuitOpen, QuestionRefused):
                 raise
             except BackendFailure as failure:
                 pause = self._backoff.pause(number)
@@ -95,6 +95,9 @@ class Backend:
                 self.breaker.ignored(era)
             else:
                 self.breaker.failed(era)
+            raise
+        except QuestionRefused:
+            self.breaker.ignored(era)
             raise
         except BackendFailure:
             self.breaker.failed(era)

@@ -20,7 +20,7 @@ from botocore.parsers import ResponseParserError
 
 from session.deadline import Deadline
 from tools.backends.decode import ShapeError
-from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+from tools.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 
 THROTTLE_RETRY_MS = 200
 
@@ -51,6 +51,7 @@ _NOT_ADMITTED = frozenset(
         "UnrecognizedClientException",
     }
 )
+_MALFORMED = frozenset({"SerializationException", "ValidationException"})
 _NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
 
 
@@ -91,4 +92,6 @@ def _refusal(error: ClientError, dependency: str) -> BackendFailure:
         return DependencyFailure(f"This server is not allowed to use the {dependency}.", dependency=dependency)
     if code == "ResourceNotFoundException":
         return DependencyFailure(f"The table of the {dependency} is not there.", dependency=dependency)
+    if code in _MALFORMED:
+        return QuestionRefused(f"The {dependency} failed to answer.", dependency=dependency)
     return DependencyFailure(f"The {dependency} failed to answer.", dependency=dependency)

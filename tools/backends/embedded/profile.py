@@ -50,7 +50,7 @@ class EmbeddedProfiles:
         """The latest events that are still kept."""
         _in_time(deadline)
         oldest = written(self.clock() - timedelta(days=KEPT_DAYS))
-        return Profile(tuple(event for event in reversed(self._events.peek(user_hash(user)) or []) if event.at >= oldest))
+        return Profile(tuple(event for event in reversed(self._events.use(user_hash(user)) or []) if event.at >= oldest))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
         """Removes everything that was remembered of the person."""

@@ -12,7 +12,7 @@ from opensearchpy.exceptions import ConnectionError as DriverConnectionError
 from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, SerializationError, TransportError
 
 from session.deadline import Deadline
-from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+from tools.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 
 THROTTLE_RETRY_MS = 200
 _DEPENDENCY = "catalog"
@@ -102,4 +102,6 @@ def _refused(status: int, kind: str) -> BackendFailure:
         return DependencyFailure("This server is not allowed to read the catalogue.", dependency=_DEPENDENCY)
     if status == 404 or kind == "index_not_found_exception":
         return IndexMissing()
+    if status == 400 and kind:  # OpenSearch's own word; a proxy's has no type, and is about the way there
+        return QuestionRefused("The catalogue failed to answer.", dependency=_DEPENDENCY)
     return DependencyFailure("The catalogue failed to answer.", dependency=_DEPENDENCY)

@@ -79,5 +79,5 @@ class Statistics:
         return {tag: mass / most for tag, mass in masses.items()}
 
     def _idf(self, term: str) -> float:
-        found = self._found.peek(term) or 0
+        found = self._found.use(term) or 0
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))

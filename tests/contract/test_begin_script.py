@@ -1,0 +1,214 @@
+"""The script that opens a call, line by line, over a real Valkey at times of the test's. What it means for turns, with several
+processes and Redis coming and going, is in `test_turns.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from session.backends.multiplexed import MultiplexedRedis
+from session.deadline import Deadline
+from session.keyvalue import Evaluation, Reply
+from session.scripts import Script
+from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS
+from tests.support.clocks import HandClock
+from tests.support.valkey import Clocked, ask
+
+TOTAL, TTL = 3000, 1_800_000
+SESSION, TURNS = "{s}", "{s}:turns"
+OVER = TOTAL - RESERVE_MS - FLOOR_MS
+"""Ms after its start, a turn has just too little left."""
+NAMED, TRACE = "n:a", "t:a"
+
+
+@dataclass
+class Opened:
+    elapsed: int
+    total: int
+    renewed: int
+    now: int
+    ids: bytes | None
+
+
+class Opening:
+    def __init__(self, redis: MultiplexedRedis) -> None:
+        self.redis = redis
+        self.clock = HandClock(5000.0)
+        self.clocked = Clocked(redis, self.clock)
+        self.begun_at = self.now
+
+    @property
+    def now(self) -> int:
+        return round((self.clock() + 1_000_000) * 1000)
+
+    def passes(self, ms: int) -> None:
+        self.clock.now = round(self.clock.now + ms / 1000, 3)
+
+    async def call(
+        self, turn: str = NAMED, age: int = 0, call_age: int | None = None, stated: int = -1, ttl: int = TTL
+    ) -> Opened:
+        """`call_age` is the age where it is not given."""
+        ages = (age, age if call_age is None else call_age)
+        own = (ttl, turn, int(turn.startswith("n:")), *ages, TOTAL, stated, RESERVE_MS, FLOOR_MS, FORGET_MS, 0, 0)
+        reply: Reply
+        (reply,) = await self.clocked.trip([Evaluation(Script.load("begin"), (SESSION, TURNS), own)], Deadline.after(5))
+        refused, *rest = reply
+        assert refused == 0
+        return Opened(*rest, *([None] if len(rest) == 4 else []))
+
+    async def kept(self, turn: str = NAMED) -> tuple[int, int, int] | None:
+        """When it started, in ms from the first call on; its total; its calls."""
+        stored = await ask(self.redis, "HGET", TURNS, turn)
+        if stored is None:
+            return None
+        start, total, calls = map(int, stored.split())
+        return start - self.begun_at, total, calls
+
+    async def names(self) -> set[bytes]:
+        return set(await ask(self.redis, "HKEYS", TURNS))
+
+
+@pytest.fixture
+def opening(redis: MultiplexedRedis) -> Opening:
+    return Opening(redis)
+
+
+async def test_the_first_call_starts_its_turn_when_it_arrived(opening: Opening) -> None:
+    assert await opening.call(age=120) == Opened(120, TOTAL, 0, opening.now, None)
+    assert await opening.kept() == (-120, TOTAL, 1)
+
+
+async def test_of_two_starts_the_earlier_one_wins_and_calls_are_counted(opening: Opening) -> None:
+    await opening.call(age=100)
+    opening.passes(500)
+    assert (await opening.call(age=50)).elapsed == 600, "this process has seen it for a shorter time"
+    assert (await opening.call(age=900)).elapsed == 900, "this one for a longer"
+    assert await opening.kept() == (-400, TOTAL, 3)
+    assert (await opening.call()).elapsed == 900, "the others hear of it"
+
+
+@pytest.mark.parametrize("stated", [0, 1, 700])
+async def test_what_is_stated_is_what_is_left_at_this_call_and_nothing_is_a_statement_too(
+    opening: Opening, stated: int
+) -> None:
+    assert (await opening.call(age=30, stated=stated)).total == 30 + stated
+
+
+@pytest.mark.parametrize(("elapsed", "renewed"), [(OVER - 1, 0), (OVER, 1), (OVER + 1, 1)])
+async def test_a_turn_that_nobody_named_is_renewed_from_the_floor_on(opening: Opening, elapsed: int, renewed: int) -> None:
+    await opening.call(TRACE)
+    await opening.call(NAMED)
+    opening.passes(elapsed)
+    found = await opening.call(TRACE, age=7)
+    assert (found.renewed, found.elapsed, found.total) == (renewed, 7 if renewed else elapsed, TOTAL)
+    assert await opening.kept(TRACE) == ((elapsed - 7, TOTAL, 1) if renewed else (0, TOTAL, 2)), (
+        "a new turn has had one call"
+    )
+    assert (await opening.call(NAMED)).renewed == 0
+
+
+async def test_a_renewed_turn_keeps_to_what_was_stated(opening: Opening) -> None:
+    await opening.call(TRACE, stated=2000)
+    opening.passes(1900)
+    found = await opening.call(TRACE, age=10, stated=600)
+    assert (found.renewed, found.elapsed, found.total) == (1, 10, 610)
+    assert await opening.kept(TRACE) == (1890, 610, 1)
+    opening.passes(600)
+    assert (await opening.call(TRACE)).total == TOTAL, "what was stated of the old one does not bind the new one"
+
+
+async def test_one_that_was_never_seen_and_is_stated_too_short_is_not_renewed(opening: Opening) -> None:
+    """A new one would have no more."""
+    assert (await opening.call(TRACE, age=10, stated=FLOOR_MS + RESERVE_MS)).renewed == 0
+    assert await opening.kept(TRACE) == (-10, 10 + FLOOR_MS + RESERVE_MS, 1)
+
+
+@pytest.mark.parametrize(
+    ("age", "renewed", "elapsed"), [(OVER - 1, 0, OVER - 1), (OVER, 1, 4), (OVER + 1, 1, 4), (3 * TOTAL, 1, 4)]
+)
+async def test_one_that_only_the_process_knows_is_renewed_from_this_call_on(
+    opening: Opening, age: int, renewed: int, elapsed: int
+) -> None:
+    """Redis has forgotten it, and it is used up."""
+    found = await opening.call(TRACE, age=age, call_age=4)
+    assert (found.renewed, found.elapsed) == (renewed, elapsed)
+
+
+@pytest.mark.parametrize(("age", "elapsed"), [(OVER - 1, OVER - 1), (OVER, 4)])
+async def test_one_that_the_process_has_renewed_already_keeps_its_new_start(
+    opening: Opening, age: int, elapsed: int
+) -> None:
+    """As long as that has anything left: Redis was away, knows the old one, and hears of the new one by its age."""
+    await opening.call(TRACE)
+    opening.passes(OVER + 5000)
+    found = await opening.call(TRACE, age=age, call_age=4)
+    assert (found.renewed, found.elapsed, found.total) == (1, elapsed, TOTAL)
+
+
+@pytest.mark.parametrize(("after", "calls"), [(FORGET_MS, 2), (FORGET_MS + 1, 1)])
+async def test_a_named_turn_is_forgotten_a_minute_after_its_own_end(opening: Opening, after: int, calls: int) -> None:
+    await opening.call(stated=1000)
+    opening.passes(1000 + after)
+    found = await opening.call()
+    assert (found.elapsed, found.total) == ((1000 + after, 1000) if calls == 2 else (0, TOTAL))
+    kept = await opening.kept()
+    assert kept is not None
+    assert kept[2] == calls
+
+
+@pytest.mark.parametrize(("after", "stays"), [(FORGET_MS - 1, True), (FORGET_MS, True), (FORGET_MS + 1, False)])
+async def test_a_full_house_is_looked_through_for_turns_that_are_forgotten(
+    opening: Opening, after: int, stays: bool
+) -> None:
+    """An exhausted one stays exhausted for its minute: whoever names it again must not get a new one."""
+    await opening.call()
+    opening.passes(TOTAL + after)
+    for n in range(14):
+        await opening.call(f"n:{n}")
+    await ask(opening.redis, "HSET", TURNS, "n:odd", "nonsense")
+    assert len(await opening.names()) == 16
+    await opening.call("n:one more")
+    left = await opening.names()
+    assert (NAMED.encode() in left) is stays
+    assert b"n:odd" not in left, "what is no turn goes"
+    assert {f"n:{n}".encode() for n in range(14)} < left
+
+
+async def test_it_is_looked_through_at_16_32_and_64_turns_and_not_between(opening: Opening) -> None:
+    looked_at = []
+    for n in range(70):
+        await ask(opening.redis, "HDEL", TURNS, "n:odd")
+        before = len(await opening.names())
+        await ask(opening.redis, "HSET", TURNS, "n:odd", "nonsense")
+        await opening.call(f"n:{n}")
+        if b"n:odd" not in await opening.names():
+            looked_at.append(before + 1)
+    assert looked_at == [16, 32, 64]
+
+
+async def test_a_turn_that_is_known_has_nothing_looked_through(opening: Opening) -> None:
+    for n in range(15):
+        await opening.call(f"n:{n}")
+    await ask(opening.redis, "HSET", TURNS, "n:odd", "nonsense")
+    await opening.call("n:3")
+    assert b"n:odd" in await opening.names()
+
+
+async def test_everything_is_forgotten_by_itself(opening: Opening) -> None:
+    """A session's turns with the session; others a minute after the end of the one that was called last."""
+    await opening.call(age=500, stated=1500)
+    assert TTL - 5000 < await ask(opening.redis, "PTTL", TURNS) <= TTL
+    await ask(opening.redis, "DEL", TURNS)
+    await opening.call(age=500, stated=1500, ttl=0)
+    assert 1500 + FORGET_MS - 5000 < await ask(opening.redis, "PTTL", TURNS) <= 1500 + FORGET_MS
+
+
+async def test_the_ids_of_the_last_search_come_with_it_and_the_session_lives_on(opening: Opening) -> None:
+    await ask(opening.redis, "HSET", SESSION, "ids", "a b")
+    await ask(opening.redis, "PEXPIRE", SESSION, 1000)
+    assert (await opening.call(ttl=0)).ids is None, "a call without a session has none"
+    assert await ask(opening.redis, "PTTL", SESSION) <= 1000
+    assert (await opening.call()).ids == b"a b"
+    assert await ask(opening.redis, "PTTL", SESSION) > 1000
+    assert await ask(opening.redis, "HKEYS", SESSION) == [b"ids"], "without a limit there is no bucket"
