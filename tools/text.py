@@ -8,8 +8,8 @@ where there is nothing to vary, each of which can hide a byte.
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Any
+from unicodedata import category
 
 LONGEST_TEXT = 4_000
 MOST_ITEMS = 500
@@ -34,6 +34,8 @@ def visible(text: str) -> str:
 
 
 MOST_MARKS = 30
+_VOICE_MARKS = "\uff9e\uff9f"
+"""Halfwidth letters that become marks when they are normalised."""
 _TOO_MANY = re.compile(rf"\*{{{MOST_MARKS + 1},}}")
 
 
@@ -41,19 +43,14 @@ def stream_safe(text: str) -> str:
     """The text with at most 30 combining marks in a row, as no language needs more (Unicode Annex 15, section 13).
     Normalising sorts them, which takes the square of their number: a few hundred thousand would take minutes."""
     # A run that is too long has a mark at one of every 31 places: most texts are looked at no closer.
-    if not any(map(_is_mark, text[MOST_MARKS :: MOST_MARKS + 1])):
+    if not any(category(each)[0] == "M" or each in _VOICE_MARKS for each in text[MOST_MARKS :: MOST_MARKS + 1]):
         return text
-    runs = _TOO_MANY.finditer("".join([" *"[_is_mark(character)] for character in text]))
+    marks = "".join(["*" if category(each)[0] == "M" or each in _VOICE_MARKS else " " for each in text])
     kept, end = [], 0
-    for run in runs:
+    for run in _TOO_MANY.finditer(marks):
         kept.append(text[end : run.start() + MOST_MARKS])
         end = run.end()
     return "".join((*kept, text[end:]))
-
-
-def _is_mark(character: str) -> bool:
-    """The two halfwidth voice marks are letters that become marks when they are normalised."""
-    return unicodedata.category(character)[0] == "M" or character in "\uff9e\uff9f"
 
 
 def bounded(value: Any, depth: int = 0) -> Any:

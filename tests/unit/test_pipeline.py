@@ -1251,6 +1251,21 @@ async def test_popular_titles_satisfy_the_filters(hasty: Kit) -> None:
     assert "not matches" in answer.value["note"]
 
 
+async def test_without_a_catalogue_a_kept_title_is_still_found_by_its_name(hasty: Kit) -> None:
+    """In any script and with a typo; what is popular follows it, and the note tells the two apart."""
+    hasty.backends.catalog.mood = Mood.FAILS
+    for query in ("Robot Cat", "robto cat", "猫型ロボ"):
+        answer = await hasty.ask("search_manga_catalog", {"query": query, "max_results": 3})
+        assert answer.meta["fallback"] == "cached_popular_manga"
+        assert [card["title"] for card in answer.value["results"]] == ["Robot Cat", "Pirate Sea", "Chess Ghost"]
+        assert answer.value["note"].startswith("The search is not available right now; the first one matches by name;")
+    alone = await hasty.ask("search_manga_catalog", {"query": "Robot Cat", "genre": "kodomo"})
+    assert alone.value["note"].endswith("the first one matches by name.")
+    elsewhere = await hasty.ask("search_manga_catalog", {"query": "Robot Cat", "genre": "shojo"})
+    assert [card["title"] for card in elsewhere.value["results"]] == ["Rose Garden"]
+    assert "these are popular titles" in elsewhere.value["note"]
+
+
 # -- the guard and what is told
 
 
