@@ -1,8 +1,10 @@
 """Text without what no reader sees.
 
 Characters that are not shown can carry instructions to a language model, or turn what a person sees around: controls, bidi
-marks and overrides (Boucher and Anderson, "Trojan Source", 2021), zero-width and blank ones, tags, and variation selectors
-where there is nothing to vary, each of which can hide a byte.
+marks and overrides (Boucher and Anderson, "Trojan Source", 2021), zero-width and blank ones, tags, variation selectors, each
+of which can hide a byte. All that Unicode calls default ignorable go, wherever they stand and whatever they are for: an
+ideograph without its variant is the same name in another glyph, an emoji without its selector or joiner the same picture in
+another style, and what is left says the same to a shopper, a search and a model.
 """
 
 from __future__ import annotations
@@ -16,16 +18,18 @@ MOST_ITEMS = 500
 DEEPEST = 16
 PLAIN = (int, float, type(None))
 
-# C0 and C1 controls but tab and newlines; soft hyphen, joiners, fillers; zero-width and bidi marks; the line separators of
-# Unicode; byte order mark; annotations; lone surrogates; tags.
-_UNSEEN = (
-    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+# Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties), those of the last plane whether or not they are assigned.
+_DEFAULT_IGNORABLE = (
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-# Ideographs and symbols come in variants (Unicode Technical Standard 37); a letter followed by a selector does not.
-_VARIED = "\u203c-\u3299\u3400-\u9fff\uf900-\ufaff\U0001f000-\U0001faff\U00020000-\U0003ffff"
-_HIDDEN = re.compile(f"[{_UNSEEN}]|(?<![{_VARIED}])[{_SELECTORS}]")
+# C0 and C1 controls but tab and newlines, the line separators of Unicode, interlinear annotations and the place of an
+# object, controls of hieroglyphs, lone surrogates, and the code points that are no characters.
+_OTHERS_UNSEEN = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffc\U00013430-\U0001345f\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+)
+_HIDDEN = re.compile(f"[{_DEFAULT_IGNORABLE}{_OTHERS_UNSEEN}]")
 
 
 def visible(text: str) -> str:
