@@ -95,10 +95,10 @@ class Call:
     def late_end(self, seconds: float) -> Deadline:
         """`seconds` from now for a step of the ladder, or less where the answer would then leave too long after the call's
         deadline."""
-        end = Deadline.after(seconds)
         if self.deadline is None:
-            return end
-        return end.sooner_of(Deadline(max(self.deadline.at + PAST_DEADLINE, end.at - seconds + LEAST_STEP)))
+            return Deadline.after(seconds)
+        end = Deadline.after(seconds, self.deadline.clock)
+        return end.sooner_of(Deadline(max(self.deadline.at + PAST_DEADLINE, end.at - seconds + LEAST_STEP), end.clock))
 
     def elapsed_ms(self) -> float:
         return (time.monotonic() - self.arrived) * 1000

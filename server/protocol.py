@@ -33,6 +33,7 @@ from server.tool_access import ToolAccess
 from tools.contract import Tool
 from tools.failures import Failure
 from tools.registry import Registered, Registry
+from tools.text import visible
 
 logger = logging.getLogger(__name__)
 
@@ -168,7 +169,7 @@ class Protocol:
         theirs = {tool.name for tool in self.access.listed(principal)}
         nearest = [each for each in self._registry.nearest(name) if each in theirs]
         hint = f" Did you mean: {', '.join(nearest)}?" if nearest else ""
-        message = f"Unknown tool: {name[:100]!r}.{hint}"
+        message = f"Unknown tool: {visible(name[:100])!r}.{hint}"
         return MCPError(types.INVALID_PARAMS, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
 
 

@@ -38,9 +38,11 @@ from session.turn import TurnArithmetic, TurnShadows
 from tools.contract import CachePolicy, Store, Tool
 from tools.models import Health
 from tools.popular_titles import PopularTitles, kept_titles
+from tools.ports import StockPort
 from tools.registry import TOOLS, Registry
 from tools.resilience.backend import Backend, BackendPolicy
 from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
+from tools.resilience.retry import RetryPolicy
 from tools.sparing_catalog import SparingCatalog
 from tools.stock_reader import StockReader
 from tools.stock_snapshot import StockSnapshot, kept_rows
@@ -51,10 +53,16 @@ TEXT_FRESH_SECONDS = 300
 
 # What each backend is given: when it counts as slow, what one attempt may take, how many run at once.
 POLICIES = {
-    "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8),
+    # Details have 0.3 s, half of what is slow for a search: who waited for all of that has waited long enough to tell.
+    "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8, telling_share=0.4),
     "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
     "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15),
+}
+# What is read behind the calls has longer, goes one at a time, and is no word on how a backend answers a call.
+BEHIND = {
+    "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
+    "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, places=1, retry=RetryPolicy(attempts=1)),
 }
 
 
@@ -91,7 +99,9 @@ async def open_app(
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
         await run_in_background(stack, "popular titles", app.pipeline.store.popular.keep_warm())
-        await run_in_background(stack, "inventory snapshot", _stock_snapshot(app).keep())
+        await run_in_background(
+            stack, "inventory snapshot", _stock_snapshot(app.pipeline.store, app.memory, ports.stock).keep()
+        )
         if watch := _flags_watch(settings, app):
             await run_in_background(stack, "flags", watch)
         app.lifecycle.ready = True
@@ -150,16 +160,21 @@ def _store(ports: Ports, backends: Mapping[str, Backend], memory: SessionMemory,
     """Without `cache` every question is asked; what is only for bad times is kept all the same."""
     guarded = GuardedCatalog(ports.catalog, backends["catalog"])
     catalog = SparingCatalog(guarded) if cache else guarded
-    popular = PopularTitles(catalog, kept_titles(Snapshots(memory)))
+    popular = PopularTitles(GuardedCatalog(ports.catalog, _behind("catalog")), kept_titles(Snapshots(memory)))
     stock = GuardedStock(ports.stock, backends["stock"])
     orders = GuardedOrders(ports.orders, backends["orders"])
     profiles = GuardedProfiles(ports.profiles, backends["profile"])
     return Store(catalog, StockReader(stock, fresh=cache), orders, popular, stock, profiles)
 
 
-def _stock_snapshot(app: Application) -> StockSnapshot:
-    store = app.pipeline.store
-    return StockSnapshot(store.stock, store.popular, kept_rows(Snapshots(app.memory)))
+def _behind(name: str) -> Backend:
+    """A guard for background work alone: what becomes of that neither opens the breaker of the calls nor takes a place."""
+    return Backend(name, BEHIND[name])
+
+
+def _stock_snapshot(store: Store, memory: SessionMemory, port: StockPort) -> StockSnapshot:
+    guarded = GuardedStock(port, _behind("stock"))
+    return StockSnapshot(guarded, store.stock, store.popular, kept_rows(Snapshots(memory)))
 
 
 def _probes(store: Store, memory: SessionMemory, breakers: Mapping[str, Breaker]) -> dict[str, tuple[Probe, Breaker]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, TypeVar
 
 from session.deadline import Deadline
@@ -13,7 +14,7 @@ from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.failures import BackendFailure, DependencyFailure
 from tools.models import CatalogPage, CatalogQuery, Filters, Title
 from tools.presentation import title_card, with_stock
-from tools.recommending import Ranked, is_named, rank
+from tools.recommending import Excluded, rank, reason
 from tools.schemas import STRING, TITLE_CARD, answer, arguments, listed
 from tools.taste import VIEWED_WEIGHT, Did, Known, Reader, fading, searched_tags, taste
 
@@ -64,6 +65,7 @@ OUTPUT = answer(
 )
 
 CANDIDATES = 40
+MOST_POPULAR = 200
 MOST_BOUGHT = MOST_VIEWED = 20
 MOST_SEARCHES = 10
 PROFILE_SECONDS = 0.2
@@ -73,12 +75,14 @@ PROFILE_SECONDS = 0.2
 async def recommend(context: ToolContext, asked: Json) -> Json:
     page, reader = await _both(_by_criteria(context, asked), _reader(context))
     kindred = await _kindred(context, reader, page)
-    candidates = rank(asked["criteria"], page.titles, kindred, reader)
-    chosen = [each for each in candidates if _wanted(each.title, asked, reader)][: asked["count"]]
-    if len(chosen) < asked["count"]:
-        chosen += _popular(context, asked, reader, chosen)
+    excluded = Excluded(reader.owned, asked["exclude_titles"])
+    chosen = _first(rank(page.titles, kindred), excluded, asked["count"])
+    matched = {title.title_id for title in page.titles}
+    cards = [_card(each, reason(each, asked["criteria"] if each.title_id in matched else None, reader)) for each in chosen]
+    if len(cards) < asked["count"]:
+        cards += _popular(context, asked["count"] - len(cards), excluded.and_these(chosen))
     known = {"purchases": reader.owned, "views": reader.viewed, "searches": reader.searched}
-    return _answer(chosen, ["criteria", *(what for what, there in known.items() if there), "popularity"])
+    return _answer(cards, ["criteria", *(what for what, there in known.items() if there), "popularity"])
 
 
 async def trending(context: ToolContext, asked: Json) -> Json:
@@ -87,7 +91,8 @@ async def trending(context: ToolContext, asked: Json) -> Json:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     bought = await _purchased(context, context.user, context.deadline) if context.user is not None else ()
     note = "Personal recommendations are not available right now; these are what other readers buy."
-    return _answer(_popular(context, asked, Reader(frozenset(bought)), []), ["popularity"]) | {"note": note}
+    excluded = Excluded(bought, asked["exclude_titles"])
+    return _answer(_popular(context, asked["count"], excluded), ["popularity"]) | {"note": note}
 
 
 async def _both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
@@ -167,19 +172,21 @@ async def _kindred(context: ToolContext, reader: Reader, page: CatalogPage) -> t
     return tuple(title for title in alike if title.title_id not in known)
 
 
-def _popular(context: ToolContext, asked: Json, reader: Reader, chosen: Sequence[Ranked]) -> list[Ranked]:
-    taken = {each.title.title_id for each in chosen}
-    popular = context.store.popular.matching(Filters(), 200)
-    fitting = [t for t in popular if t.title_id not in taken and _wanted(t, asked, reader)]
-    return [Ranked(t, "Popular with the store's readers.") for t in fitting[: asked["count"] - len(chosen)]]
+def _popular(context: ToolContext, count: int, excluded: Excluded) -> list[Json]:
+    popular = _first(context.store.popular.matching(Filters(), MOST_POPULAR), excluded, count)
+    return [_card(title, "Popular with the store's readers.") for title in popular]
 
 
-def _wanted(title: Title, asked: Json, reader: Reader) -> bool:
-    return title.title_id not in reader.owned and not any(is_named(title, name) for name in asked["exclude_titles"])
+def _first(titles: Iterable[Title], excluded: Excluded, count: int) -> list[Title]:
+    """Looks at no more titles than it takes."""
+    return list(islice((title for title in titles if title not in excluded), count))
 
 
-def _answer(chosen: Sequence[Ranked], based_on: list[str]) -> Json:
-    cards = [title_card(each.title) | {"reason": each.reason} for each in chosen]
+def _card(title: Title, why: str) -> Json:
+    return title_card(title) | {"reason": why}
+
+
+def _answer(cards: list[Json], based_on: list[str]) -> Json:
     return {"recommendations": cards, "based_on": based_on}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass, field
 
@@ -11,9 +12,10 @@ from session.snapshots import Snapshots
 from tools.failures import Failure
 from tools.kept import Kept
 from tools.models import Filters, Title
+from tools.popular_shelf import PopularShelf
 from tools.ports import CatalogPort
 from tools.rounds import go_round
-from tools.search.filters import satisfies
+from tools.search.query import QueryReader
 
 logger = logging.getLogger(__name__)
 
@@ -37,19 +39,24 @@ class PopularTitles:
 
     catalog: CatalogPort
     kept: KeptTitles | None = None
-    _titles: dict[str, Title] = field(default_factory=dict)
+    _shelf: PopularShelf = field(default_factory=PopularShelf)
+    _reader: QueryReader = field(default_factory=QueryReader.load)
 
     @property
     def title_ids(self) -> tuple[str, ...]:
         """The most popular first."""
-        return tuple(self._titles)
+        return tuple(self._shelf.by_id)
 
     def matching(self, filters: Filters, limit: int) -> tuple[Title, ...]:
         """The most popular titles of the snapshot that satisfy the filters, exactly."""
-        return tuple([title for title in self._titles.values() if satisfies(title, filters)][:limit])
+        return self._shelf.matching(filters, limit)
+
+    def called(self, query: str, filters: Filters, limit: int) -> tuple[Title, ...]:
+        """Those of them that the query names, or whose author it names, best match first."""
+        return self._shelf.called(query, self._reader, filters, limit)
 
     def known(self, title_id: str) -> Title | None:
-        return self._titles.get(title_id)
+        return self._shelf.by_id.get(title_id)
 
     async def refresh(self) -> bool:
         """Whether the catalogue answered."""
@@ -59,7 +66,7 @@ class PopularTitles:
             logger.info("popular titles not refreshed: %s", failure.name)
             return False
         if titles:  # a catalogue that is being filled takes away nothing that is known
-            self._take(titles)
+            await self._take(titles)
             if self.kept is not None:
                 await self.kept.save(titles, KEPT_SECONDS)
         return True
@@ -70,8 +77,8 @@ class PopularTitles:
             titles = await self.kept.load() if self.kept is not None else None
         except MemoryUnavailable:
             return False
-        if titles and not self._titles:
-            self._take(titles[:HOW_MANY])
+        if titles and not self._shelf.titles:
+            await self._take(titles[:HOW_MANY])
         return bool(titles)
 
     async def keep_warm(self) -> None:
@@ -79,9 +86,10 @@ class PopularTitles:
         await go_round("popular titles", self._round)
 
     async def _round(self) -> float:
-        if not self._titles:
+        if not self._shelf.titles:
             await self.recall()
         return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
 
-    def _take(self, titles: tuple[Title, ...]) -> None:
-        self._titles = {title.title_id: title for title in titles}
+    async def _take(self, titles: tuple[Title, ...]) -> None:
+        """Made beside the event loop: it takes a quarter of a second."""
+        self._shelf = await asyncio.to_thread(PopularShelf, titles)

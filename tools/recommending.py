@@ -5,8 +5,8 @@ Fusion is reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from copy import copy
 
 from tools.models import Title
 from tools.presentation import author_name
@@ -19,13 +19,7 @@ TASTE_WEIGHT = 0.6
 BOTH_MATTER_TAGS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    title: Title
-    reason: str
-
-
-def rank(criteria: str, hits: Sequence[Title], kindred: Sequence[Title], reader: Reader) -> list[Ranked]:
+def rank(hits: Sequence[Title], kindred: Sequence[Title]) -> list[Title]:
     """All candidates, best first."""
     titles = {title.title_id: title for title in (*kindred, *hits)}
     scores = dict.fromkeys(titles, 0.0)
@@ -33,9 +27,35 @@ def rank(criteria: str, hits: Sequence[Title], kindred: Sequence[Title], reader:
         scores[title.title_id] += CRITERIA_WEIGHT / (RRF_K + place)
     for place, title in enumerate(kindred):
         scores[title.title_id] += TASTE_WEIGHT / (RRF_K + place)
-    matched = {title.title_id for title in hits}
     order = sorted(titles, key=lambda i: (-scores[i], titles[i].popularity_rank or 10**9, i))
-    return [Ranked(titles[i], reason(titles[i], criteria if i in matched else None, reader)) for i in order]
+    return [titles[i] for i in order]
+
+
+class Excluded:
+    """Titles that are not to be recommended: those with these ids, and those that go by these names in any script.
+
+    The names are read once, and only as many of a title's own as it takes: there may be fifty of three hundred characters,
+    and hundreds of candidates.
+    """
+
+    def __init__(self, title_ids: Iterable[str], named: Iterable[str]) -> None:
+        asked = tuple(named)
+        self._ids = frozenset((*title_ids, *asked))
+        self._names = frozenset(map(normalise, asked))
+
+    def and_these(self, titles: Iterable[Title]) -> Excluded:
+        more = copy(self)
+        more._ids = self._ids.union(title.title_id for title in titles)
+        return more
+
+    def __contains__(self, title: Title) -> bool:
+        if title.title_id in self._ids:
+            return True
+        return bool(self._names) and any(normalise(name) in self._names for name in _names_of(title))
+
+
+def _names_of(title: Title) -> tuple[str, ...]:
+    return tuple(name for name in (title.en, title.romaji, title.ja, title.kana, *title.alt_titles) if name)
 
 
 def reason(title: Title, criteria: str | None, reader: Reader) -> str:
@@ -60,22 +80,18 @@ def _with_you(known: Known) -> str:
 
 def _by_same_author(title: Title, reader: Reader) -> tuple[str, Known] | None:
     for known in reader.known:
+        theirs = {author.name for author in known.title.authors}
         for author in title.authors:
-            if any(author.name == other.name for other in known.title.authors):
+            if author.name in theirs:
                 return author_name(author), known
     return None
 
 
 def _most_alike(title: Title, reader: Reader) -> tuple[list[str], Known] | None:
-    shared = [([tag for tag in title.tags if tag in known.title.tags], known) for known in reader.known]
-    tags, known = max(shared, key=lambda each: len(each[0]), default=([], None))
-    return (tags[:BOTH_MATTER_TAGS], known) if known is not None and len(tags) >= 2 else None
-
-
-def is_named(title: Title, name: str) -> bool:
-    """Whether `name` is this title's id or one of its names in any script."""
-    if name == title.title_id:
-        return True
-    wanted = normalise(name)
-    names = (title.en, title.romaji, title.ja, title.kana, *title.alt_titles)
-    return any(normalise(each) == wanted for each in names if each)
+    tags = frozenset(title.tags)
+    known = max(reader.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
+    if known is None:
+        return None
+    theirs = frozenset(known.title.tags)
+    shared = [tag for tag in title.tags if tag in theirs]
+    return (shared[:BOTH_MATTER_TAGS], known) if len(shared) >= 2 else None

@@ -12,6 +12,7 @@ from tools.presentation import title_card, with_stock
 from tools.schemas import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed
 from tools.search.text import normalise
 
+UNAVAILABLE = "The search is not available right now;"
 LONGEST_TRACE = 100
 """Characters of a query that a profile keeps."""
 
@@ -73,9 +74,18 @@ async def search(context: ToolContext, asked: Json) -> Json:
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
     if not context.store.popular.title_ids:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    titles = context.store.popular.matching(filters_of(asked), asked["max_results"])
-    note = "The search is not available right now; these are popular titles that satisfy the filters, not matches."
-    return results(titles, len(titles)) | {"note": note}
+    popular, filters, most = context.store.popular, filters_of(asked), asked["max_results"]
+    named = popular.called(asked["query"], filters, most)
+    titles = tuple(dict.fromkeys((*named, *popular.matching(filters, most))))[:most]
+    return results(titles, len(titles)) | {"note": _note(len(named), len(titles))}
+
+
+def _note(named: int, given: int) -> str:
+    rest = "popular titles that satisfy the filters, not matches."
+    if not named:
+        return f"{UNAVAILABLE} these are {rest}"
+    first = "the first one matches" if named == 1 else f"the first {named} match"
+    return f"{UNAVAILABLE} {first} by name" + (f"; the others are {rest}" if given > named else ".")
 
 
 def results(titles: tuple[Title, ...], total: int) -> Json:

@@ -80,9 +80,8 @@ class StockReader:
             rows = self._fresh(title_ids)
             return _reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
 
-    async def read_ahead(self, title_ids: Sequence[str], deadline: Deadline) -> None:
-        """For bad times: whoever asks next still gets what is live then. Raises `BackendFailure`."""
-        page = await self._ask(title_ids, deadline)
+    def read_ahead(self, title_ids: Sequence[str], page: AvailabilityPage) -> None:
+        """What was read of these titles behind the calls, for bad times: whoever asks next still gets what is live then."""
         for title_id in set(title_ids).difference(page.unanswered):
             self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
 

@@ -11,6 +11,7 @@ import logging
 import math
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from zlib import crc32
@@ -23,6 +24,7 @@ from tools.failures import Failure
 from tools.kept import Kept
 from tools.models import Availability
 from tools.popular_titles import PopularTitles
+from tools.ports import StockPort
 from tools.rounds import go_round
 from tools.stock_reader import LAST_KNOWN_SECONDS, StockReader
 
@@ -50,8 +52,10 @@ def kept_rows(snapshots: Snapshots) -> KeptRows:
 
 @dataclass(slots=True)
 class StockSnapshot:
-    """A task owned by the application keeps it. `_written` is what each part was last seen to hold."""
+    """A task owned by the application keeps it. `port` is for its own reads. `_written` is what each part was last seen to
+    hold."""
 
+    port: StockPort
     reader: StockReader
     popular: PopularTitles
     kept: KeptRows
@@ -89,12 +93,15 @@ class StockSnapshot:
         for start in range(0, len(due), BATCH):
             await self._give_way()
             try:
-                await self.reader.read_ahead(due[start : start + BATCH], Deadline.after(ASK_SECONDS))
+                await self._read(due[start : start + BATCH])
             except Failure as failure:
                 logger.info("stock of popular titles not read: %s", failure.name)
                 break
             await asyncio.sleep(PAUSE_SECONDS * random.uniform(0.5, 1.5))
         return any(self.reader.age(title_id) < math.inf for title_id in self.popular.title_ids)
+
+    async def _read(self, title_ids: Sequence[str]) -> None:
+        self.reader.read_ahead(title_ids, await self.port.availability(title_ids, Deadline.after(ASK_SECONDS)))
 
     async def save(self) -> None:
         """Writes the parts in which something is newer than what they hold."""

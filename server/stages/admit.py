@@ -7,7 +7,7 @@ import time
 from server.call import Call, Handler, Outcome
 from server.latency import LatencySketch
 from session.deadline import Clock
-from tools.failures import TimedOut
+from tools.failures import Failure, TimedOut
 
 PROBE_SECONDS = 1.0
 LEAST_SAMPLES = 20
@@ -32,12 +32,16 @@ class Admit:
         started = self._clock()
         try:
             outcome = await inner(call)
-            if probing and self._clock() - started < left / 2:
-                sketch = self._sketches[call.name] = LatencySketch(self._clock)
-            return outcome
-        finally:
-            # A call that was cut off at its deadline took at least so long, which is what matters here.
+        except Failure:
+            # A call that was cut off at its deadline took at least so long, which is what matters here. One whose callers
+            # left has measured nothing.
             sketch.add(self._clock() - started)
+            raise
+        seconds = self._clock() - started
+        if probing and seconds < left / 2:
+            sketch = self._sketches[call.name] = LatencySketch(self._clock)
+        sketch.add(seconds)
+        return outcome
 
     def _too_slow(self, sketch: LatencySketch, left: float) -> bool:
         return sketch.count() >= LEAST_SAMPLES and sketch.quantile(0.95) > left

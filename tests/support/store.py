@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -142,9 +142,11 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
 
 
 @asynccontextmanager
-async def open_shelf(folder: Path, records: list[dict[str, Any]] = RECORDS) -> AsyncIterator[Shelf]:
+async def open_shelf(
+    folder: Path, records: list[dict[str, Any]] = RECORDS, owned: Sequence[tuple[str, Order]] = ORDERS
+) -> AsyncIterator[Shelf]:
     catalogue = _lines(folder / "catalog.jsonl", records)
-    orders = _lines(folder / "orders.jsonl", [{"owner": owner, **asdict(order)} for owner, order in ORDERS])
+    orders = _lines(folder / "orders.jsonl", [{"owner": owner, **asdict(order)} for owner, order in owned])
     async with (
         EmbeddedCatalog.open(catalogue, None) as catalog,
         EmbeddedStore.open(catalog.offers.items(), None, orders) as store,

@@ -144,19 +144,74 @@ async def test_an_attempt_ends_at_the_callers_deadline_or_the_backends_own(backe
     assert 0.1 < given[1] <= 0.2
 
 
-async def test_a_backend_that_hangs_is_blamed_whoever_cuts_the_attempt_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The call's own deadline often cancels the attempt a moment before its timeout would."""
+CATALOG = BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8, telling_share=0.4)
+
+
+async def left_after(backend: Backend, clock: HandClock, seconds: float, given: float = 5.0) -> None:
+    """A caller who had `given` seconds asks and is gone after some."""
+    task = asyncio.create_task(backend.call(hang, Deadline.after(given, clock)))
+    await asyncio.sleep(0)
+    clock.advance(seconds)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize(
+    ("left", "given", "state"),
+    [
+        (0.25, 5.0, BreakerState.CLOSED),  # a healthy backend that answers after 0.3 s, and callers who do not wait for it
+        (0.59, 5.0, BreakerState.CLOSED),
+        (0.61, 5.0, BreakerState.OPEN),  # slow already, whoever waits
+        (0.29, 0.3, BreakerState.OPEN),  # the call's own deadline, a moment before the attempt's
+        (0.22, 0.24, BreakerState.CLOSED),  # all of its time, but less than any tool gives
+        (0.26, 0.3, BreakerState.CLOSED),  # long enough to tell, but not all of its time
+        (0.95, 0.2, BreakerState.CLOSED),  # cut off late by a busy process
+    ],
+)
+async def test_callers_that_leave_open_a_breaker_only_when_it_was_too_late_anyway(
+    left: float, given: float, state: BreakerState
+) -> None:
     clock = HandClock()
-    backend = Backend("stock", POLICY, clock)
-    for seconds, state in ((0.04, BreakerState.CLOSED), (0.06, BreakerState.OPEN)):
-        for _ in range(5):
-            task = asyncio.create_task(backend.call(hang, Deadline.after(5)))
-            await asyncio.sleep(0)
-            clock.advance(seconds)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        assert backend.breaker.state is state
+    backend = Backend("catalog", CATALOG, clock)
+    for _ in range(20):
+        if backend.breaker.state is BreakerState.OPEN:
+            break
+        await left_after(backend, clock, left, given)
+    assert backend.breaker.state is state
+
+
+async def test_who_leaves_while_a_backend_is_tried_again_lets_the_next_one_try() -> None:
+    clock = HandClock()
+    backend = Backend("catalog", CATALOG, clock)
+    backend.breaker._open()
+    clock.advance(5)
+    await left_after(backend, clock, 0.3)
+    assert backend.breaker.state is BreakerState.HALF_OPEN
+    assert await backend.call(Attempts("well"), Deadline.after(5, clock)) == "well"
+
+
+async def test_what_waits_for_a_place_says_nothing_of_the_backend() -> None:
+    """Neither that it is slow, when the place was got late, nor that it hangs, when none was got."""
+    clock = HandClock()
+    backend = Backend("catalog", BackendPolicy(slow_seconds=0.6, attempt_seconds=9.0, places=1), clock)
+    go = asyncio.Event()
+
+    async def quick(deadline: Deadline) -> str:
+        await go.wait()
+        return "well"
+
+    first = asyncio.create_task(backend.call(quick, Deadline.after(9, clock)))
+    waiting = [asyncio.create_task(backend.call(quick, Deadline.after(9, clock))) for _ in range(20)]
+    await asyncio.sleep(0)
+    clock.advance(0.59)
+    go.set()
+    assert await first == "well"
+    for each in waiting[:10]:
+        each.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert backend.breaker.state is BreakerState.CLOSED
+    assert backend.breaker._bad == 0
 
 
 async def test_only_so_many_run_at_once_and_the_others_wait_within_their_deadline(backend: Backend) -> None:
@@ -213,10 +268,10 @@ def test_a_retry_budget_is_earned_and_spent() -> None:
 
 
 @given(draw=st.floats(0, 1), attempt=st.integers(1, 30))
-def test_pauses_grow_up_to_the_longest_and_are_drawn_from_zero(draw: float, attempt: int) -> None:
-    policy = RetryPolicy()
-    pause = Backoff(policy, lambda: draw).pause(attempt)
-    assert 0 <= pause <= min(policy.longest, policy.base * 2**attempt)
+def test_pauses_double_up_to_the_longest_and_are_drawn_from_zero(draw: float, attempt: int) -> None:
+    """The loops that go on for long, writing and reading DynamoDB in batches, need the bound."""
+    policy = RetryPolicy(base=0.05, longest=5.0)
+    assert Backoff(policy, lambda: draw).pause(attempt) == draw * min(5.0, 0.05 * 2**attempt)
 
 
 async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_profiles(shelf: Shelf) -> None:

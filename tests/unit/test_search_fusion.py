@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,10 +12,11 @@ from tools.backends.embedded.index import build_index
 from tools.backends.embedded.legs import Legs
 from tools.backends.embedded.shelf import build_shelf
 from tools.models import Author, Title
-from tools.search.candidates import evidence_for, index_fields
+from tools.search.candidates import evidence_for
 from tools.search.document import passages, prior
 from tools.search.evidence import Evidence
 from tools.search.fusion import fuse, order, with_kin
+from tools.search.names import begun_likeness, name_keys
 from tools.search.query import QueryReader
 from tools.search.romaji import sound_key
 
@@ -87,6 +90,63 @@ def test_fame_is_from_ratings_else_from_rank() -> None:
     assert 0 < prior(Title("t", rating_count=1000)) < 1
 
 
+def test_equal_scores_keep_the_order_of_the_candidates() -> None:
+    assert [int(i) for i in order(floats(0.5, 0.7, 0, 0.5, 0.7), 10)] == [1, 4, 0, 3]
+
+
+@pytest.mark.parametrize("leg", ["names", "people", "words", "tags"])
+def test_of_what_fits_alike_the_better_known_comes_first(leg: str) -> None:
+    found = evidence(**{leg: floats(0.95, 0.95, 0.95), "prior": floats(0.2, 0.9, 0.5)})
+    assert ranked("ninja" if leg == "tags" else "naruto", found) == [1, 2, 0]
+
+
+def test_the_share_of_themes_decides_how_much_the_tags_do() -> None:
+    """With none of the query a theme the words rank, with all of it the tags do; in between by the square of the share."""
+    found = evidence(words=floats(1.0, 0.4), tags=floats(0.0, 1.0))
+    firsts = [ranked_with(share, found)[0] for share in (0.0, 0.3, 0.6, 0.95, 1.0)]
+    assert firsts == [0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("share", "answers"), [(0.9, [0]), (0.91, [])])
+def test_a_query_that_is_a_theme_is_hardly_a_name(share: float, answers: list[int]) -> None:
+    """Up to nine tenths a name may be merely alike."""
+    assert ranked_with(share, evidence(names=floats(0.9))) == answers
+
+
+@pytest.mark.parametrize(("share", "answers"), [(0.29, []), (0.3, [0])])
+def test_a_query_with_a_theme_is_not_of_another_world(share: float, answers: list[int]) -> None:
+    assert ranked_with(share, evidence(words=floats(0.9), known=0.1)) == answers
+
+
+def ranked_with(theme_share: float, found: Evidence) -> list[int]:
+    reading = replace(READER.read("zxqv flurble"), theme_share=theme_share)
+    return [int(i) for i in order(fuse(reading, found), 10)]
+
+
+@pytest.mark.parametrize("between", [": ", " : ", " - ", " ~", " (", " Part 2 "])
+def test_a_name_goes_by_what_stands_before_its_subtitle(between: str) -> None:
+    assert name_keys(Title("t", en=f"Blue Harbour{between}Winter")).main == (sound_key("Blue Harbour"),)
+
+
+@pytest.mark.parametrize("name", ["Blue-Harbour", "Party 2", "X: Winter", "Go - Winter", "Blue Harbour"])
+def test_what_is_no_subtitle_or_leaves_too_little_separates_nothing(name: str) -> None:
+    assert name_keys(Title("t", en=name)).main == ()
+
+
+def test_one_letter_begins_a_name_by_its_share_alone() -> None:
+    """Two letters may be a name that is still being typed."""
+    assert begun_likeness("x", "xholic") == pytest.approx(1 / 6)
+    assert begun_likeness("xh", "xholic") == pytest.approx(0.78 + 0.15 / 3)
+    assert begun_likeness("x", "x") == 1.0
+
+
+def test_a_title_of_one_letter_is_found_by_it() -> None:
+    titles = [Title("a", en="Xholic", rating_count=400_000), Title("b", en="X"), Title("c", en="Axis")]
+    reading = READER.read("X")
+    found = evidence_for(reading, titles, np.zeros(3, np.float32))
+    assert [int(i) for i in order(fuse(reading, found), 3)] == [1]
+
+
 def test_a_synopsis_is_cut_at_sentences() -> None:
     text = "One sentence. " * 60
     pieces = passages(Title("t", synopsis_en=text, synopsis_ja="短い話。"))
@@ -117,10 +177,3 @@ def test_single_titles_get_the_evidence_that_the_whole_shelf_gets(query: str) ->
     assert np.allclose(single.tags, whole.tags)
     assert np.allclose(single.prior, whole.prior)
     assert (np.argmax(single.names), single.names.max() >= 0.66) == (np.argmax(whole.names), whole.names.max() >= 0.66)
-
-
-def test_the_fields_of_an_index_hold_every_spelling() -> None:
-    fields = index_fields(TITLES[0])
-    assert {sound_key("Blue Harbour"), "aoiminato"} <= set(fields["names"])
-    assert {"佐藤凛", "rin", "sato", "rinsato"} <= set(fields["authors"])
-    assert "drama" in fields["prose"]

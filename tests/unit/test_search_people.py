@@ -28,6 +28,13 @@ def test_a_name_with_a_part_that_is_not_the_authors_is_refused(asked: str) -> No
     assert not is_author(asked, MIURA)
 
 
+@pytest.mark.parametrize("separator", [" ", "・", "=", ", ", "＝", "　", "･"])
+def test_whatever_stands_between_the_parts_of_a_name_separates_them(separator: str) -> None:
+    assert is_author(f"ケンタロウ{separator}三浦", MIURA)
+    assert is_author(f"Kentaro{separator}Miura", MIURA)
+    assert not is_author(f"Ken{separator}taro", MIURA)
+
+
 def test_a_pen_name_of_one_word_is_matched_whatever_its_case() -> None:
     assert is_author("clamp", CLAMP)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.search.aliases import AliasTable
+from tools.search.aliases import MOST_NAMES, AliasTable
 from tools.search.query import QueryReader
 from tools.search.romaji import sound_key
 from tools.search.themes import ThemeTable
@@ -93,6 +93,42 @@ def test_a_theme_is_the_whole_query(query: str, tag: str) -> None:
     reading = READER.read(query)
     assert any(tag in tags for tags in reading.themes)
     assert reading.theme_share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("query", "share"),
+    [
+        ("samurai romance", 1.0),  # two themes and nothing else
+        ("samurai revenge tale", 7 / 16),  # letters of the theme among those of samurai, reveng, tal
+        ("samurai seinen", 1.0),  # a demographic is no content
+        ("seinen", 1.0),
+        ("友情の物語がある", 2 / 8),
+        ("pluto", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_how_much_of_a_query_its_themes_are(query: str, share: float) -> None:
+    assert READER.read(query).theme_share == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("x", ("x",)),
+        ("X vol. 3", ("x",)),
+        ("碁", ("碁",)),
+        ("aa", ("aa",)),  # by sound it is one letter, which anything may begin with: only what was typed is left
+        ("a?", ("a",)),
+    ],
+)
+def test_one_letter_is_a_name_only_when_it_is_all_that_was_asked(query: str, names: tuple[str, ...]) -> None:
+    assert READER.read(query).names == names
+
+
+def test_of_very_many_nicknames_only_the_first_count() -> None:
+    """Each name is looked for in all of the candidates' names."""
+    nicknames = [key for key in AliasTable.load().names if len(key) >= 4 and key.isascii()]
+    assert len(READER.read(" ".join(nicknames)[:400]).aliases) == MOST_NAMES
 
 
 def test_a_word_inside_another_is_no_theme() -> None:

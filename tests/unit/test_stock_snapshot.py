@@ -58,7 +58,7 @@ async def process(shelf: Shelf, redis: KeyValue, *, popular: bool = True) -> Pro
         await titles.refresh()
     reader = StockReader(backends.stock, monotonic)
     kept = kept_rows(Snapshots(memory_over(redis)))
-    return Process(backends.stock, reader, StockSnapshot(reader, titles, kept, wall), monotonic, wall)
+    return Process(backends.stock, reader, StockSnapshot(backends.stock, reader, titles, kept, wall), monotonic, wall)
 
 
 def a_row(title_id: str, seconds: float = 0.0, clock: float | None = None) -> Availability:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import sys
+import unicodedata
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tools.contract import Tool
+from tools.failures import InvalidArguments
+from tools.registry import Registry
 from tools.text import DEEPEST, LONGEST_TEXT, MOST_ITEMS, bounded, visible
+
+REGISTRY = Registry()
 
 
 @pytest.mark.parametrize(
@@ -21,6 +31,14 @@ from tools.text import DEEPEST, LONGEST_TEXT, MOST_ITEMS, bounded, visible
         ("b" + "".join(chr(0xE0100 + b) for b in b"hidden"), "b"),
         ("half\ud800", "half"),
         ("\u3164\uffa0\u115fblank", "blank"),
+        ("".join(kanji + chr(0xE0100 + byte) for kanji, byte in zip("葛城飾区", b"evil", strict=True)), "葛城飾区"),
+        ("".join(kanji + chr(0xFE00 + bits) for kanji, bits in zip("神社福祉", (6, 1, 6, 2), strict=True)), "神社福祉"),
+        ("❤\ufe0f\ufe0e\ufe0f★\ufe0e", "❤★"),
+        ("👨\u200d🎤", "👨🎤"),
+        ("shorthand\U0001bca0\U0001bca3 and \U0001d173music\U0001d17a", "shorthand and music"),
+        ("un\ufff0assigned\ufff8\U000e0fff", "unassigned"),
+        ("漢\ufff9かん\ufffa\ufffb字\ufffc", "漢かん字"),
+        ("no\ufdd0\uffff\U0001fffe\U0010ffffcharacters", "nocharacters"),
     ],
 )
 def test_what_no_reader_sees_is_taken_out(given_text: str, shown: str) -> None:
@@ -32,16 +50,16 @@ def test_what_no_reader_sees_is_taken_out(given_text: str, shown: str) -> None:
     "text",
     [
         "ベルセルク",
-        "葛\U000e0100城市",
-        "❤\ufe0f マンガ",
+        "葛城市",
+        "❤ マンガ 👨🎤 １⃣",
+        "がぎぐ か\u3099 é e\u0301",
         "two\nlines\tand a tab",
         "Café – “quotes”…",
-        "👨‍🎤"[:1],
         "ゲゲゲの鬼太郎（１）",
     ],
 )
 def test_what_readers_see_stays_as_it_is(text: str) -> None:
-    """Full-width signs, variants of ideographs and emoji belong to titles."""
+    """Full-width signs, marks of kana and letters, ideographs and emoji belong to titles."""
     assert visible(text) == text
 
 
@@ -49,6 +67,65 @@ def test_what_readers_see_stays_as_it_is(text: str) -> None:
 def test_taking_out_twice_is_taking_out_once(text: str) -> None:
     """Nothing hidden appears by what was taken out around it."""
     assert visible(visible(text)) == visible(text)
+
+
+def default_ignorable() -> set[int]:
+    """Unicode 16, DerivedCoreProperties.txt, Default_Ignorable_Code_Point."""
+    ranges = """00AD 034F 061C 115F-1160 17B4-17B5 180B-180D 180E 180F 200B-200F 202A-202E 2060-2064 2065 2066-206F 3164
+    FE00-FE0F FEFF FFA0 FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000 E0001 E0002-E001F E0020-E007F E0080-E00FF E0100-E01EF
+    E01F0-E0FFF"""
+    found: set[int] = set()
+    for each in ranges.split():
+        first, _, last = each.partition("-")
+        found.update(range(int(first, 16), int(last or first, 16) + 1))
+    return found
+
+
+IGNORABLE = default_ignorable()
+SEEN_FORMATS = set(range(0x600, 0x606)) | {0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+"""Signs of Arabic, Syriac and Kaithi: formats by their category, and shown."""
+
+
+def test_nothing_that_unicode_calls_ignorable_and_no_control_is_left() -> None:
+    """Also after what NFKC makes of a character, since that is what a tool is given."""
+    shown = visible("a".join(map(chr, range(sys.maxunicode + 1))))
+    composed = unicodedata.normalize("NFKC", shown)
+    assert visible(composed) == composed
+    left = set(shown + composed)
+    assert not IGNORABLE & set(map(ord, left))
+    unseen = {ord(each) for each in left if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    assert unseen == SEEN_FORMATS | set(map(ord, "\t\n\r"))
+
+
+HIDING = st.text(st.sampled_from([*map(chr, sorted(IGNORABLE)[::7]), "\u202e", "\ufff9", "葛", "❤", "a", "か", "\u3099"]))
+ANYTHING: Any = st.recursive(
+    HIDING | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(HIDING, inner), max_leaves=10
+)
+
+
+def hidden_in(value: object) -> set[str]:
+    return {each for each in json.dumps(value, ensure_ascii=False) if ord(each) in IGNORABLE}
+
+
+@given(value=ANYTHING)
+def test_nothing_hidden_goes_out(value: object) -> None:
+    """Names of fields included."""
+    assert hidden_in(bounded(value)) == set()
+
+
+@given(tool=st.sampled_from(list(REGISTRY)), given_arguments=st.dictionaries(HIDING, ANYTHING), query=HIDING)
+def test_nothing_hidden_comes_in_nor_back_in_what_was_refused(
+    tool: Tool, given_arguments: dict[str, Any], query: str
+) -> None:
+    """Every argument of every tool, by its own name and by names that nobody knows."""
+    registered = REGISTRY.get(tool.name)
+    assert registered is not None
+    for arguments in (dict.fromkeys(tool.input_schema["properties"], query), given_arguments):
+        try:
+            seen: object = registered.validator.validated(arguments)
+        except InvalidArguments as refused:
+            seen = [refused.message, refused.details, str(refused)]
+        assert hidden_in(seen) == set()
 
 
 def test_long_text_long_lists_and_deep_nesting_end() -> None:

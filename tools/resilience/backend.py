@@ -14,22 +14,50 @@ from tools.failures import BackendFailure, CircuitOpen, DependencyFailure, Quest
 from tools.resilience.retry import Backoff, RetryBudget, RetryPolicy
 
 T = TypeVar("T")
+ALL_BUT = 0.9
+"""Who left after so much of the time that there was has waited for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackendPolicy:
-    """`places` calls run at once, further ones wait for a place within their deadline. Seconds throughout."""
+    """`places` calls run at once, further ones wait for a place within their deadline. Seconds throughout.
+
+    `telling_share` of `slow_seconds` is what an attempt must have had before its end says anything: one whose time was over
+    sooner had a caller in a hurry. It is less than 1 where a tool gives the backend less than it may take.
+    """
 
     slow_seconds: float
     attempt_seconds: float
     places: int = 64
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    telling_share: float = 0.8
 
-    @property
-    def telling_seconds(self) -> float:
-        """An attempt that was cut off sooner than this says nothing: its caller was in a hurry. One that was cut off later,
-        for whatever reason, says that the backend is slow."""
-        return self.slow_seconds / 3
+    def tells(self, given: float, had: float, *, left: bool) -> bool:
+        """Whether an attempt that was cut off says that the backend is slow: it was `given` so many seconds and `had` so
+        many. One that its caller `left` does when it was over anyway, or slow already: a cancellation is nobody's failure,
+        but a call's deadline often cancels the attempt a moment before the attempt's own would. What it had beyond what it
+        was given was this process being busy."""
+        had = min(had, given)
+        if had >= self.slow_seconds:
+            return True
+        return had >= self.telling_share * self.slow_seconds and (not left or had >= ALL_BUT * given)
+
+
+@dataclass(slots=True)
+class Asking:
+    """One attempt's time, from when the backend is asked: what an attempt waits for a place is not the backend's doing.
+    `given` is what there is for it, in seconds."""
+
+    clock: Clock
+    given: float
+    started: float | None = None
+
+    def begin(self, deadline: Deadline) -> None:
+        self.started, self.given = self.clock(), deadline.remaining()
+
+    def had(self) -> float:
+        """Seconds so far; none while there is no place."""
+        return 0.0 if self.started is None else self.clock() - self.started
 
 
 class Backend:
@@ -85,16 +113,15 @@ class Backend:
                 dependency=self.name,
                 retry_after_ms=self._rest_ms(),
             )
-        started, era = self._clock(), self.breaker.era
+        era, given = self.breaker.era, deadline.within(self._policy.attempt_seconds)
+        asking = Asking(self._clock, given.remaining())
         try:
-            result = await self._bounded(attempt, deadline.within(self._policy.attempt_seconds))
-        except (TimedOut, asyncio.CancelledError):
-            # The call's own deadline, and callers that leave, cancel an attempt before its time is up: a backend that hangs
-            # would never be blamed if only its own timeout counted.
-            if self._clock() - started < self._policy.telling_seconds:
-                self.breaker.ignored(era)
-            else:
+            result = await self._bounded(asking, attempt, given)
+        except (TimedOut, asyncio.CancelledError) as cut_off:
+            if self._policy.tells(asking.given, asking.had(), left=isinstance(cut_off, asyncio.CancelledError)):
                 self.breaker.failed(era)
+            else:
+                self.breaker.ignored(era)
             raise
         except QuestionRefused:
             self.breaker.ignored(era)
@@ -105,7 +132,7 @@ class Backend:
         except BaseException:
             self.breaker.ignored(era)
             raise
-        self.breaker.succeeded(self._clock() - started, era)
+        self.breaker.succeeded(asking.had(), era)
         return result
 
     def _rest_ms(self) -> int:
@@ -114,9 +141,10 @@ class Backend:
             return self.breaker.retry_after_ms()
         return round(self._policy.attempt_seconds * 1000)
 
-    async def _bounded(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+    async def _bounded(self, asking: Asking, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
         try:
             async with asyncio.timeout(deadline.remaining()), self._places:
+                asking.begin(deadline)
                 return await attempt(deadline)
         except TimeoutError:
             raise TimedOut(f"The {self.name} did not answer in time.", dependency=self.name) from None

@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from tools.search.romaji import sound, sound_key
 from tools.search.text import has_cjk
 
 _MIN_LATIN, _MIN_CJK = 4, 3
+MOST_NAMES = 16
+"""What a query is a nickname of in all: each name is looked for, and nobody asks for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,9 @@ class AliasTable:
     names: Mapping[str, tuple[str, ...]]
 
     @classmethod
+    @cache
     def load(cls) -> AliasTable:
-        """The table that is shipped. Reads a file: call it once, at start."""
+        """The table that is shipped. The first time it reads a file."""
         entries = json.loads(files("tools.search").joinpath("aliases.json").read_text(encoding="utf-8"))
         table: dict[str, tuple[str, ...]] = {}
         for entry in entries:
@@ -41,7 +45,7 @@ class AliasTable:
         if whole is not None:
             return whole
         found = [self.names[k] for k in map(sound_key, sound(text).split()) if _is_telling(k) and k in self.names]
-        return tuple(dict.fromkeys(name for names in found for name in names))
+        return tuple(dict.fromkeys(name for names in found for name in names))[:MOST_NAMES]
 
 
 def _is_telling(key: str) -> bool:

@@ -15,7 +15,7 @@ from rapidfuzz.process import cdist
 
 from tools.search.evidence import Floats
 from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
-from tools.search.names import MAIN_FACTOR, NameKeys, begun_likeness, loan_likeness
+from tools.search.names import LOAN_LEAST, MAIN_FACTOR, NameKeys, begun_likeness, loan_likeness
 from tools.search.romaji import sound_key
 
 LEAST = 0.5
@@ -42,10 +42,11 @@ class NameTable:
         a subtitle. Below `LEAST` it may be said to be farther than it is."""
         best = np.zeros(len(self._keys))
         for key, factor in asked:
-            near = cdist((key,), self._keys, scorer=OSA.normalized_similarity, score_cutoff=LEAST, dtype=np.float64)[0]
-            for row in self._beginning(key):
-                near[row] = max(near[row], begun_likeness(key, self._keys[row]))
-            np.maximum(best, factor * near, out=best)
+            np.maximum(best, factor * self._near(key, LEAST), out=best)
+        for row in self._beginning(tuple(key for key, _ in asked)):
+            name = self._keys[row]
+            begun = max(factor * begun_likeness(key, name) for key, factor in asked if name.startswith(key))
+            best[row] = max(best[row], begun)
         return self._by_title(best * self._factors)
 
     def beginning_with(self, keys: tuple[str, ...]) -> Floats:
@@ -61,13 +62,19 @@ class NameTable:
         found = np.zeros(len(self._keys))
         skeleton = consonants(text) if is_loan(text) else ""
         if len(skeleton) >= MIN_CONSONANTS:
-            key = sound_key(text)
-            for row, name in enumerate(self._keys):
-                if name.isascii() and consonants(name) == skeleton:
-                    found[row] = loan_likeness(key, name)
+            # Consonants are costly to read: only of those names that are near enough to count.
+            near = self._near(sound_key(text), LOAN_LEAST)
+            for row in np.flatnonzero(near):
+                if self._keys[row].isascii() and consonants(self._keys[row]) == skeleton:
+                    found[row] = loan_likeness(float(near[row]))
         return self._by_title(found)
 
-    def _beginning(self, keys: str | tuple[str, ...]) -> list[int]:
+    def _near(self, key: str, least: float) -> NDArray[np.float64]:
+        """How alike the key and each name are; 0 where it is less than `least`."""
+        near = cdist((key,), self._keys, scorer=OSA.normalized_similarity, score_cutoff=least, dtype=np.float64)
+        return np.asarray(near[0])
+
+    def _beginning(self, keys: tuple[str, ...]) -> list[int]:
         return [row for row, name in enumerate(self._keys) if name.startswith(keys)]
 
     def _by_title(self, rows: NDArray[np.float64]) -> Floats:

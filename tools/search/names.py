@@ -17,7 +17,7 @@ MAIN_FACTOR = 0.95
 """A name before its subtitle counts a little less than a whole name."""
 ALIAS_FACTOR = 0.98
 """A name that the query is a nickname of counts a little less than the name itself."""
-_LOAN_BASE, _LOAN_NEAR, _LOAN_LEAST = 0.75, 0.2, 0.35
+_LOAN_BASE, _LOAN_NEAR, LOAN_LEAST = 0.75, 0.2, 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def begun_likeness(key: str, name: str) -> float:
     return max(share, 0.78 + 0.15 * share) if len(key) >= _MIN_MAIN - 1 else share
 
 
-def loan_likeness(key: str, name: str) -> float:
-    """How near the sound key of a katakana text is to a Latin name with the same consonants (tools.search.loans)."""
-    near = float(OSA.normalized_similarity(key, name))
-    return _LOAN_BASE + _LOAN_NEAR * near if near >= _LOAN_LEAST else 0.0
+def loan_likeness(near: float) -> float:
+    """How near a katakana text is to a Latin name with the same consonants (tools.search.loans), by how alike the two sound
+    keys are."""
+    return _LOAN_BASE + _LOAN_NEAR * near if near >= LOAN_LEAST else 0.0

@@ -52,7 +52,7 @@ class QueryReader:
 
     @classmethod
     def load(cls) -> QueryReader:
-        """With the shipped tables. Reads two files: call it once, at start."""
+        """With the shipped tables. The first time it reads two files."""
         return cls(AliasTable.load(), ThemeTable.load())
 
     def read(self, query: str) -> Reading:

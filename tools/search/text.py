@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_KATAKANA = re.compile(r"[\u30a1-\u30f6\u30fd\u30fe]")
+_TO_HIRAGANA = {code: code - 0x60 for code in (*range(0x30A1, 0x30F7), 0x30FD, 0x30FE)}
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆ー]")
 _KANA_ONLY = re.compile(r"[\u3041-\u30ff\s・、。!?！？〜~\-]+")
 _KANJI = re.compile(r"[\u3400-\u9fff\uf900-\ufaff々]")
-_COMBINING_LATIN = re.compile(r"([a-z])[\u0300-\u036f]+")
+# Looked behind and not captured: a replacement that names a group runs a function for each match.
+_COMBINING_LATIN = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _SPACES = re.compile(r"\s+")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "―": "-", "‐": "-", "−": "-"})
 
@@ -21,14 +22,14 @@ def normalise(text: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
     if not folded.isascii():
-        apart = _COMBINING_LATIN.sub(r"\1", unicodedata.normalize("NFD", folded))
+        apart = _COMBINING_LATIN.sub("", unicodedata.normalize("NFD", folded))
         folded = unicodedata.normalize("NFC", apart)
     return _SPACES.sub(" ", folded).strip()
 
 
 def to_hiragana(text: str) -> str:
     """Katakana as hiragana; everything else, the long-vowel mark included, stays."""
-    return _KATAKANA.sub(lambda m: chr(ord(m.group()) - 0x60), text)
+    return text.translate(_TO_HIRAGANA)
 
 
 def has_cjk(text: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import OSA
 
 from tools.backends.embedded.index import NameRows
 from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
@@ -47,7 +48,7 @@ class NamesLeg:
         key = sound_key(text)
         for row in self._loans.get(consonants(text), ()):
             title = int(self._rows.titles[row])
-            found[title] = max(found[title], loan_likeness(key, self._rows.keys[row]))
+            found[title] = max(found[title], loan_likeness(OSA.normalized_similarity(key, self._rows.keys[row])))
 
     def kin(self, found: Floats, keys: Iterable[str], factor: float) -> None:
         """Raises in `found` the titles whose names begin with one of `keys`: sequels and spin-offs of the one that is

@@ -25,7 +25,7 @@ from tools.backends.query_vectors import QueryVectors
 from tools.failures import BackendFailure
 from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
 from tools.ports import Embedder
-from tools.search.filters import satisfies
+from tools.search.filters import Predicates
 from tools.search.query import QueryReader, Reading
 from tools.search.text import normalise
 
@@ -136,7 +136,7 @@ class OpenSearchCatalog:
         return self._page(Found(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
 
     def _page(self, found: Found, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
-        fitting = tuple(title for title in found.titles if satisfies(title, filters))
+        fitting = tuple(filter(Predicates(filters).satisfied_by, found.titles))
         return CatalogPage(fitting, found.total - (len(found.titles) - len(fitting)), degraded)
 
 

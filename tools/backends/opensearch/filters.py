@@ -7,6 +7,7 @@ from typing import Any
 
 from tools.backends.opensearch.documents import Card
 from tools.models import Filters
+from tools.search.filters import Predicates
 from tools.search.people import AskedName
 
 Json = dict[str, Any]
@@ -48,16 +49,10 @@ class Gate:
     """The same filters over a card."""
 
     def __init__(self, filters: Filters) -> None:
-        self._filters = filters
-        self._author = None if filters.author is None else AskedName(filters.author)
+        self._predicates = Predicates(filters)
 
     def admits(self, card: Card) -> bool:
-        least = self._filters.min_rating
-        return (
-            (self._filters.genre is None or card.known.genre == self._filters.genre)
-            and (least is None or least <= 0 or (card.rating is not None and card.rating >= least))
-            and (self._author is None or any(self._author.fits(keys) for keys in card.known.authors))
-        )
+        return self._predicates.admit(card.known.genre, card.rating, card.known.authors)
 
 
 def term(field: str, value: str) -> Json:

@@ -1,0 +1,133 @@
+"""What ends a call, and how long a rung of the ladder may hold its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from server.call import FALLBACK, Call, Outcome, Stated
+from server.stages.deadline import Limit
+from server.stages.fallback import Ladder
+from session.backends.multiplexed import MultiplexedRedis
+from session.deadline import Deadline
+from tests.support.clocks import HandClock
+from tests.support.pipeline import open_kit
+from tests.support.store import Backends
+from tests.support.valkey import eventually
+from tools.contract import Fallback, Json, Tool, ToolContext
+from tools.failures import DependencyFailure, TimedOut
+from tools.registry import TOOLS, Registry
+
+OVER, FAR = Deadline(0.0), Deadline(time.monotonic() + 3600)
+BOUND = 5.0
+
+
+def a_call(**how: Any) -> Call:
+    registered = Registry().get("search_manga_catalog")
+    assert registered is not None
+    return Call("c", registered, {}, Stated(), time.monotonic(), **how)
+
+
+class Hanging:
+    """Work that ends only when it is cancelled."""
+
+    cancelled = False
+
+    async def __call__(self, *_: Any) -> Any:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+
+async def limited(call: Call, inner: Callable[..., Any]) -> Outcome:
+    async with asyncio.timeout(BOUND):
+        return await Limit()(call, inner)
+
+
+@pytest.mark.parametrize(("deadline", "flight"), [(OVER, None), (FAR, OVER), (None, OVER)])
+async def test_what_hangs_is_cancelled_at_the_deadline_of_the_work(
+    deadline: Deadline | None, flight: Deadline | None
+) -> None:
+    """A flight's own where there is one: a caller in a hurry does not end what others wait for."""
+    hanging = Hanging()
+    with pytest.raises(TimedOut, match="took too long") as told:
+        await limited(a_call(deadline=deadline, flight=flight), hanging)
+    assert hanging.cancelled
+    assert told.value.retry_after_ms == 100
+    assert told.value.retryable
+
+
+@pytest.mark.parametrize(("deadline", "flight"), [(FAR, None), (OVER, FAR)])
+async def test_what_is_in_time_is_handed_on(deadline: Deadline, flight: Deadline | None) -> None:
+    outcome = Outcome({"n": 1})
+
+    async def inner(_: Call) -> Outcome:
+        await asyncio.sleep(0)
+        return outcome
+
+    assert await limited(a_call(deadline=deadline, flight=flight), inner) is outcome
+
+
+async def test_a_refresh_that_hangs_by_itself_ends_with_the_tools_own_time(redis: MultiplexedRedis, moody: Backends) -> None:
+    """Nobody waits for it, and no backend is asked: the stage alone stops it, and its place is free again."""
+    hanging, hangs = Hanging(), False
+
+    async def handler(context: ToolContext, asked: Json) -> Json:
+        if hangs:
+            await hanging()
+        return {"results": [], "total": 0, "result_set": "rs_" + "a" * 16}
+
+    tool = replace(_tool("search_manga_catalog"), handler=handler)
+    async with open_kit(redis, moody, tools=[tool], timeout_ms=50) as kit:
+        call = kit.call(tool.name, {"query": "x"}, session="s")
+        await kit.pipeline.run(call)
+        hangs = True
+        kit.pipeline.cache.refreshes.start("key", call, _inner(kit))
+        await eventually(lambda: hanging.cancelled)
+        await eventually(lambda: not kit.pipeline.cache.refreshes)
+
+
+def _inner(kit: Any) -> Any:
+    """What stands below the cache stage."""
+    stage = kit.pipeline.run
+    while type(stage.func).__name__ != "Cache":
+        stage = stage.keywords["inner"]
+    return stage.keywords["inner"]
+
+
+def _tool(name: str) -> Tool:
+    return next(tool for tool in TOOLS if tool.name == name)
+
+
+@pytest.mark.parametrize(
+    ("left", "held"),
+    [
+        (3600.0, 0.025),  # all that a rung ever has
+        (0.01, 0.02),  # until 10 ms past the call's own end
+        (0.0, 0.01),
+        (-1.0, 0.004),  # what is there at once is still given
+    ],
+)
+async def test_a_rung_may_hold_an_answer_for_so_long(left: float, held: float) -> None:
+    seen: list[float] = []
+
+    async def rung(context: ToolContext, asked: Json) -> Json:
+        seen.append(context.deadline.at)
+        return {}
+
+    async def failing(_: Call) -> Outcome:
+        raise DependencyFailure("away")
+
+    clock = HandClock()
+    call = a_call(deadline=Deadline(clock() + left, clock))
+    call.tool = replace(call.tool, tool=replace(call.tool.tool, fallback=Fallback("rung", rung)))
+    outcome = await Ladder(None)(call, failing)  # type: ignore[arg-type]
+    assert (outcome.source, outcome.fallback, call.descended) == (FALLBACK, "rung", True)
+    assert seen == [pytest.approx(clock() + held)]

@@ -1,0 +1,87 @@
+"""The popular titles as they are searched while the catalogue is away."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.models import Author, Filters, Title
+from tools.popular_shelf import LONGEST_NAME, PopularShelf
+from tools.search.filters import satisfies
+from tools.search.query import QueryReader
+
+READER = QueryReader.load()
+ODA = Author("Oda, Eiichirou", "尾田栄一郎", "オダエイイチロウ")
+URASAWA = Author("Urasawa, Naoki", "浦沢直樹")
+TITLES = (
+    Title("a", en="One Piece", ja="ワンピース", authors=(ODA,), genre="shonen", rating=4.6),
+    Title("b", en="Fullmetal Alchemist", ja="鋼の錬金術師", kana="はがねのれんきんじゅつし", genre="shonen", rating=4.8),
+    Title("c", romaji="Monster", authors=(URASAWA,), genre="seinen", rating=4.7),
+    Title("d", romaji="20th Century Boys", ja="20世紀少年", authors=(URASAWA,), genre="seinen", rating=4.5),
+    Title("e", en="One Piece Party", authors=(Author("Andou, Ei"), ODA), genre="shonen"),
+)
+SHELF = PopularShelf(TITLES)
+ANY = Filters()
+
+
+def called(query: str, filters: Filters = ANY, limit: int = 10) -> list[str]:
+    return [title.title_id for title in SHELF.called(query, READER, filters, limit)]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("one piece", "a"),
+        ("One Peice", "a"),
+        ("ワンピース", "a"),
+        ("わんぴーす", "a"),
+        ("do you have one piece vol 3", "a"),
+        ("鋼の錬金術師", "b"),
+        ("hagane no renkinjutsushi", "b"),
+        ("full metal alchemist", "b"),
+        ("モンスター", "c"),
+        ("manga by Urasawa", "c"),
+        ("浦沢直樹", "c"),
+        ("Naoki Urasawa", "c"),
+    ],
+)
+def test_a_title_is_found_by_its_name_in_any_script_with_typos_and_by_its_author(query: str, first: str) -> None:
+    assert called(query)[0] == first
+
+
+def test_the_nearest_name_comes_first_and_of_equals_the_more_popular() -> None:
+    assert called("one piece") == ["a", "e"]
+    assert called("one piece party")[0] == "e"
+    assert called("Urasawa") == ["c", "d"]
+
+
+@pytest.mark.parametrize("query", ["a story about friendship", "ghost", "???", "manga", "x" * (LONGEST_NAME + 1)])
+def test_what_is_no_name_is_called_nothing(query: str) -> None:
+    assert called(query) == []
+
+
+def test_what_is_called_so_satisfies_the_filters_too() -> None:
+    assert called("one piece", Filters(min_rating=4)) == ["a"]
+    assert called("one piece", Filters(genre="seinen")) == []
+    assert called("one piece", Filters(author="Andou")) == ["e"]
+    assert called("manga by Urasawa", Filters(author="Oda")) == []
+    assert called("one piece", limit=1) == ["a"]
+
+
+def test_an_empty_shelf_has_nothing() -> None:
+    empty = PopularShelf()
+    assert empty.called("one piece", READER, ANY, 5) == ()
+    assert empty.matching(ANY, 5) == ()
+
+
+@given(
+    genre=st.sampled_from([None, "shonen", "seinen", "josei"]),
+    author=st.sampled_from([None, "Oda", "尾田", "おだ", "naoki urasawa", "浦沢 直樹", "Ei Andou", "Miura", "!", "栄"]),
+    least=st.sampled_from([None, 0, 4.6, 5]),
+)
+def test_what_matches_is_exactly_what_satisfies_the_filters(
+    genre: str | None, author: str | None, least: float | None
+) -> None:
+    filters = Filters(genre, author, least)
+    assert SHELF.matching(filters, 10) == tuple(title for title in TITLES if satisfies(title, filters))
