@@ -39,10 +39,11 @@ from tools.models import Health
 from tools.popular_titles import PopularTitles, kept_titles
 from tools.registry import TOOLS, Registry
 from tools.resilience.backend import Backend, BackendPolicy
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
+from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock, GuardedTitles
 from tools.sparing_catalog import SparingCatalog
 from tools.stock_reader import StockReader
 from tools.stock_snapshot import StockSnapshot, kept_rows
+from tools.title_reader import TitleReader
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ TEXT_FRESH_SECONDS = 300
 # What each backend is given: when it counts as slow, what one attempt may take, how many run at once.
 POLICIES = {
     "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8),
+    "titles": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
     "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15),
@@ -152,7 +154,9 @@ def _store(ports: Ports, backends: Mapping[str, Backend], memory: SessionMemory,
     stock = GuardedStock(ports.stock, backends["stock"])
     orders = GuardedOrders(ports.orders, backends["orders"])
     profiles = GuardedProfiles(ports.profiles, backends["profile"])
-    return Store(catalog, StockReader(stock, fresh=cache), orders, popular, stock, profiles)
+    records = GuardedTitles(ports.titles, backends["titles"])
+    titles = TitleReader(catalog, records)
+    return Store(catalog, StockReader(stock, fresh=cache), orders, popular, stock, profiles, titles, records)
 
 
 def _stock_snapshot(app: Application) -> StockSnapshot:
@@ -167,6 +171,7 @@ def _probes(store: Store, memory: SessionMemory, breakers: Mapping[str, Breaker]
 
     asked: dict[str, Probe] = {
         "catalog": store.catalog.health,
+        "titles": store.records.health,
         "stock": store.stock_port.health,
         "orders": store.orders.health,
         "profile": store.profiles.health,

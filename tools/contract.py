@@ -11,8 +11,9 @@ from session.history import LastSearch
 from session.profile import EventKind
 from tools.failures import Violation
 from tools.popular_titles import PopularTitles
-from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort
+from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
 from tools.stock_reader import StockReader
+from tools.title_reader import TitleReader
 
 Json = dict[str, Any]
 Schema = Mapping[str, Any]
@@ -20,8 +21,8 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `stock_port` is what
-    `stock` reads through, for those who want to know how it fares."""
+    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `titles` reads by id,
+    through `catalog` and `records`. `stock_port` is what `stock` reads through, for those who want to know how it fares."""
 
     catalog: CatalogPort
     stock: StockReader
@@ -29,6 +30,8 @@ class Store:
     popular: PopularTitles
     stock_port: StockPort
     profiles: ProfilePort
+    titles: TitleReader
+    records: TitlesPort
 
 
 @dataclass(slots=True)

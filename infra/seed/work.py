@@ -79,7 +79,7 @@ async def seed(settings: Settings, contents: Contents, *, dry_run: bool, progres
 
 
 class _Tables:
-    """Stock, orders and profiles in DynamoDB."""
+    """Titles, stock, orders and profiles in DynamoDB."""
 
     def __init__(self, url: str, contents: Contents, progress: Progress | None, stack: AsyncExitStack) -> None:
         self._address, self._contents, self._progress = DynamoAddress.parse(url), contents, progress
@@ -89,8 +89,7 @@ class _Tables:
 
     async def look(self) -> None:
         try:
-            contents = self._contents
-            self._changes = await store.plan(self._connection, contents.stock, contents.orders, self._progress)
+            self._changes = await store.plan(self._connection, self._contents.items, self._progress)
         except (BackendFailure, ValueError) as error:
             raise self._error(error) from error
 

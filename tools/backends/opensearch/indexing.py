@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from tools.backends.batching import batches, embed_patiently
+from tools.backends.embedded.records import record_of
 from tools.backends.opensearch.bulk import Bulk
 from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.documents import document, record_of
+from tools.backends.opensearch.documents import document
 from tools.backends.opensearch.index import FORMAT, Flavour, Identity, definition, flavour_of, index_name
 from tools.backends.opensearch.indices import Indices
 from tools.backends.opensearch.kin import kin_of_all
