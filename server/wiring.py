@@ -34,7 +34,7 @@ from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
 from session.snapshots import Snapshots
 from session.turn import TurnArithmetic, TurnShadows
-from tools.contract import CachePolicy, Store, Tool
+from tools.contract import Store, Tool
 from tools.models import Health
 from tools.popular_titles import PopularTitles, kept_titles
 from tools.registry import TOOLS, Registry
@@ -46,8 +46,6 @@ from tools.stock_snapshot import StockSnapshot, kept_rows
 from tools.title_reader import TitleReader
 
 logger = logging.getLogger(__name__)
-
-TEXT_FRESH_SECONDS = 300
 
 # What each backend is given: when it counts as slow, what one attempt may take, how many run at once.
 POLICIES = {
@@ -182,10 +180,7 @@ def _probes(store: Store, memory: SessionMemory, breakers: Mapping[str, Breaker]
 
 def _with_freshness(tool: Tool, seconds: int) -> Tool:
     """MANGA_CACHE_TTL_S is about text of titles; results about a user keep their own, shorter life."""
-    policy = tool.cache
-    if policy is None or policy.per_user or policy.fresh_seconds != TEXT_FRESH_SECONDS:
-        return tool
-    return replace(tool, cache=CachePolicy(seconds, max(seconds, policy.stale_seconds)))
+    return replace(tool, cache=tool.cache.with_text_fresh_for(seconds)) if tool.cache else tool
 
 
 def _audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:

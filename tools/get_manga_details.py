@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from session.deadline import Deadline
 from session.profile import EventKind
-from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext, Trace
+from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
 from tools.failures import BackendFailure, DependencyFailure, NotFound
 from tools.models import Availability, Title
 from tools.presentation import author_name, authors_line, in_stock, price
@@ -145,7 +145,7 @@ TOOL = Tool(
     handler=details,
     complete=complete,
     timeout_ms=300,
-    cache=CachePolicy(fresh_seconds=300, stale_seconds=86_400),
+    cache=TEXT,
     fallback=Fallback("last_known_details", last_known),
     summary=lambda result: str(result["title"]),
     leaves_in_profile=Trace(EventKind.VIEWED, lambda asked: str(asked["title_id"])),

@@ -10,12 +10,11 @@ from tools.backends.embedded.index import build_index
 from tools.backends.embedded.legs import Legs
 from tools.backends.embedded.shelf import build_shelf
 from tools.models import Author, Title
-from tools.search.candidates import evidence_for, index_fields
+from tools.search.candidates import evidence_for
 from tools.search.document import passages, prior
 from tools.search.evidence import Evidence
 from tools.search.fusion import fuse, order, with_kin
 from tools.search.query import QueryReader
-from tools.search.romaji import sound_key
 
 READER = QueryReader.load()
 
@@ -117,10 +116,3 @@ def test_single_titles_get_the_evidence_that_the_whole_shelf_gets(query: str) ->
     assert np.allclose(single.tags, whole.tags)
     assert np.allclose(single.prior, whole.prior)
     assert (np.argmax(single.names), single.names.max() >= 0.66) == (np.argmax(whole.names), whole.names.max() >= 0.66)
-
-
-def test_the_fields_of_an_index_hold_every_spelling() -> None:
-    fields = index_fields(TITLES[0])
-    assert {sound_key("Blue Harbour"), "aoiminato"} <= set(fields["names"])
-    assert {"佐藤凛", "rin", "sato", "rinsato"} <= set(fields["authors"])
-    assert "drama" in fields["prose"]

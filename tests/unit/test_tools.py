@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, SchemaError
 
 from server.protocol import listed_tool
 from tests.support.pipeline import COMPILED
-from tools.contract import Tool
+from tools.contract import TEXT, CachePolicy, Tool
 from tools.failures import InvalidArguments
 from tools.registry import TOOLS, Registry
 
@@ -247,3 +247,13 @@ def test_text_is_normalised_and_free_of_what_cannot_be_seen() -> None:
 
 def test_what_an_invisible_character_kept_apart_is_composed() -> None:
     assert validated(TOOLS[0], {"query": "cafe\u200b\u0301"})["query"] == "café"
+
+
+def test_the_operators_freshness_is_that_of_text_about_titles_and_of_nothing_else() -> None:
+    """By what a result is, and not by a number that happens to be the same."""
+    chosen = {tool.name for tool in TOOLS if tool.cache and tool.cache.text}
+    assert chosen == {"search_manga_catalog", "get_manga_details"}
+    assert TEXT.with_text_fresh_for(7) == CachePolicy(7, 86_400, text=True)
+    assert TEXT.with_text_fresh_for(100_000) == CachePolicy(100_000, 100_000, text=True)
+    same_number = CachePolicy(300, 86_400)
+    assert same_number.with_text_fresh_for(7) is same_number

@@ -1,7 +1,7 @@
 """The evidence of titles that an engine has already recalled: for engines that answer with hits and not with all scores.
 
-Such an engine (OpenSearch) runs three queries of its own over the fields of `index_fields`: grams or fuzzy terms of `names`,
-terms of `prose` and `authors`, and the nearest vectors. Their hits, joined, are the candidates; this gives each the same
+Such an engine (OpenSearch) runs three queries of its own: grams or fuzzy terms of names, terms of prose and authors, and the
+nearest vectors. Their hits, joined, are the candidates; this gives each the same
 numbers that the embedded engine computes for its whole shelf, and `tools.search.fusion` does the rest.
 """
 
@@ -13,26 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tools.models import Title
-from tools.search.document import prior, prose_terms
+from tools.search.document import prior
 from tools.search.evidence import Evidence, Floats
 from tools.search.name_table import NameTable
 from tools.search.names import ALIAS_FACTOR, NameKeys, name_keys
 from tools.search.naming import AskedAuthor
 from tools.search.people import AuthorKeys, author_keys
 from tools.search.query import Reading
-
-
-def index_fields(title: Title) -> dict[str, list[str]]:
-    """What an engine indexes of a title beside its record, ready-made terms all: exact keys of `names`, `authors` (whole
-    spellings and parts), and `prose` terms, each once.
-    """
-    named = name_keys(title)
-    people = [author_keys(author) for author in title.authors]
-    return {
-        "names": [*named.whole, *named.main],
-        "authors": sorted({key for keys in people for key in (*keys.spellings, *keys.parts)}),
-        "prose": list(prose_terms(title)),
-    }
 
 
 @dataclass(frozen=True, slots=True)
