@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from session.backends.address import RedisAddress
 from session.deadline import Deadline
 from session.keyvalue import KeyValue
 from tools.failures import Failure
-from tools.ports import CatalogPort, Embedder, OrdersPort, ProfilePort, StockPort
+from tools.ports import CatalogPort, Embedder, OrdersPort, ProfilePort, StockPort, TitlesPort
 
 if TYPE_CHECKING:
     from session.backends.iam import ElastiCacheIam
@@ -33,11 +34,15 @@ EMBEDDED = "embedded:"
 Progress = Callable[[int, int, str], None]
 
 
+StorePorts = tuple[TitlesPort, StockPort, OrdersPort, ProfilePort]
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The backends as they come, before they are guarded."""
 
     catalog: CatalogPort
+    titles: TitlesPort
     stock: StockPort
     orders: OrdersPort
     profiles: ProfilePort
@@ -144,18 +149,18 @@ async def _open_embedded_catalog(
     return catalog
 
 
-async def _open_embedded_store(
-    settings: Settings, stack: AsyncExitStack, catalog: CatalogPort
-) -> tuple[StockPort, OrdersPort, ProfilePort]:
+async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
     """Filled from the catalogue file, whoever searches it: with OpenSearch the file still says what is sold."""
     from tools.backends.embedded.profile import EmbeddedProfiles
-    from tools.backends.embedded.records import load
+    from tools.backends.embedded.records import Record, load
     from tools.backends.embedded.stock_and_orders import EmbeddedStore
+    from tools.backends.embedded.titles import EmbeddedTitles
 
-    known = getattr(catalog, "offers", None)
-    offers = known.items() if known is not None else [(title.title_id, sold) for title, sold in load(settings.catalog_file)]
+    known: Sequence[Record] | None = getattr(catalog, "records", None)
+    records = await asyncio.to_thread(load, settings.catalog_file) if known is None else known
+    offers = [(title.title_id, sold) for title, sold in records]
     store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
-    return store, store, EmbeddedProfiles()
+    return EmbeddedTitles(title for title, _ in records), store, store, EmbeddedProfiles()
 
 
 def store_files(settings: Settings) -> tuple[Path | None, Path]:
@@ -164,14 +169,14 @@ def store_files(settings: Settings) -> tuple[Path | None, Path]:
     return (DEMO / "volumes.jsonl" if demo else None, DEMO / "orders.jsonl")
 
 
-async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> tuple[StockPort, OrdersPort, ProfilePort]:
+async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePorts:
     from tools.backends.dynamodb.address import DynamoAddress
     from tools.backends.dynamodb.store import DynamoStore
 
     store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
     # The first call makes the connections; a customer should not wait for that. It never raises.
     await store.health(Deadline.after(CONNECT_SECONDS))
-    return store.stock, store.orders, store.profiles
+    return store.titles, store.stock, store.orders, store.profiles
 
 
 def default_data_dir() -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from server.stages.shed import Shed
 from session.turn import TurnShadows
@@ -19,7 +19,6 @@ class Lifecycle:
 
     ready: bool = False
     draining: bool = False
-    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def serves(self) -> bool:

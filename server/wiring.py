@@ -35,26 +35,26 @@ from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
 from session.snapshots import Snapshots
 from session.turn import TurnArithmetic, TurnShadows
-from tools.contract import CachePolicy, Store, Tool
+from tools.contract import Store, Tool
 from tools.models import Health
 from tools.popular_titles import PopularTitles, kept_titles
 from tools.ports import StockPort
 from tools.registry import TOOLS, Registry
 from tools.resilience.backend import Backend, BackendPolicy
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
+from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock, GuardedTitles
 from tools.resilience.retry import RetryPolicy
 from tools.sparing_catalog import SparingCatalog
 from tools.stock_reader import StockReader
 from tools.stock_snapshot import StockSnapshot, kept_rows
+from tools.title_reader import TitleReader
 
 logger = logging.getLogger(__name__)
-
-TEXT_FRESH_SECONDS = 300
 
 # What each backend is given: when it counts as slow, what one attempt may take, how many run at once.
 POLICIES = {
     # Details have 0.3 s, half of what is slow for a search: who waited for all of that has waited long enough to tell.
     "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8, telling_share=0.4),
+    "titles": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
     "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15),
@@ -164,7 +164,9 @@ def _store(ports: Ports, backends: Mapping[str, Backend], memory: SessionMemory,
     stock = GuardedStock(ports.stock, backends["stock"])
     orders = GuardedOrders(ports.orders, backends["orders"])
     profiles = GuardedProfiles(ports.profiles, backends["profile"])
-    return Store(catalog, StockReader(stock, fresh=cache), orders, popular, stock, profiles)
+    records = GuardedTitles(ports.titles, backends["titles"])
+    titles = TitleReader(catalog, records)
+    return Store(catalog, StockReader(stock, fresh=cache), orders, popular, stock, profiles, titles, records)
 
 
 def _behind(name: str) -> Backend:
@@ -184,6 +186,7 @@ def _probes(store: Store, memory: SessionMemory, breakers: Mapping[str, Breaker]
 
     asked: dict[str, Probe] = {
         "catalog": store.catalog.health,
+        "titles": store.records.health,
         "stock": store.stock_port.health,
         "orders": store.orders.health,
         "profile": store.profiles.health,
@@ -194,10 +197,7 @@ def _probes(store: Store, memory: SessionMemory, breakers: Mapping[str, Breaker]
 
 def _with_freshness(tool: Tool, seconds: int) -> Tool:
     """MANGA_CACHE_TTL_S is about text of titles; results about a user keep their own, shorter life."""
-    policy = tool.cache
-    if policy is None or policy.per_user or policy.fresh_seconds != TEXT_FRESH_SECONDS:
-        return tool
-    return replace(tool, cache=CachePolicy(seconds, max(seconds, policy.stale_seconds)))
+    return replace(tool, cache=tool.cache.with_text_fresh_for(seconds)) if tool.cache else tool
 
 
 def _audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:

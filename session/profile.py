@@ -1,4 +1,5 @@
-"""What is remembered of a person beyond a conversation: what they looked for, viewed and ordered, for half a year.
+"""What is remembered of a person beyond a conversation: what they looked for and viewed, for half a year. What they ordered
+is not told here a second time: it is read of their orders.
 
 It is personal data. Only a signed-in person has a profile. It is kept under a hash of who they are; every event of it goes
 by itself after `KEPT_DAYS`, and `forget` removes all of it at once. The end of a conversation does not: it outlives many.
@@ -24,11 +25,10 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 class EventKind(StrEnum):
-    """`subject` of an event is the words of a search, or the id of a title viewed or ordered."""
+    """`subject` of an event is the words of a search, or the id of a title viewed."""
 
     SEARCHED = "searched"
     VIEWED = "viewed"
-    ORDERED = "ordered"
 
 
 @dataclass(frozen=True, slots=True)

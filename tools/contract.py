@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from session.deadline import Deadline
@@ -11,8 +11,9 @@ from session.history import LastSearch
 from session.profile import EventKind
 from tools.failures import Violation
 from tools.popular_titles import PopularTitles
-from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort
+from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
 from tools.stock_reader import StockReader
+from tools.title_reader import TitleReader
 
 Json = dict[str, Any]
 Schema = Mapping[str, Any]
@@ -20,8 +21,8 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `stock_port` is what
-    `stock` reads through, for those who want to know how it fares."""
+    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `titles` reads by id,
+    through `catalog` and `records`. `stock_port` is what `stock` reads through, for those who want to know how it fares."""
 
     catalog: CatalogPort
     stock: StockReader
@@ -29,6 +30,8 @@ class Store:
     popular: PopularTitles
     stock_port: StockPort
     profiles: ProfilePort
+    titles: TitleReader
+    records: TitlesPort
 
 
 @dataclass(slots=True)
@@ -53,11 +56,20 @@ Completion = Callable[[ToolContext, Json], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """How long a result is fresh, and how long after that it may stand in, labelled stale. `per_user` keeps users apart."""
+    """How long a result is fresh, and how long after that it may stand in, labelled stale. `per_user` keeps users apart.
+    `text` is for results that are text about titles: how long these are fresh is the operator's to say."""
 
     fresh_seconds: int
     stale_seconds: int
     per_user: bool = False
+    text: bool = False
+
+    def with_text_fresh_for(self, seconds: int) -> CachePolicy:
+        """The policy where the operator has said so; of results of other kinds it is the same."""
+        return replace(self, fresh_seconds=seconds, stale_seconds=max(seconds, self.stale_seconds)) if self.text else self
+
+
+TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
 
 
 @dataclass(frozen=True, slots=True)

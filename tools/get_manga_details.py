@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from session.deadline import Deadline
 from session.profile import EventKind
-from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext, Trace
+from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
 from tools.failures import BackendFailure, DependencyFailure, NotFound
 from tools.models import Availability, Title
 from tools.presentation import author_name, authors_line, in_stock, price
@@ -60,11 +62,18 @@ RELATED = 10
 
 
 async def details(context: ToolContext, asked: Json) -> Json:
-    catalog, title_id = context.store.catalog, asked["title_id"]
-    title = (await catalog.get([title_id], context.deadline)).get(title_id)
+    title_id = asked["title_id"]
+    title = (await _read(context, [title_id], context.deadline)).get(title_id)
     if title is None:
         raise NotFound(f"There is no title {title_id}. Use search_manga_catalog to find the right id.")
     return facts(title) | {"related": await _related(context, title)}
+
+
+async def _read(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
+    reading = await context.store.titles.read(title_ids, deadline)
+    if reading.from_records:
+        context.degraded.add("catalog")
+    return reading.titles
 
 
 async def _related(context: ToolContext, title: Title) -> list[Json]:
@@ -74,7 +83,7 @@ async def _related(context: ToolContext, title: Title) -> list[Json]:
     try:
         # Half of what is left: the title itself has been found and must not be lost to its relations.
         half = Deadline.after(context.deadline.remaining() / 2, context.deadline.clock)
-        others = await context.store.catalog.get(title.related[:RELATED], half)
+        others = await _read(context, title.related[:RELATED], half)
     except BackendFailure:
         context.degraded.add("related")
         return []
@@ -136,7 +145,7 @@ TOOL = Tool(
     handler=details,
     complete=complete,
     timeout_ms=300,
-    cache=CachePolicy(fresh_seconds=300, stale_seconds=86_400),
+    cache=TEXT,
     fallback=Fallback("last_known_details", last_known),
     summary=lambda result: str(result["title"]),
     leaves_in_profile=Trace(EventKind.VIEWED, lambda asked: str(asked["title_id"])),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+PAPER, DIGITAL = "physical", "digital"
+"""The two formats that the tools know apart from others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Author:

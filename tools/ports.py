@@ -39,6 +39,16 @@ class CatalogPort(Protocol):
     async def health(self, deadline: Deadline) -> Health: ...
 
 
+class TitlesPort(Protocol):
+    """The store's own record of each title, for when the catalogue is late or away."""
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        """The titles among `title_ids` that have a record and were got to in time."""
+        ...
+
+    async def health(self, deadline: Deadline) -> Health: ...
+
+
 class StockPort(Protocol):
     """Prices and copies."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tools.contract import Json, ToolContext
-from tools.models import Author, Availability, Offer, Title
+from tools.models import DIGITAL as DIGITAL
+from tools.models import PAPER, Author, Availability, Offer, Title
 
 SYNOPSIS_CHARACTERS = 240
 TAGS = 6
 STOCK_SECONDS = 0.15
-PAPER, DIGITAL = "physical", "digital"
 
 
 def author_name(author: Author) -> str:

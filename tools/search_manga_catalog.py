@@ -5,7 +5,7 @@ from __future__ import annotations
 from session.history import LastSearch
 from session.profile import EventKind
 from session.result_cache import result_set_name
-from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext, Trace
+from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
 from tools.failures import DependencyFailure
 from tools.models import CatalogQuery, Filters, Title
 from tools.presentation import title_card, with_stock
@@ -113,7 +113,7 @@ TOOL = Tool(
     handler=search,
     complete=complete,
     timeout_ms=800,
-    cache=CachePolicy(fresh_seconds=300, stale_seconds=86_400),
+    cache=TEXT,
     fallback=Fallback("cached_popular_manga", popular_instead),
     summary=lambda result: f"{len(result['results'])} of {result['total']} titles",
     remembered=("genre", "max_results", "min_rating"),

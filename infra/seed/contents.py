@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from server.settings import DEMO
-from tools.backends.dynamodb.attributes import Item, fits_as_key
-from tools.backends.dynamodb.items import order_item, stock_item
+from tools.backends.dynamodb.attributes import Item
+from tools.backends.dynamodb.items import order_item, stock_item, title_item
+from tools.backends.dynamodb.tables import ORDERS, STOCK, TITLES, Table
 from tools.backends.embedded.records import CatalogFileError, Record, load
 from tools.backends.embedded.store_files import read_orders, read_volumes
 from tools.models import VolumeStock
@@ -39,8 +40,7 @@ class Contents:
     """Titles for the index, items for the tables. Every title has a stock item, so that one that is sold no more says so."""
 
     records: tuple[Record, ...]
-    stock: tuple[Item, ...]
-    orders: tuple[Item, ...]
+    items: Mapping[Table, tuple[Item, ...]]
 
 
 def read(sources: Sources) -> Contents:
@@ -57,9 +57,8 @@ def read(sources: Sources) -> Contents:
     except ValueError as error:
         raise ContentsError(f"{sources.volumes}: {error}") from None
     orders = read_orders(sources.orders) if sources.orders else []
-    if long := next((order.order_id for _, order in orders if not fits_as_key(order.order_id, "sort")), None):
-        raise ContentsError(f"{sources.orders}: order_id {long[:40]!r}… is too long to be a key")
-    return Contents(records, stock, tuple(order_item(owner, order) for owner, order in orders))
+    titles = tuple(title_item(title) for title, _ in records)
+    return Contents(records, {TITLES: titles, STOCK: stock, ORDERS: tuple(order_item(*each) for each in orders)})
 
 
 def _by_title(rows: Iterable[tuple[str, VolumeStock]]) -> dict[str, list[VolumeStock]]:

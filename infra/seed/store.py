@@ -7,7 +7,7 @@ note of how far it came; and it can be told beforehand what would be written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from tools.backends.dynamodb.admin import create_tables, describe_tables
 from tools.backends.dynamodb.attributes import Item
 from tools.backends.dynamodb.connection import Connection
 from tools.backends.dynamodb.errors import failure_of
-from tools.backends.dynamodb.tables import ORDERS, STOCK, TABLES, Table
+from tools.backends.dynamodb.tables import TABLES, Table
 from tools.backends.dynamodb.writing import write_all
 from tools.failures import DependencyFailure, Throttled
 from tools.resilience.retry import Backoff, RetryPolicy
@@ -49,21 +49,19 @@ class Change:
         return (*self.new, *self.changed)
 
 
-async def plan(
-    connection: Connection, stock: Sequence[Item], orders: Sequence[Item], progress: Progress | None
-) -> list[Change]:
-    """Changes nothing. Raises BackendFailure, and ValueError for a table that has other keys than it should."""
+async def plan(connection: Connection, contents: Mapping[Table, Sequence[Item]], progress: Progress | None) -> list[Change]:
+    """What becomes of each table with these contents. Changes nothing.
+
+    Raises BackendFailure, and ValueError for a table that has other keys than it should.
+    """
     address = connection.address
     states = await asyncio.to_thread(describe_tables, address)
     for state in states:
         if state.problem and not state.missing:
             raise ValueError(f"{state.name}: {state.problem}; remove it, or set another table_prefix in MANGA_STORE_URL")
     missing = {state.name for state in states if state.missing}
-    contents = {STOCK.name: stock, ORDERS.name: orders}
     return [
-        await _change(
-            connection, table, tuple(contents.get(table.name, ())), table.called(address.prefix) in missing, progress
-        )
+        await _change(connection, table, tuple(contents.get(table, ())), table.called(address.prefix) in missing, progress)
         for table in TABLES
     ]
 

@@ -27,6 +27,7 @@ from tools.failures import BackendFailure, Failure
 from tools.ports import Embedder
 
 EMBED_SECONDS = 30.0
+IDENTIFY_SECONDS = 10.0
 PERMISSIONS = "dynamodb:DescribeTable, BatchGetItem and BatchWriteItem (and CreateTable, where none is there)"
 Progress = Callable[[int, int, str], None]
 
@@ -79,7 +80,7 @@ async def seed(settings: Settings, contents: Contents, *, dry_run: bool, progres
 
 
 class _Tables:
-    """Stock, orders and profiles in DynamoDB."""
+    """Titles, stock, orders and profiles in DynamoDB."""
 
     def __init__(self, url: str, contents: Contents, progress: Progress | None, stack: AsyncExitStack) -> None:
         self._address, self._contents, self._progress = DynamoAddress.parse(url), contents, progress
@@ -89,8 +90,7 @@ class _Tables:
 
     async def look(self) -> None:
         try:
-            contents = self._contents
-            self._changes = await store.plan(self._connection, contents.stock, contents.orders, self._progress)
+            self._changes = await store.plan(self._connection, self._contents.items, self._progress)
         except (BackendFailure, ValueError) as error:
             raise self._error(error) from error
 
@@ -129,15 +129,16 @@ class _Index:
         self._address = OpenSearchAddress.parse(settings.catalog_url)
         self._embedder = embedder
         try:
-            client = Client(self._address)
+            self._client = Client(self._address)
         except ValueError as error:
             raise SeedError("MANGA_CATALOG_URL", Problem(str(error), "correct it")) from None
-        stack.push_async_callback(client.aclose)
-        self._loading = Loading(client, contents.records, embedder, progress or (lambda done, total, what: None))
+        stack.push_async_callback(self._client.aclose)
+        self._loading = Loading(self._client, contents.records, embedder, progress or (lambda done, total, what: None))
         self._plan: Plan | None = None
 
     async def look(self) -> None:
         try:
+            await opensearch.identify(self._client, Deadline.after(IDENTIFY_SECONDS))
             self._plan = await self._loading.plan()
         except (BackendFailure, ValueError) as error:
             raise self._error(error) from error

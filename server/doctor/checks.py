@@ -60,21 +60,21 @@ def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Ch
     if settings.store_url == EMBEDDED:
         check = _embedded_store(settings)
         profile = _always(Diagnosis(OK, "in this process, until it ends"))
-        return {"stock": (EMBEDDED, check), "orders": (EMBEDDED, check), "profile": (EMBEDDED, profile)}
+        return {**dict.fromkeys(("titles", "stock", "orders"), (EMBEDDED, check)), "profile": (EMBEDDED, profile)}
     from tools.backends.dynamodb.address import DynamoAddress
     from tools.backends.dynamodb.connection import Connection
     from tools.backends.dynamodb.diagnosis import diagnose
-    from tools.backends.dynamodb.tables import ORDERS, PROFILE, STOCK
+    from tools.backends.dynamodb.tables import TABLES, Table
 
     address = DynamoAddress.parse(settings.store_url)
     connection = Connection(address)
     stack.push_async_callback(connection.aclose)
     where = f"dynamodb://{address}"
-    return {
-        "stock": (where, lambda deadline: diagnose(connection, STOCK, deadline)),
-        "orders": (where, lambda deadline: diagnose(connection, ORDERS, deadline)),
-        "profile": (where, lambda deadline: diagnose(connection, PROFILE, deadline)),
-    }
+
+    def of(table: Table) -> Check:
+        return lambda deadline: diagnose(connection, table, deadline)
+
+    return {table.name: (where, of(table)) for table in TABLES}
 
 
 def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
@@ -126,7 +126,7 @@ def _embedded_catalog(settings: Settings) -> Check:
 
 
 def _embedded_store(settings: Settings) -> Check:
-    """Of stock and orders together: they are filled in one go."""
+    """Of titles, stock and orders together: they are filled in one go."""
 
     async def opened(deadline: Deadline) -> Diagnosis:
         from tools.backends.embedded.records import CatalogFileError, load

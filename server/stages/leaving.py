@@ -52,7 +52,7 @@ def _entry(call: Call, outcome: Outcome) -> HistoryEntry:
     summary = outcome.failure.name if outcome.failure else call.tool.tool.summary(outcome.value or {})
     return HistoryEntry(
         tool=call.name,
-        arguments=remembered(call),
+        arguments=remembered(call, outcome),
         summary=summary,
         succeeded=outcome.succeeded,
         latency_ms=round(call.elapsed_ms()),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from server.call import Call, Handler, Outcome
 from server.telemetry.events import CallFinished, Sink
 from session.keys import user_hash
+from tools.failures import NotFound
 
 logger = logging.getLogger(__name__)
 
@@ -50,16 +51,17 @@ def _event(call: Call, outcome: Outcome | None) -> CallFinished:
         transport=call.transport,
         user=user_hash(call.principal.user),
         traceparent=call.stated.traceparent,
-        arguments=remembered(call),
+        arguments=remembered(call, outcome),
         agent=call.principal.agent,
         audited=_shown(call, call.tool.tool.audited) if call.tool.tool.personal else None,
     )
 
 
-def remembered(call: Call) -> dict[str, object]:
-    """The arguments that history and logs may show, by the tool's allowlist; none before they were checked, because what
-    was refused can be anything."""
-    return _shown(call, call.tool.tool.remembered)
+def remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
+    """The arguments that history and logs may show, by the tool's allowlist; none before they were checked, and none that
+    name nothing here: what was refused, or is the id of no title, can be anything that somebody typed."""
+    unknown = outcome is not None and isinstance(outcome.failure, NotFound)
+    return {} if unknown else _shown(call, call.tool.tool.remembered)
 
 
 def _shown(call: Call, names: Sequence[str]) -> dict[str, object]:

@@ -23,23 +23,32 @@ from tools.failures import BackendFailure, DependencyFailure, QuestionRefused, T
 from tools.models import Offer, Order, OrderLine, VolumeStock
 
 TABLE = "manga-stock"
+BATCHES = (TABLE, "manga-titles")
 PROFILES = "manga-profile"
 EVENT = Event(EventKind.VIEWED, "manga-000001", "2026-11-02T09:30:00.000Z")
 ORDER = Order(
-    "MNG-1", "paid", "2026-10-01T00:00:00Z", (OrderLine("m-1", "T", 1, None, "physical", 1, 500),), 500, 0, 500, "Tokyo"
+    "MNG-AAAA0001",
+    "paid",
+    "2026-10-01T00:00:00Z",
+    (OrderLine("m-1", "T", 1, None, "physical", 1, 500),),
+    500,
+    0,
+    500,
+    "Tokyo",
 )
 SECRET = "arn:aws:dynamodb:ap-northeast-1:123456789012:table/hidden"
 
 Call = Callable[[DynamoStore, Deadline], Any]
 CALLS: dict[str, Call] = {
+    "titles": lambda store, deadline: store.titles.get(["m-1", "m-2"], deadline),
     "stock": lambda store, deadline: store.availability(["m-1", "m-2"], deadline),
-    "order": lambda store, deadline: store.order("reader", "MNG-1", deadline),
+    "order": lambda store, deadline: store.order("reader", "MNG-AAAA0001", deadline),
     "purchased": lambda store, deadline: store.purchased("reader", deadline),
     "remember": lambda store, deadline: store.profiles.remember([("reader", EVENT)], deadline),
     "recall": lambda store, deadline: store.profiles.recall("reader", deadline),
     "forget": lambda store, deadline: store.profiles.forget("reader", deadline),
 }
-DEPENDENCIES = {"stock": "stock", "order": "orders", "purchased": "orders"}
+DEPENDENCIES = {"titles": "titles", "stock": "stock", "order": "orders", "purchased": "orders"}
 READS = ["stock", "order", "purchased", "recall", "forget"]
 
 each_call = pytest.mark.parametrize("call", CALLS)
@@ -138,10 +147,10 @@ async def test_an_answer_that_does_not_come_costs_the_deadline_and_no_more(call:
         Answer(b'{"Item": {}}', cut=4),
         Answer(b"moved", 301),
         Answer.json({"Item": 7, "Responses": 7, "Items": 7}),
-        Answer.json({"Item": {"owner": 7}, "Responses": {TABLE: 7}, "Items": [7]}),
-        Answer.json({"Item": {"owner": {"S": 7}}, "Responses": {TABLE: [7]}, "Items": [{"owner": {"S": 7}}]}),
-        Answer.json({"Item": {}, "Responses": {TABLE: [{}]}, "Items": [{}]}),
-        Answer.json({"Responses": {}, "UnprocessedKeys": {TABLE: {"Keys": [{}]}}, "Item": [], "Items": {}}),
+        Answer.json({"Item": {"owner": 7}, "Responses": dict.fromkeys(BATCHES, 7), "Items": [7]}),
+        Answer.json({"Item": {"owner": {"S": 7}}, "Responses": dict.fromkeys(BATCHES, [7]), "Items": [{"owner": {"S": 7}}]}),
+        Answer.json({"Item": {}, "Responses": dict.fromkeys(BATCHES, [{}]), "Items": [{}]}),
+        Answer.json({"Responses": {}, "UnprocessedKeys": dict.fromkeys(BATCHES, {"Keys": [{}]}), "Item": [], "Items": {}}),
         Answer.json({"Responses": None, "Item": None, "Items": None}),
     ],
     ids=lambda answer: f"{answer.status} {answer.body[:40]!r}",
@@ -226,7 +235,7 @@ async def test_an_order_is_read_consistently_and_stock_is_not() -> None:
         return batch() if "RequestItems" in request else Answer.json({})
 
     async with playing(behaviour) as (store, server):
-        assert await store.order("reader", "MNG-1", Deadline.after(5)) is None
+        assert await store.order("reader", "MNG-AAAA0001", Deadline.after(5)) is None
         assert (await store.availability(["m-1"], Deadline.after(5))).unanswered == ()
     order, stock = server.requests
     assert order["ConsistentRead"] is True
@@ -335,7 +344,7 @@ async def test_an_item_that_cannot_be_read_costs_its_own_title_alone(wrong: dict
 WRONG_ORDERS: dict[str, dict[str, Any]] = {
     "somebody else's": {"owner": {"S": owner_key("another")}},
     "the owner in plain": {"owner": {"S": "reader"}},
-    "another order": {"order_id": {"S": "MNG-2"}},
+    "another order": {"order_id": {"S": "MNG-AAAA0002"}},
     "sum does not add up": {"total_jpy": {"N": "1"}},
     "quantity in text": {"lines": {"L": [{"M": {"title_id": {"S": "m"}, "quantity": {"S": "1"}}}]}},
     "no lines": {"lines": {"L": []}},
@@ -359,7 +368,7 @@ async def test_an_order_may_have_attributes_that_this_version_does_not_know() ->
     newer["gift"] = {"BOOL": True}
     newer["lines"]["L"][0]["M"]["wrapping"] = {"M": {"colour": {"S": "red"}}}
     async with playing(lambda _: Answer.json({"Item": newer})) as (store, _):
-        assert await store.order("reader", "MNG-1", Deadline.after(5)) == ORDER
+        assert await store.order("reader", "MNG-AAAA0001", Deadline.after(5)) == ORDER
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,84 @@ async def test_what_served_before_the_last_is_removed(
     assert await indices_of(http, address) == {plans[1].index, plans[2].index, stranger}
 
 
+class WaitingEmbedder(CountingEmbedder):
+    """Waits before each batch but the first, so that a load stands still with a part of its titles written."""
+
+    def __init__(self, real: Embedder) -> None:
+        super().__init__(real)
+        self.go_on, self.waiting = asyncio.Event(), asyncio.Event()
+
+    async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
+        if self.texts > 100:
+            self.waiting.set()
+            await self.go_on.wait()
+        return await super().embed(texts, deadline)
+
+
+async def test_of_two_loads_at_once_the_one_that_is_overtaken_says_so_and_leaves_nothing(
+    opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, http: httpx.AsyncClient
+) -> None:
+    """The other one has removed the index that this one was filling: it must not come back by being written to."""
+    address = new_address(opensearch_url)
+    slow = WaitingEmbedder(local_embedder)
+    loser = asyncio.create_task(loaded(address, records[:100], slow))
+    await asyncio.wait_for(slow.waiting.wait(), 60)
+    winner = await loaded(address, records[:50], None)
+    slow.go_on.set()
+    with pytest.raises(
+        ValueError, match=r"another load took over and removed .*: nothing of this one is left; .*run it again"
+    ):
+        await loser
+    assert await indices_of(http, address) == {winner.index}
+    async with OpenSearchCatalog.open(address, None) as catalog:
+        assert (await catalog.search(ALL, Deadline.after(10))).total == 50
+
+
+async def test_two_loads_of_one_catalogue_at_once_are_both_well(
+    opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, http: httpx.AsyncClient
+) -> None:
+    """Whoever is first finishes it; the other finds that there is nothing left to do."""
+    address = new_address(opensearch_url)
+    slow = WaitingEmbedder(local_embedder)
+    second = asyncio.create_task(loaded(address, records[:100], slow))
+    await asyncio.wait_for(slow.waiting.wait(), 60)
+    first = await loaded(address, records[:100], local_embedder)
+    slow.go_on.set()
+    assert (await second).index == first.index
+    assert await indices_of(http, address) == {first.index}
+    assert (await loaded(address, records[:100], local_embedder)).nothing_to_do
+
+
+async def test_two_loads_that_begin_together_are_both_well(opensearch_url: str, records: Sequence[Record]) -> None:
+    address = new_address(opensearch_url)
+    plans = await asyncio.gather(*(loaded(address, records[:40], None) for _ in range(3)))
+    assert len({plan.index for plan in plans}) == 1
+    assert (await loaded(address, records[:40], None)).nothing_to_do
+
+
+async def test_an_index_that_serves_has_a_copy_where_there_is_a_second_node(
+    opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
+) -> None:
+    """On one node it has none and is green all the same; nothing but the load's own alias is left behind."""
+    address = new_address(opensearch_url)
+    plan = await loaded(address, records[:10], None)
+    (settings,) = (await http.get(f"/{plan.index}/_settings")).json().values()
+    assert settings["settings"]["index"]["auto_expand_replicas"] == "0-1"
+    assert (await http.get(f"/_cluster/health/{plan.index}")).json()["status"] == "green"
+    (aliases,) = (await http.get(f"/{plan.index}/_alias")).json().values()
+    assert set(aliases["aliases"]) == {address.alias}
+
+
+async def test_an_index_that_somebody_else_made_under_our_name_is_told_of_and_left_alone(
+    opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
+) -> None:
+    address = new_address(opensearch_url)
+    wanted = (await loaded(address, records[:10], None, dry_run=True)).index
+    (await http.put(f"/{wanted}")).raise_for_status()
+    with pytest.raises(ValueError, match="was not made by a load: remove it"):
+        await loaded(address, records[:10], None)
+
+
 async def test_going_back_to_the_previous_catalogue_moves_the_alias_alone(
     opensearch_url: str, records: Sequence[Record]
 ) -> None:

@@ -41,7 +41,7 @@ async def test_nothing_is_known_of_somebody_new(profiles: ProfilePort, soon: Dea
 async def test_what_was_remembered_is_recalled_latest_first_in_whatever_order_it_came(
     profiles: ProfilePort, soon: Deadline
 ) -> None:
-    told = [event("manga-2", 2), event("狼と 香辛料 🐺", 0, EventKind.SEARCHED), event("manga-3", 3, EventKind.ORDERED)]
+    told = [event("manga-2", 2), event("狼と 香辛料 🐺", 0, EventKind.SEARCHED), event("manga-3", 3, EventKind.SEARCHED)]
     for each in told:
         await profiles.remember([("reader", each)], soon)
     assert (await profiles.recall("reader", soon)).events == (told[1], told[0], told[2])
@@ -112,7 +112,7 @@ async def test_of_one_kind_each_subject_is_once_with_its_last_time_latest_first(
         await profiles.remember([("reader", each)], soon)
     profile = await profiles.recall("reader", soon)
     assert profile.last(EventKind.VIEWED) == (event("a", 1), event("b", 2))
-    assert profile.last(EventKind.ORDERED) == ()
+    assert profile.last(EventKind.SEARCHED) == (event("a", 0, EventKind.SEARCHED),)
 
 
 async def test_the_longest_subject_is_kept_as_it_is(profiles: ProfilePort, soon: Deadline) -> None:

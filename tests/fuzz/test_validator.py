@@ -180,6 +180,6 @@ def test_an_id_with_a_newline_at_its_end_is_refused(name: str, argument: str, va
 
 def test_title_ids_and_result_set_together_are_refused() -> None:
     """Two answers to one question are none; and what else is wrong is named with it."""
-    failure = refused("check_inventory", {"title_ids": ["nonsense"], "result_set": "rs_abcdefghijklmnop", "color": 1})
+    failure = refused("check_inventory", {"title_ids": ["no sense"], "result_set": "rs_abcdefghijklmnop", "color": 1})
     assert failure is not None
     assert {v.path for v in failure.violations} == {"$", "$.title_ids[0]", "$.color"}

@@ -122,7 +122,9 @@ async def test_a_missing_index_and_missing_tables_ask_for_the_seed_command(
     assert found["catalog"]["version"].startswith("OpenSearch")
     assert found["stock"]["detail"] == f"the table {name}-stock is not there"
     assert found["orders"]["detail"] == f"the table {name}-orders is not there"
-    assert {found[each]["remedy"] for each in ("catalog", "stock", "orders", "profile")} == {"run: python -m infra.seed"}
+    assert {found[each]["remedy"] for each in ("catalog", "titles", "stock", "orders", "profile")} == {
+        "run: python -m infra.seed"
+    }
 
 
 async def test_an_embedder_of_other_dimensions_than_the_index_is_told_of(node: str, name: str, doctor: Doctor) -> None:

@@ -129,7 +129,7 @@ def test_the_demo_catalogue_is_loaded_once_however_often_it_is_seeded(place: Pla
     first = place.seed()
     assert place.titles() == TITLES
     orders = (DEMO / "orders.jsonl").read_text("utf-8").splitlines()
-    assert (len(place.items("stock")), len(place.items("orders"))) == (TITLES, len(orders))
+    assert [len(place.items(table)) for table in ("titles", "stock", "orders")] == [TITLES, TITLES, len(orders)]
     assert f"{place.name}-profile created" in first
     before = place.indices()
 
@@ -240,6 +240,45 @@ def test_the_smoke_test_passes_on_real_servers(place: Place, redis_url: str, tmp
         )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("all well\n")
+
+
+async def test_details_of_an_unpopular_title_survive_the_cluster(place: Place, redis_url: str, tmp_path: Path) -> None:
+    """More titles than the popular ones that every process keeps. One that a search found a moment before is told of whole
+    by the store's record once the cluster is dead, with price and stock, and says what is missing."""
+    require("OpenSearch", opensearch.missing())
+    catalog = tmp_path / "many.jsonl"
+    rows = [
+        {
+            "title_id": f"shop:{n}",
+            "title": {"en": f"Lighthouse Number {n}"},
+            "popularity_rank": n + 1,
+            "rating_count": 900 - n,
+            "synopsis": {"en": f"Keeper {n} folds letters."},
+            "related": [f"shop:{(n + 1) % 700}"],
+            "offers": [{"format": "physical", "price_jpy": 500 + n, "stock": 3}],
+        }
+        for n in range(700)
+    ]
+    catalog.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with opensearch.started() as node:
+        settings = {**place.settings, "MANGA_CATALOG_URL": node.url, "MANGA_REDIS_URL": redis_url}
+        filled = seeded(settings, "--catalog", str(catalog))
+        assert filled.returncode == 0, filled.stderr
+        with served(tmp_path / "server", tmp_path / "cache", **settings, MANGA_CATALOG_FILE=str(catalog)) as serving:
+            connections = Connections(tmp_path / "clients", tmp_path / "cache")
+            try:
+                client = connections.open("sse-2025", serving.url)
+                found = await client.call("search_manga_catalog", {"query": "Lighthouse Number 650"})
+                assert found.value["results"][0]["title_id"] == "shop:650"
+                node.child.kill()
+                told = [await client.call("get_manga_details", {"title_id": f"shop:{n}"}) for n in (650, 651, 699)]
+            finally:
+                connections.close()
+    for number, answer in zip((650, 651, 699), told, strict=True):
+        assert (answer.call["source"], answer.call["degraded"]) == ("live", ["catalog"]), number
+        assert (answer.value["title"], answer.value["price_jpy"]) == (f"Lighthouse Number {number}", 500 + number)
+        assert answer.value["synopsis"]["en"] == f"Keeper {number} folds letters."
+        assert [each["title_id"] for each in answer.value["related"]] == [f"shop:{(number + 1) % 700}"]
 
 
 async def test_a_cluster_that_dies_in_a_conversation_changes_only_where_answers_come_from(

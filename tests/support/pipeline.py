@@ -34,9 +34,10 @@ from tools.contract import Store, Tool
 from tools.popular_titles import PopularTitles
 from tools.registry import TOOLS, Registry
 from tools.resilience.backend import Backend
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
+from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock, GuardedTitles
 from tools.sparing_catalog import SparingCatalog
 from tools.stock_reader import StockReader
+from tools.title_reader import TitleReader
 
 
 @dataclass(slots=True)
@@ -77,7 +78,8 @@ class Kit:
         return await self.run(self.call(tool, arguments, **stated))
 
     def calls_of(self, method: str) -> int:
-        ports = (self.backends.catalog, self.backends.stock, self.backends.orders, self.backends.profiles)
+        here = self.backends
+        ports = (here.catalog, here.titles, here.stock, here.orders, here.profiles)
         return sum(name == method for port in ports for name, _ in port.asked)
 
     def open_breakers(self) -> list[str]:
@@ -144,6 +146,7 @@ async def open_kit(
     guarded = GuardedCatalog(backends.catalog, guards["catalog"])
     catalog = SparingCatalog(guarded) if cache else guarded
     stock = GuardedStock(backends.stock, guards["stock"])
+    records = GuardedTitles(backends.titles, guards["titles"])
     store = Store(
         catalog,
         StockReader(stock, fresh=cache),
@@ -151,6 +154,8 @@ async def open_kit(
         PopularTitles(catalog),
         stock,
         GuardedProfiles(backends.profiles, guards["profile"]),
+        TitleReader(catalog, records),
+        records,
     )
     if warm:
         assert await store.popular.refresh()

@@ -18,6 +18,7 @@ from tests.support.loop_thread import Held, LoopThread
 from tools.backends.embedded.catalog import EmbeddedCatalog
 from tools.backends.embedded.profile import EmbeddedProfiles
 from tools.backends.embedded.stock_and_orders import EmbeddedStore
+from tools.backends.embedded.titles import EmbeddedTitles
 from tools.failures import DependencyFailure, Throttled
 from tools.models import Order, OrderLine
 
@@ -79,6 +80,7 @@ class Moody:
 @dataclass(slots=True)
 class Backends:
     catalog: Moody
+    titles: Moody
     stock: Moody
     orders: Moody
     profiles: Moody
@@ -129,7 +131,8 @@ class Shelf:
     store: EmbeddedStore
 
     def in_moods(self) -> Backends:
-        return Backends(Moody(self.catalog), Moody(self.store), Moody(self.store), Moody(EmbeddedProfiles()))
+        titles = EmbeddedTitles(self.catalog.titles)
+        return Backends(Moody(self.catalog), Moody(titles), Moody(self.store), Moody(self.store), Moody(EmbeddedProfiles()))
 
 
 @pytest.fixture(scope="session")

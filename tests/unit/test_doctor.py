@@ -109,7 +109,7 @@ async def test_the_embedded_ones_are_well(doctor: Any) -> None:
     """Each with what it holds; exit status 0."""
     seen = await doctor(embedder="local")
     assert (seen.status, seen.well) == (0, True), seen.text
-    assert list(seen.of) == ["catalog", "stock", "orders", "profile", "redis", "embedder"]
+    assert list(seen.of) == ["catalog", "titles", "stock", "orders", "profile", "redis", "embedder"]
     assert {each["state"] for each in seen.of.values()} == {"ok"}
     assert seen.of["catalog"]["detail"] == "261 titles in this process"
     assert seen.of["redis"]["version"].startswith("Valkey 9")
@@ -122,7 +122,15 @@ async def test_the_table_shows_the_same_and_what_to_do(capsys: pytest.CaptureFix
     assert await examine(settings) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["dependency", "where", "state", "ms", "version", "what", "to", "know"]
-    assert [line.split()[0] for line in lines[1:7]] == ["catalog", "stock", "orders", "profile", "redis", "embedder"]
+    assert [line.split()[0] for line in lines[1:8]] == [
+        "catalog",
+        "titles",
+        "stock",
+        "orders",
+        "profile",
+        "redis",
+        "embedder",
+    ]
     assert "  redis: start it, or correct MANGA_REDIS_URL" in lines
     assert lines[-1].startswith("not well, in ")
 
@@ -139,6 +147,7 @@ async def test_nobody_listening_is_told_for_each(doctor: Any) -> None:
     assert (seen.status, seen.well) == (1, False)
     for name, setting in (
         ("catalog", "MANGA_CATALOG_URL"),
+        ("titles", "MANGA_STORE_URL"),
         ("stock", "MANGA_STORE_URL"),
         ("orders", "MANGA_STORE_URL"),
         ("profile", "MANGA_STORE_URL"),
@@ -160,7 +169,7 @@ async def test_a_refusal_on_both_loopback_addresses_is_one(doctor: Any) -> None:
 async def test_a_host_that_does_not_exist_is_told_for_each(doctor: Any) -> None:
     """`.invalid` never does (RFC 2606). A machine without a name server may take its time over that."""
     seen = await doctor(**everywhere("search.invalid", 9200))
-    for name in ("catalog", "stock", "orders", "profile", "redis"):
+    for name in ("catalog", "titles", "stock", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] in ("no such host: its name is not known", "it does not answer"), name
 
 
@@ -168,7 +177,7 @@ async def test_servers_that_take_the_connection_and_say_nothing_hold_nothing_up(
     """The examination ends by itself, and tells a hung server from an absent one."""
     async with listening(never) as port:
         seen = await doctor(**everywhere("127.0.0.1", port))
-    for name in ("catalog", "stock", "orders", "profile", "redis"):
+    for name in ("catalog", "titles", "stock", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] == "it takes the connection and does not answer", name
 
 
@@ -187,7 +196,7 @@ def test_a_name_server_that_hangs_holds_nothing_up() -> None:
     )
     assert done.returncode == 1, done.stderr
     seen = Seen(1, done.stdout)
-    assert {seen.of[name]["state"] for name in ("catalog", "stock", "orders", "profile", "redis")} == {"down"}
+    assert {seen.of[name]["state"] for name in ("catalog", "titles", "stock", "orders", "profile", "redis")} == {"down"}
     assert done.stderr == ""
 
 
@@ -195,7 +204,7 @@ async def test_servers_that_hang_up_are_told_of(doctor: Any) -> None:
     """Mostly one that expects TLS, or a proxy without anything behind it."""
     async with listening(hangs_up) as port:
         seen = await doctor(**everywhere("127.0.0.1", port))
-    for name in ("catalog", "stock", "orders", "profile", "redis"):
+    for name in ("catalog", "titles", "stock", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] == "it closes the connection without an answer", name
 
 

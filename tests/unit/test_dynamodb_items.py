@@ -73,7 +73,7 @@ def test_of_two_offers_in_one_format_the_cheaper_is_kept() -> None:
 def test_an_order_whose_sum_is_wrong_is_refused_when_written() -> None:
     line = OrderLine("m-1", "T", 1, None, "physical", 1, 500)
     with pytest.raises(ValueError, match="total"):
-        order_item("reader", Order("MNG-1", "paid", "2026-10-01T00:00:00Z", (line,), 500, 0, 1, "Tokyo"))
+        order_item("reader", Order("MNG-AAAA0001", "paid", "2026-10-01T00:00:00Z", (line,), 500, 0, 1, "Tokyo"))
 
 
 def test_an_event_expires_half_a_year_after_it_happened() -> None:

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.backends.embedded.records import load as read_records
-from tools.backends.embedded.records import parse
+from tools.backends.embedded.records import parse, record_of
 from tools.backends.opensearch import index as module
 from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.documents import card_from, direction_from, document, record_of, titles_from
+from tools.backends.opensearch.documents import card_from, direction_from, document, titles_from
 from tools.backends.opensearch.filters import Gate
 from tools.backends.opensearch.index import (
     HEADLINE,

@@ -13,9 +13,10 @@ from aiohttp import web
 
 from session.deadline import Deadline
 from tests.support.wrong_opensearch import answers, packed, serving
+from tools.backends.embedded.records import record_of
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.documents import document, record_of
+from tools.backends.opensearch.documents import document
 from tools.backends.opensearch.errors import MalformedAnswer
 from tools.backends.opensearch.shelf import Place, Shelf, place_of, places
 from tools.failures import DependencyFailure

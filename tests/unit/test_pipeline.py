@@ -48,12 +48,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_recommendations": {"criteria": "pirates"},
     "lookup_order": {"order_id": "MNG-UUUU0001"},
 }
-MAIN_PORT = {
-    "search_manga_catalog": "catalog",
-    "get_manga_details": "catalog",
-    "check_inventory": "stock",
-    "get_recommendations": "catalog",
-    "lookup_order": "orders",
+MAIN_PORTS = {
+    "search_manga_catalog": ["catalog"],
+    "get_manga_details": ["catalog", "titles"],  # either is enough
+    "check_inventory": ["stock"],
+    "get_recommendations": ["catalog"],
+    "lookup_order": ["orders"],
 }
 FALLBACKS = {
     "search_manga_catalog": "cached_popular_manga",
@@ -195,11 +195,44 @@ async def test_a_cached_search_is_the_last_search_too(kit: Kit) -> None:
 async def test_without_its_backend_a_tool_falls_back_and_says_so(hasty: Kit, tool: str, mood: Mood) -> None:
     await hasty.ask("check_inventory", IDS)  # the snapshot that the fallback of check_inventory is
     hasty.store.stock.clock = lambda: time.monotonic() + 6
-    getattr(hasty.backends, MAIN_PORT[tool]).mood = mood
+    for port in MAIN_PORTS[tool]:
+        getattr(hasty.backends, port).mood = mood
     answer = await hasty.ask(tool, ARGUMENTS[tool], session="s", user="u")
     assert (answer.failure, answer.meta["source"], answer.meta["fallback"]) == (None, "fallback", FALLBACKS[tool])
     assert "fallback" in answer.texts[1]
     assert hasty.events[-1].fallback == FALLBACKS[tool]
+
+
+@pytest.mark.parametrize("mood", BAD)
+async def test_details_of_a_title_that_is_not_popular_survive_the_catalogue(
+    opener: Opener, moody: Backends, mood: Mood
+) -> None:
+    """Found a moment before by a search, kept nowhere: the store's own record answers, and says who is missing."""
+    kit = await opener(timeout_ms=400, warm=False)
+    found = (await kit.ask("search_manga_catalog", QUERY)).value["results"][0]["title_id"]
+    asked = {"title_id": found}
+    before = await kit.ask("get_manga_details", {"title_id": "manga-000002"})
+    moody.catalog.mood = mood
+    answer = await kit.ask("get_manga_details", asked, user="u", session="s")
+    assert (answer.failure, answer.meta["source"], answer.meta["degraded"]) == (None, "live", ["catalog"])
+    assert (answer.value["title_id"], answer.value["price_jpy"]) == (found, 501)
+    assert [each["title_id"] for each in answer.value["related"]] == ["manga-000002"]
+    assert (before.meta["degraded"], [*before.value]) == ([], [*answer.value])
+    again = await kit.ask("get_manga_details", asked, user="u", session="s")
+    assert again.meta["source"] == "live", "what was made without the catalogue is not kept"
+
+
+async def test_details_cost_the_records_nothing_in_good_times(kit: Kit) -> None:
+    """One request for the title, one for the titles it is related to, both of the catalogue."""
+    await kit.ask("get_manga_details", TITLE)
+    assert kit.backends.titles.asked == []
+    assert kit.calls_of("get") == 2
+
+
+async def test_a_title_that_the_records_lack_while_the_catalogue_is_away_is_not_called_absent(kit: Kit) -> None:
+    """They may be older than the catalogue: the honest answer is that nobody can say now."""
+    kit.backends.catalog.mood = Mood.FAILS
+    assert (await kit.ask("get_manga_details", {"title_id": "new-arrival"})).failure == "DEPENDENCY_FAILURE"
 
 
 @pytest.mark.parametrize("mood", BAD)
@@ -208,7 +241,8 @@ async def test_with_nothing_below_the_failure_itself_is_told(opener: Opener, moo
     kit = await opener(
         timeout_ms=120 if mood is Mood.HANGS else 1000, tools=[replace(tool, fallback=None) for tool in TOOLS]
     )
-    getattr(moody, MAIN_PORT[tool]).mood = mood
+    for port in MAIN_PORTS[tool]:
+        getattr(moody, port).mood = mood
     answer = await kit.ask(tool, ARGUMENTS[tool], user="u")
     assert answer.failure == CODES[mood]
     assert answer.result["isError"]
@@ -223,7 +257,8 @@ async def test_a_fallback_that_knows_nothing_either_leaves_the_first_failure(
     opener: Opener, moody: Backends, tool: str
 ) -> None:
     kit = await opener(timeout_ms=120, warm=False)
-    getattr(moody, MAIN_PORT[tool]).mood = Mood.HANGS
+    for port in MAIN_PORTS[tool]:
+        getattr(moody, port).mood = Mood.HANGS
     assert (await kit.ask(tool, ARGUMENTS[tool])).failure == "TIMEOUT"
 
 
@@ -312,7 +347,7 @@ async def test_a_refresh_that_fails_leaves_the_stale_result(kit: Kit, caplog: py
 async def test_an_old_result_stands_in_for_a_backend_that_does_not_deliver(hasty: Kit, tool: str, mood: Mood) -> None:
     live = await hasty.ask(tool, ARGUMENTS[tool], user="u")
     await age(hasty, STALE[tool] - 5)
-    hasty.backends.catalog.mood = mood
+    hasty.backends.catalog.mood = hasty.backends.titles.mood = mood
     answer = await hasty.ask(tool, ARGUMENTS[tool], user="u")
     assert (answer.failure, answer.meta["source"]) == (None, "stale")
     assert [*answer.value] == [*live.value]
@@ -351,10 +386,11 @@ async def test_a_cached_result_of_another_shape_is_a_miss_and_overwritten(kit: K
     for value in wrong:
         await ask(kit.redis, "SET", name, encode(value, time.time()) or b"", "EX", 100)
         if ladder:
-            kit.backends.catalog.mood = Mood.FAILS
+            kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
             assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "fallback"
-            kit.backends.catalog.mood = Mood.WORKS
-            kit.guards["catalog"].breaker._enter(BreakerState.CLOSED)
+            kit.backends.catalog.mood = kit.backends.titles.mood = Mood.WORKS
+            for guard in ("catalog", "titles"):
+                kit.guards[guard].breaker._enter(BreakerState.CLOSED)
         assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "live"
         again = await kit.ask(tool, ARGUMENTS[tool], user="u")
         assert (again.meta["source"], again.value) == ("cache", first.value)
@@ -397,7 +433,8 @@ async def test_without_a_cache_everything_is_live_and_nothing_is_written(opener:
 async def test_without_a_cache_the_last_rung_is_still_there(opener: Opener, moody: Backends, tool: str) -> None:
     kit = await opener(cache=False, timeout_ms=1000)
     await kit.ask("check_inventory", IDS)
-    getattr(moody, MAIN_PORT[tool]).mood = Mood.FAILS
+    for port in MAIN_PORTS[tool]:
+        getattr(moody, port).mood = Mood.FAILS
     answer = await kit.ask(tool, ARGUMENTS[tool])
     assert (answer.failure, answer.meta["source"], answer.meta["fallback"]) == (None, "fallback", FALLBACKS[tool])
 
@@ -565,8 +602,12 @@ async def test_arguments_that_were_refused_are_not_told_on(kit: Kit) -> None:
     """They can be anything: a card number in the wrong field, a megabyte of text."""
     await kit.ask("get_manga_details", {"title_id": "4111 1111 1111 1111"}, session="s", user="u")
     assert kit.events[-1].arguments == {}
+    await kit.ask("get_manga_details", {"title_id": "090-1234-5678"}, session="s", user="u")
+    assert kit.events[-1].arguments == {}, "the id of no title may be anything as well"
     await kit.ask("get_manga_details", TITLE, session="s", user="u")
     assert kit.events[-1].arguments == TITLE
+    calls = (await kit.memory.recall("s", "u")).calls
+    assert [call["arguments"] for call in calls] == [TITLE, {}]
 
 
 # -- single flight
@@ -1208,6 +1249,7 @@ async def test_related_titles_that_are_late_are_left_out_and_labelled(kit: Kit) 
             return get
 
     asked.inner = OnlyOnce()
+    kit.backends.titles.mood = Mood.FAILS
     answer = await kit.ask("get_manga_details", TITLE)
     assert (answer.value["related"], answer.meta["degraded"]) == ([], ["related"])
 
@@ -1402,5 +1444,5 @@ async def test_a_catalogue_that_hangs_does_not_take_the_stock_down_with_it(hasty
 async def test_a_backend_that_hangs_for_calls_with_time_enough_opens_its_breaker(opener: Opener, moody: Backends) -> None:
     kit = await opener(timeout_ms=250)
     moody.catalog.mood = Mood.HANGS
-    await asyncio.gather(*(kit.ask("get_manga_details", {"title_id": f"manga-00000{n}"}) for n in range(1, 7)))
+    await asyncio.gather(*(kit.ask("search_manga_catalog", {"query": f"q{n}"}) for n in range(6)))
     assert kit.open_breakers() == ["catalog"]

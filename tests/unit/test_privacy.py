@@ -30,6 +30,7 @@ from tools.contract import Tool
 from tools.lookup_order import OUTPUT, presented
 from tools.models import Order
 from tools.registry import TOOLS
+from tools.schemas import RESULT_SET, TITLE_ID
 
 EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 NOT_FOR_SHOPPERS = re.compile(
@@ -67,7 +68,7 @@ LABELS = {
     "what": {"session", "vector", "stock", "profile", "taste", "catalog"},
     "transport": {"sse", "streamable_http", "stdio", "cli"},
     "result": {"written", "dropped"},
-    "backend": {"catalog", "stock", "orders", "profile", "redis"},
+    "backend": {"catalog", "titles", "stock", "orders", "profile", "redis"},
     "le": None,
 }
 
@@ -112,7 +113,7 @@ def test_history_and_log_remember_no_argument_but_these(tool: Tool) -> None:
     assert set(tool.remembered) == REMEMBERED[tool.name]
     for name in tool.remembered:
         for rule in _strings(tool.input_schema["properties"][name]):
-            assert "enum" in rule or rule.get("pattern", "").startswith(("^manga-", "^rs_")), name
+            assert "enum" in rule or rule.get("pattern") in (TITLE_ID, RESULT_SET), name
 
 
 @EVERY_TOOL
@@ -137,7 +138,7 @@ async def test_a_call_leaves_nothing_personal_in_history_log_span_or_metric(
     assert tool.name in caplog.text
     assert tool.name in spans
     assert user_hash("u") not in spans + told["metrics"] + history
-    assert set(remembered(answer.call)) <= REMEMBERED[tool.name]
+    assert set(remembered(answer.call, answer.outcome)) <= REMEMBERED[tool.name]
 
 
 @EVERY_TOOL

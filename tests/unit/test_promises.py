@@ -198,10 +198,10 @@ async def test_a_failure_that_comes_from_the_end_of_the_ladder_promises_no_rung(
 ) -> None:
     arguments = {DETAILS: {"title_id": "manga-000001"}, STOCK: IDS}[tool]
     async with open_kit(redis, moody, timeout_ms=1000, warm=False) as kit:
-        moody.catalog.mood = moody.stock.mood = Mood.FAILS
+        moody.catalog.mood = moody.titles.mood = moody.stock.mood = Mood.FAILS
         answer = await kit.ask(tool, arguments, user="u", idempotency_key="k")
         assert promised(answer) == {"retryable": True, "retry_after_ms": 100, "fallback_available": False}
-        moody.catalog.mood = moody.stock.mood = Mood.WORKS
+        moody.catalog.mood = moody.titles.mood = moody.stock.mood = Mood.WORKS
         assert (await kit.ask(tool, arguments, user="u", idempotency_key="k")).failure is None
 
 

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, ValidationError
 
-from tools.backends.embedded.records import CatalogFileError, load, parse
+from tools import get_manga_details
+from tools.backends.embedded.records import CatalogFileError, kept_title, load, parse, record_of
 from tools.models import Offer
 
 GOOD: dict[str, Any] = {
@@ -78,6 +80,19 @@ def test_everything_else_may_be_null_or_absent(field: str) -> None:
         ({"offers": [{"format": "physical"}]}, "price_jpy is missing"),
         ({"offers": [{"format": "physical", "price_jpy": 7.5}]}, "price_jpy: "),
         ({"start_year": 99}, "start_year: "),
+        ({"title_id": "-1"}, "title_id: must have 1 to 64 of A-Z a-z 0-9 . _ : - and begin with a letter or digit"),
+        ({"title_id": "a" * 65}, "title_id: must have 1 to 64"),
+        ({"title_id": "ベルセルク"}, "title_id: must have 1 to 64"),
+        ({"title_id": "a\n"}, "title_id: "),
+        ({"related": ["manga-900002", "a/b"]}, "related[1] must have 1 to 64"),
+        ({"title": {"en": "One\0Two"}}, "title.en: U+0000 at place 3"),
+        ({"title": {"en": "x" * 1_001}}, "title.en: must have at most 1000 characters"),
+        ({"tags": ["t"] * 201}, "tags: must be a list of at most 200"),
+        ({"synopsis": {"en": "x" * 20_001}}, "synopsis: en: must have 1 to 20000 characters"),
+        ({"start_year": 2011, "end_year": 2010}, "end_year: must not be before start_year"),
+        ({"offers": [{"format": "physical", "price_jpy": 0}]}, "offers[0] price_jpy must be at least 1 (physical)"),
+        ({"offers": [{"format": "digital", "price_jpy": 500}] * 2}, "offers[1] format 'digital' is there twice"),
+        ({"volumes": 10**30}, "volumes: must be a whole number from 0 to 1000000000"),
     ],
 )
 def test_a_wrong_field_is_refused_by_name_with_its_line(change: dict[str, Any], named: str) -> None:
@@ -94,6 +109,70 @@ def test_a_line_that_is_no_record_is_refused(line: bytes) -> None:
     with pytest.raises(CatalogFileError) as caught:
         parse(encoded(GOOD) + b"\n\n" + line)
     assert caught.value.line == 3
+
+
+HALF = [
+    ({"synopsis": {"en": "half \ud800"}}, "synopsis.en: half a character (\\ud800) at place 5"),
+    ({"tags": ["Drama", "\udfff"]}, "tags[1]: half a character (\\udfff) at place 0"),
+    ({"authors": [{"name": "x", "role": "\ud83d"}]}, "authors[0].role: half a character (\\ud83d)"),
+]
+
+
+@pytest.mark.parametrize(("change", "named"), HALF, ids=[named.partition(":")[0] for _, named in HALF])
+def test_half_a_character_is_refused_by_field_and_line_and_a_whole_one_is_not(change: dict[str, Any], named: str) -> None:
+    """As escapes: no UTF-8 can hold half of one, and no index or answer either."""
+    good = json.dumps({**GOOD, "title_id": "first", "tags": ["🐟"]}).encode()
+    assert b"\\ud83d\\udc1f" in good, "the fish has to be two escapes"
+    assert parse(good)[0][0].tags == ("🐟",)
+    with pytest.raises(CatalogFileError) as caught:
+        parse(good + b"\n" + json.dumps({**GOOD, **change}).encode())
+    assert (caught.value.line, named in caught.value.message) == (2, True), caught.value.message
+
+
+def test_a_name_may_stand_in_an_object_once() -> None:
+    """Of two values nobody can say which is meant, and `json` takes the last."""
+    with pytest.raises(CatalogFileError, match="line 1: not JSON: 'en' stands in one object twice"):
+        parse(b'{"title_id": "a", "title": {"en": "One", "en": "Two"}}')
+
+
+def test_a_record_has_a_size_that_every_store_takes() -> None:
+    fits = {**GOOD, "synopsis": {"en": "本" * 20_000}}
+    assert parse(encoded(fits))
+    with pytest.raises(CatalogFileError, match=r"the record has \d+ bytes, and may have 131072"):
+        parse(encoded({**fits, "alt_titles": ["本" * 900] * 30}))
+
+
+@pytest.mark.parametrize("title_id", ["a", "9", "Berserk", "isbn:978-4", "vol_1.2", "x" * 64])
+def test_the_catalogues_own_ids_are_taken_and_the_tools_take_them_too(title_id: str) -> None:
+    """One rule: what can be loaded can be asked for."""
+    assert parse(encoded({**GOOD, "title_id": title_id}))[0][0].title_id == title_id
+    validate = Draft202012Validator(get_manga_details.TOOL.input_schema).validate
+    validate({"title_id": title_id})
+    with pytest.raises(ValidationError):
+        validate({"title_id": f"-{title_id}"})
+
+
+def test_a_free_digital_volume_is_an_offer() -> None:
+    """The first one of a series often is."""
+    free = {**GOOD, "offers": [{"format": "digital", "price_jpy": 0}]}
+    assert parse(encoded(free))[0][1] == (Offer("digital", 0, None),)
+
+
+def test_what_a_backend_kept_is_read_more_kindly_than_a_file() -> None:
+    """Fields of a later version are passed over and half a character is replaced: neither is a reason to lose an answer."""
+    kept = {**GOOD, "tags": ["half \ud800"], "mood": "dark", "end_year": 1990}
+    title = kept_title(json.dumps(kept))
+    assert (title.tags, title.title_id, title.end_year) == (("half \ufffd",), "manga-900001", 1990)
+    for unusable in ("[]", "{", '{"title_id": "a"}', json.dumps({**GOOD, "rating": "good"}), "[" * 100_000):
+        with pytest.raises(ValueError, match=r"\S"):
+            kept_title(unusable)
+
+
+@pytest.mark.parametrize("record", [GOOD, {"title_id": "a", "title": {"kana": "あ"}}])
+def test_a_record_is_written_as_it_was_read(record: dict[str, Any]) -> None:
+    ((title, offers),) = parse(encoded(record))
+    assert kept_title(json.dumps(record_of(title, offers))) == title
+    assert parse(encoded(record_of(title, offers))) == ((title, offers),)
 
 
 def test_an_id_may_come_once() -> None:

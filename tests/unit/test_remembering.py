@@ -187,11 +187,11 @@ async def test_who_is_not_proven_leaves_nothing(opener: Opener) -> None:
 
 async def test_what_failed_or_was_not_asked_for_leaves_nothing(kit: Kit) -> None:
     """Wrong arguments, a title that is not there, a fallback, tools that look at nothing."""
-    assert (await kit.ask("get_manga_details", {"title_id": "x"}, user="u")).failure == "VALIDATION_ERROR"
+    assert (await kit.ask("get_manga_details", {"title_id": "?"}, user="u")).failure == "VALIDATION_ERROR"
     assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"}, user="u")).failure == "NOT_FOUND"
     await kit.ask("check_inventory", {"title_ids": ["manga-000001"]}, user="u")
     await kit.ask("lookup_order", {"order_id": "MNG-UUUU0001"}, user="u")
-    kit.backends.catalog.mood = Mood.FAILS
+    kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
     assert (await kit.ask("get_manga_details", VIEWED, user="u")).meta["source"] == "fallback"
     assert kit.backends.profiles.asked == []
 

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from infra.seed.__main__ import main
-from infra.seed.contents import ContentsError, Sources, read
+from infra.seed.contents import Sources, read
 from server.settings import DEMO
+from tools.backends.dynamodb.items import title_of
+from tools.backends.dynamodb.tables import STOCK, TITLES
 
 TITLE = {"title_id": "manga-000001", "title": {"en": "One"}, "offers": [{"format": "digital", "price_jpy": 500}]}
 VOLUME = {"title_id": "manga-000001", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 600, "stock": 3}
@@ -56,9 +58,18 @@ def test_every_title_has_a_stock_item_sold_or_not(tmp_path: Path) -> None:
     """So that a title that is sold no more says so after the next load."""
     catalog = lines(tmp_path / "catalog.jsonl", TITLE, {"title_id": "manga-000002", "title": {"en": "Two"}})
     contents = read(Sources(catalog, lines(tmp_path / "volumes.jsonl", VOLUME), None))
-    assert [item["title_id"]["S"] for item in contents.stock] == ["manga-000001", "manga-000002"]
-    assert contents.stock[0]["volumes"]["M"]["physical"]["M"]["1"]["M"]["stock"] == {"N": "3"}
-    assert contents.stock[1]["offers"] == {"M": {}}
+    stock = contents.items[STOCK]
+    assert [item["title_id"]["S"] for item in stock] == ["manga-000001", "manga-000002"]
+    assert stock[0]["volumes"]["M"]["physical"]["M"]["1"]["M"]["stock"] == {"N": "3"}
+    assert stock[1]["offers"] == {"M": {}}
+
+
+def test_every_title_has_a_record_without_what_is_sold(tmp_path: Path) -> None:
+    """Prices and copies change by the minute, and have a table of their own."""
+    contents = read(Sources(lines(tmp_path / "catalog.jsonl", TITLE), None, None))
+    (item,) = contents.items[TITLES]
+    assert title_of(item, "manga-000001") == contents.records[0][0]
+    assert json.loads(item["record"]["S"]) == {"title_id": "manga-000001", "title": {"en": "One"}}
 
 
 def test_a_packed_catalogue_is_the_same_as_a_plain_one(tmp_path: Path) -> None:
@@ -102,12 +113,15 @@ def test_volumes_that_cannot_be_used_are_told_of(
     assert said in told
 
 
-def test_an_order_that_no_table_would_take_is_refused(tmp_path: Path) -> None:
-    """A sort key has at most 1,024 bytes."""
+@pytest.mark.parametrize("order_id", ["本" * 400, "MNG-1", "mng-demo1001", "MNG-DEMO1001 "])
+def test_an_order_that_lookup_order_would_refuse_is_refused(
+    order_id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One rule: what is loaded can be asked for."""
     order = json.loads((DEMO / "orders.jsonl").read_text("utf-8").splitlines()[0])
-    orders = lines(tmp_path / "orders.jsonl", {**order, "order_id": "本" * 400})
-    with pytest.raises(ContentsError, match="too long to be a key"):
-        read(Sources(lines(tmp_path / "catalog.jsonl", TITLE), None, orders))
+    orders = lines(tmp_path / "orders.jsonl", order, {**order, "order_id": order_id})
+    assert main(["--catalog", str(lines(tmp_path / "catalog.jsonl", TITLE)), "--orders", str(orders)]) == 2
+    assert "orders.jsonl, line 2: $.order_id must be MNG- and 8 of A-Z 0-9" in capsys.readouterr().err
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, SchemaError
 
 from server.protocol import listed_tool
 from tests.support.pipeline import COMPILED
-from tools.contract import Tool
+from tools.contract import TEXT, CachePolicy, Tool
 from tools.failures import InvalidArguments
 from tools.registry import TOOLS, Registry
 
@@ -229,10 +229,10 @@ def test_every_violation_is_told_at_once_with_its_path_and_rule() -> None:
         ("search_manga_catalog", {"query": "x", "max_results": True}, [("$.max_results", "type")]),
         ("check_inventory", {"title_ids": []}, [("$.title_ids", "minItems")]),
         ("check_inventory", {"title_ids": ["manga-000001"] * 21}, [("$.title_ids", "maxItems")]),
-        ("check_inventory", {"title_ids": ["manga-000001", "x", 5]}, [("$.title_ids[1]", "pattern"), ("$.title_ids[2]", "type")]),
+        ("check_inventory", {"title_ids": ["manga-000001", "-x", 5]}, [("$.title_ids[1]", "pattern"), ("$.title_ids[2]", "type")]),
         ("check_inventory", {"title_ids": ["manga-000001"], "result_set": "rs_" + "a" * 16}, [("$", "not")]),
         ("get_manga_details", {"title_id": "manga-000001\n"}, [("$.title_id", "pattern")]),
-        ("get_manga_details", {"title_id": "MANGA-000001"}, [("$.title_id", "pattern")]),
+        ("get_manga_details", {"title_id": "manga/000001"}, [("$.title_id", "pattern")]),
     ],
 )  # fmt: skip
 def test_each_rule_is_named(name: str, arguments: dict[str, Any], expected: list[tuple[str, str]]) -> None:
@@ -247,3 +247,13 @@ def test_text_is_normalised_and_free_of_what_cannot_be_seen() -> None:
 
 def test_what_an_invisible_character_kept_apart_is_composed() -> None:
     assert validated(TOOLS[0], {"query": "cafe\u200b\u0301"})["query"] == "café"
+
+
+def test_the_operators_freshness_is_that_of_text_about_titles_and_of_nothing_else() -> None:
+    """By what a result is, and not by a number that happens to be the same."""
+    chosen = {tool.name for tool in TOOLS if tool.cache and tool.cache.text}
+    assert chosen == {"search_manga_catalog", "get_manga_details"}
+    assert TEXT.with_text_fresh_for(7) == CachePolicy(7, 86_400, text=True)
+    assert TEXT.with_text_fresh_for(100_000) == CachePolicy(100_000, 100_000, text=True)
+    same_number = CachePolicy(300, 86_400)
+    assert same_number.with_text_fresh_for(7) is same_number

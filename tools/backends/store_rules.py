@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date, datetime
 
 from tools.backends.decode import ShapeError
-from tools.models import Order, OrderLine, VolumeStock
+from tools.models import DIGITAL, Offer, Order, OrderLine, VolumeStock
+from tools.schemas import ORDER_ID
+
+_ORDER_ID = re.compile(ORDER_ID)
+
+MOST = 10**9
+"""Yen, copies and volumes: no number of a shop is larger, and no database counts without an end."""
 
 NOT_BOUGHT = frozenset({"cancelled", "returned"})
 """Order states after which the goods are not the customer's."""
 
 
+def least_price(format_: str) -> int:
+    """A free first volume is how a digital series begins; nobody gives paper away, so that 0 yen is a mistake there."""
+    return 0 if format_ == DIGITAL else 1
+
+
+def price_problem(format_: str, price_jpy: int) -> str | None:
+    """Why something cannot cost so much; None when it can."""
+    least = least_price(format_)
+    return None if price_jpy >= least else f"must be at least {least} ({format_})"
+
+
+def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
+    """What is sold in a format that is counted by volumes: all copies, at the lowest price that is paid for one. 0 yen only
+    where every volume is free: a first one that is says nothing of the others."""
+    prices = [volume.price_jpy for volume in volumes]
+    return Offer(format_, min(filter(None, prices), default=0), sum(volume.stock for volume in volumes))
+
+
 def check_volume(volume: VolumeStock) -> None:
     """Raises ShapeError unless numbers are in range, dates are dates and the ISBN is one."""
     _demand(volume.volume >= 0, "$.volume must not be negative")
-    _demand(volume.price_jpy > 0, "$.price_jpy must be above 0")
+    for name in ("volume", "price_jpy", "stock"):
+        _demand(getattr(volume, name) <= MOST, f"$.{name} must not be above {MOST}")
+    problem = price_problem(volume.format, volume.price_jpy)
+    _demand(problem is None, f"$.price_jpy {problem}")
     _demand(volume.stock >= 0, "$.stock must not be negative")
     _demand(bool(volume.format), "$.format must not be empty")
     _demand(volume.isbn is None or is_isbn13(volume.isbn), "$.isbn must be 13 digits with a right check digit")
@@ -25,7 +53,7 @@ def check_volume(volume: VolumeStock) -> None:
 
 def check_order(order: Order) -> None:
     """Raises ShapeError unless the amounts add up and every date and time is one."""
-    _demand(bool(order.order_id), "$.order_id must not be empty")
+    _demand(bool(_ORDER_ID.fullmatch(order.order_id)), "$.order_id must be MNG- and 8 of A-Z 0-9, as lookup_order takes it")
     _demand(bool(order.lines), "$.lines must not be empty")
     for index, line in enumerate(order.lines):
         _check_line(line, f"$.lines[{index}]")
@@ -49,6 +77,7 @@ def is_isbn13(text: str) -> bool:
 def _check_line(line: OrderLine, path: str) -> None:
     _demand(line.quantity >= 1, f"{path}.quantity must be at least 1")
     _demand(line.unit_price_jpy >= 0, f"{path}.unit_price_jpy must not be negative")
+    _demand(max(line.quantity, line.unit_price_jpy) <= MOST, f"{path} has a number above {MOST}")
     _check_date(line.expected_date, f"{path}.expected_date")
 
 

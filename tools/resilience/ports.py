@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from session.deadline import Deadline
 from session.profile import Event, Profile
 from tools.models import AvailabilityPage, CatalogPage, CatalogQuery, Facets, Filters, Health, Order, Title
-from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort
+from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
 from tools.resilience.backend import Backend
 
 
@@ -27,6 +27,18 @@ class GuardedCatalog:
 
     async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         return await self._backend.call(lambda attempt: self._port.alike(facets, limit, attempt), deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._port.health(deadline)
+
+
+class GuardedTitles:
+    def __init__(self, port: TitlesPort, backend: Backend) -> None:
+        self._port = port
+        self._backend = backend
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        return await self._backend.call(lambda attempt: self._port.get(title_ids, attempt), deadline)
 
     async def health(self, deadline: Deadline) -> Health:
         return await self._port.health(deadline)

@@ -25,8 +25,8 @@ from tools.backends.aws_models import USER_AGENT, service_models
 from tools.backends.decode import ShapeError
 from tools.backends.dynamodb.address import DynamoAddress
 
-POOL = 200
-"""Connections at most: three guarded backends of 64 places each, and the 8 batches that the one writer of profiles sends at
+POOL = 264
+"""Connections at most: four guarded backends of 64 places each, and the 8 batches that the one writer of profiles sends at
 once, so that a slow one never takes another's."""
 
 CONNECT_SECONDS = 0.5

@@ -1,5 +1,6 @@
 """What an item looks like: written by the seed and by tests, read by the adapters.
 
+    titles   title_id, record (the import format of the catalogue, as JSON text, without offers)
     stock    title_id, offers {format: {price_jpy, stock?}},
              volumes {format: {number: {price_jpy, stock, isbn?, restock_date?, release_date?}}}
     orders   owner, order_id, title_ids [..] and the fields of `tools.models.Order`
@@ -14,6 +15,7 @@ writes may keep attributes of their own: reads ask for theirs by name, and unkno
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from datetime import date, datetime, timedelta
@@ -23,9 +25,11 @@ from typing import Any, cast, get_args, get_type_hints
 from session.profile import KEPT_DAYS, Event, EventKind
 from tools.backends.decode import ShapeError, decode
 from tools.backends.dynamodb.attributes import Attribute, Item, attribute, members, plain, text, whole
-from tools.backends.store_rules import check_order, check_volume
-from tools.models import Availability, Offer, Order, VolumeStock
+from tools.backends.embedded.records import kept_title, record_of
+from tools.backends.store_rules import check_order, check_volume, least_price, offer_of
+from tools.models import Availability, Offer, Order, Title, VolumeStock
 
+TITLE_FIELDS = ("title_id", "record")
 STOCK_FIELDS = ("title_id", "offers", "volumes")
 ORDER_FIELDS = ("owner", *(field.name for field in fields(Order)))
 PURCHASE_FIELDS = ("owner", "ordered_at", "status", "title_ids")
@@ -35,6 +39,23 @@ EVENT_FIELDS = ("owner", "kind", "subject", "at")
 def owner_key(owner: str) -> str:
     """Stands for a person in keys. Any text has one, and no two share it; the start of it is `session.keys.user_hash`."""
     return hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def title_item(title: Title) -> Item:
+    """What a title is. As text: a record is only ever read whole, and its ratings are no whole numbers."""
+    record = json.dumps(record_of(title), ensure_ascii=False, separators=(",", ":"))
+    return {"title_id": attribute(title.title_id), "record": attribute(record)}
+
+
+def title_of(item: Mapping[str, Any], title_id: str) -> Title:
+    """The title an item holds. Raises ShapeError, also for one that is not the one asked for."""
+    try:
+        title = kept_title(text(item, "record", "$"))
+    except ValueError as error:
+        raise ShapeError(f"$.record is none: {error}") from error
+    if title.title_id != title_id:
+        raise ShapeError("$.record is another title's than the one asked for")
+    return title
 
 
 def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeStock]) -> Item:
@@ -63,7 +84,7 @@ def stock_row(item: Mapping[str, Any], as_of: str) -> Availability:
         of_format = _volumes(name, members(numbered, f"$.volumes.{name}"))
         volumes += of_format
         if of_format:
-            offers.append(Offer(name, min(v.price_jpy for v in of_format), sum(v.stock for v in of_format)))
+            offers.append(offer_of(name, of_format))
     counted = {offer.format for offer in offers}
     for name, held in sorted(members(item.get("offers"), "$.offers").items()):
         if name not in counted:
@@ -127,7 +148,7 @@ def event_of(item: Mapping[str, Any], owner: str) -> Event:
 def _offer(name: str, held: Mapping[str, Any]) -> Offer:
     path = f"$.offers.{name}"
     stock = whole(held, "stock", path, 0) if "stock" in held else None
-    return Offer(name, whole(held, "price_jpy", path, 1), stock)
+    return Offer(name, whole(held, "price_jpy", path, least_price(name)), stock)
 
 
 def _volumes(name: str, numbered: Mapping[str, Attribute]) -> list[VolumeStock]:
@@ -142,7 +163,7 @@ def _volumes(name: str, numbered: Mapping[str, Attribute]) -> list[VolumeStock]:
                 int(number),
                 text(held, "isbn", path) if "isbn" in held else None,
                 name,
-                whole(held, "price_jpy", path, 1),
+                whole(held, "price_jpy", path, least_price(name)),
                 whole(held, "stock", path, 0),
                 _date(held, "restock_date", path) if "restock_date" in held else None,
                 _date(held, "release_date", path) if "release_date" in held else None,

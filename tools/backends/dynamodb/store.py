@@ -13,6 +13,7 @@ from tools.backends.dynamodb.connection import Connection
 from tools.backends.dynamodb.orders import DynamoOrders
 from tools.backends.dynamodb.profiles import DynamoProfiles
 from tools.backends.dynamodb.stock import DynamoStock
+from tools.backends.dynamodb.titles import DynamoTitles
 from tools.models import AvailabilityPage, Health, Order
 
 
@@ -23,10 +24,12 @@ def utc_now() -> datetime:
 
 class DynamoStore:
     """`tools.ports.StockPort` and `tools.ports.OrdersPort` in one; `stock` and `orders` are each alone, so that the health
-    of one is not the other's. `profiles` is a `tools.ports.ProfilePort`; `connection` is for `writing.write_all`."""
+    of one is not the other's. `titles` is a `tools.ports.TitlesPort`, `profiles` a `tools.ports.ProfilePort`.
+    `connection` is for `writing.write_all`."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime] = utc_now) -> None:
         self.connection = connection
+        self.titles = DynamoTitles(connection)
         self.stock = DynamoStock(connection, clock)
         self.orders = DynamoOrders(connection)
         self.profiles = DynamoProfiles(connection, clock)

@@ -2,7 +2,8 @@
 
 | table   | one item is          | key                                     | read by |
 | ------- | -------------------- | --------------------------------------- | ------- |
-| stock   | a title              | title_id                                | BatchGetItem of up to 100 titles |
+| titles  | what a title is      | title_id                                | BatchGetItem of up to 100 titles |
+| stock   | a title's copies     | title_id                                | BatchGetItem of up to 100 titles |
 | orders  | an order             | owner (hashed), order_id                | GetItem with both; Query: purchases |
 | profile | something a user did | owner (hashed), moment (time and event) | Query, newest first |
 
@@ -76,6 +77,10 @@ def _schema(partition_key: str, sort_key: str | None) -> list[dict[str, str]]:
     return schema + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
 
 
+# The catalogue's records once more, so that details of a title are answered as long as one of the two lives. The seed
+# writes them anew.
+TITLES = Table("titles", "title_id", recovery=False)
+
 # Written anew by the seed and by the warehouse all day: nothing to recover that they would not write again.
 STOCK = Table("stock", "title_id", recovery=False)
 
@@ -84,4 +89,4 @@ ORDERS = Table("orders", "owner", "order_id", (BY_TIME,), personal=True)
 
 PROFILE = Table("profile", "owner", "moment", ttl="expires_at", personal=True)
 
-TABLES = (STOCK, ORDERS, PROFILE)
+TABLES = (TITLES, STOCK, ORDERS, PROFILE)

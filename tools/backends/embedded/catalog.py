@@ -101,6 +101,11 @@ class EmbeddedCatalog:
         return {t.title_id: o for t, o in zip(self._shelf.titles, self._shelf.offers, strict=True)}
 
     @property
+    def records(self) -> Sequence[tuple[Title, tuple[Offer, ...]]]:
+        """The file's records, in its order."""
+        return list(zip(self._shelf.titles, self._shelf.offers, strict=True))
+
+    @property
     def vectors_ready(self) -> bool:
         """Whether searches use meaning: True as well when there is no embedder to wait for."""
         return self._vectors is None or self._vectors.ready

@@ -1,16 +1,18 @@
 """What was computed, kept on disk: one .npz a kind, named by what it was computed from, written atomically, checked when
 read.
 
-No pickle. The archive's own CRC-32 finds corruption; shapes and ranges are checked besides, so that a foreign or
-truncated file is rebuilt and never trusted.
+Of each kind two stay. No pickle. The archive's own CRC-32 finds corruption; shapes and ranges are checked besides, so that a
+foreign or truncated file is rebuilt and never trusted.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
+import time
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,6 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = "1"
+KEPT = 2
+"""Files of a kind: what is current, and what was before it, for a way back."""
+ABANDONED_SECONDS = 3600.0
+"""After so long nobody is writing a temporary file any more: its process was killed."""
 Arrays = Mapping[str, NDArray[np.generic]]
 
 
@@ -35,6 +41,8 @@ class ComputedStore:
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
+            with suppress(OSError):  # a folder that is only read
+                os.utime(path)  # what is used is not what is removed
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
             return None
         return arrays if bytes(arrays.pop("key", np.zeros(0, np.uint8))) == key.encode() else None
@@ -47,6 +55,7 @@ class ComputedStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._replace(path, {**arrays, "key": np.frombuffer(key.encode(), np.uint8)})
+            _remove_older(path, kind)
         except OSError:
             return
 
@@ -62,6 +71,23 @@ class ComputedStore:
 
     def _path(self, kind: str, key: str) -> Path | None:
         return None if self._folder is None else self._folder / f"{kind}-{sha256(key.encode()).hexdigest()[:24]}.npz"
+
+
+def _remove_older(current: Path, kind: str) -> None:
+    """All of a kind but `current` and the one that was used last before it. Safe beside other processes: what they have read
+    is in their memory, and what they miss they compute again."""
+    others = sorted(set(current.parent.glob(f"{kind}-*.npz")) - {current}, key=_used_at, reverse=True)
+    ages = ((path, time.time() - _used_at(path)) for path in current.parent.glob(f".{kind}-*.tmp"))
+    for path in [*others[KEPT - 1 :], *(path for path, age in ages if age > ABANDONED_SECONDS)]:
+        path.unlink(missing_ok=True)
+
+
+def _used_at(path: Path) -> float:
+    """Seconds since 1970; for one that another process has just removed, long ago."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def pack(texts: list[str] | tuple[str, ...]) -> NDArray[np.uint8]:

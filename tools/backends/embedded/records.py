@@ -2,22 +2,30 @@
 
 Checked by hand-made rules: a JSON Schema through `jsonschema` takes 20 to 40 times as long, minutes for 60,000 lines. The
 whole file is read before anything is given out, so one bad line stops a load before anything is changed.
+
+Backends keep records in the same format (`record_of`) and read them more kindly (`kept_title`): what was loaded by other
+rules than today's is no reason to lose an answer.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.backends.embedded.rules import check_record
+from tools.backends.embedded.loading_rules import check_loaded
+from tools.backends.embedded.rules import FIELDS, check_record
 from tools.models import Author, Offer, Title
 
 Record = tuple[Title, tuple[Offer, ...]]
 _MAX_BYTES = 2 * 1024**3
+_MAX_LINE = 128 * 1024
+"""Bytes of a record. An item of DynamoDB holds 400 KB, and a search reads hundreds of records."""
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _PLAIN = (
     "genre",
     "rating",
@@ -84,14 +92,61 @@ def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
             yield line, raw
 
 
-def _record(line: int, raw: bytes) -> Record:
+def record_of(title: Title, offers: Sequence[Offer] = ()) -> dict[str, Any]:
+    """The import format of a title, without what is null."""
+    record: dict[str, Any] = {
+        "title_id": title.title_id,
+        "title": _given(en=title.en, romaji=title.romaji, ja=title.ja, kana=title.kana),
+        "alt_titles": list(title.alt_titles),
+        "authors": [_given(name=a.name, name_ja=a.name_ja, name_kana=a.name_kana, role=a.role) for a in title.authors],
+        "tags": list(title.tags),
+        "synopsis": _given(en=title.synopsis_en, ja=title.synopsis_ja),
+        "related": list(title.related),
+        **{name: getattr(title, name) for name in _PLAIN},
+        "offers": [{"format": o.format, "price_jpy": o.price_jpy, "stock": o.stock} for o in offers],
+    }
+    return {name: value for name, value in record.items() if value not in (None, [], {})}
+
+
+def kept_title(raw: bytes | str) -> Title:
+    """The title of a record that a backend kept. Fields of a later version are passed over, and half a character, which no
+    answer could carry, is replaced. Raises ValueError."""
     try:
-        value = json.loads(raw.decode("utf-8-sig" if line == 1 else "utf-8"), parse_constant=_refuse_constant)
+        value = json.loads(raw)
+    except RecursionError as error:
+        raise ValueError("too deep") from error
+    if not isinstance(value, dict):
+        raise ValueError("a record is an object")
+    value = {name: _mended(each) for name, each in value.items() if name in FIELDS}
+    problem = check_record(value)
+    if problem:
+        raise ValueError(problem)
+    return _title(value)
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HALF_CHARACTER.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_mended(each) for each in value]
+    return {name: _mended(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _record(line: int, raw: bytes) -> Record:
+    if len(raw) > _MAX_LINE:
+        raise CatalogFileError(line, f"the record has {len(raw)} bytes, and may have {_MAX_LINE}")
+    try:
+        text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=unique_names)
     except UnicodeDecodeError as error:
         raise CatalogFileError(line, "not UTF-8") from error
     except (ValueError, RecursionError) as error:
         raise CatalogFileError(line, f"not JSON: {error}") from error
-    problem = check_record(value)
+    problem = check_record(value) or check_loaded(value)
     if problem:
         raise CatalogFileError(line, problem)
     return _title(value), tuple(Offer(o["format"], o["price_jpy"], o.get("stock")) for o in value.get("offers") or ())
@@ -99,6 +154,15 @@ def _record(line: int, raw: bytes) -> Record:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An `object_pairs_hook` that refuses a name that comes twice: of two values nobody can say which is meant."""
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands in one object twice")
+    return value
 
 
 def _title(value: Mapping[str, Any]) -> Title:

@@ -1,4 +1,7 @@
-"""What a catalogue record must look like: one rule a field, each answering with what is wrong or None."""
+"""What a catalogue record must look like: one rule a field, each answering with what is wrong or None.
+
+Whatever keeps records goes by them; a file has to satisfy `loading_rules` besides.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from tools.schemas import GENRES
+
 Rule = Callable[[Any], str | None]
-GENRES = ("shonen", "seinen", "shojo", "josei", "kodomo")
 _MAX_TEXT = 20_000
 _MAX_ITEMS = 1_000
 _MAX_INT = 10**9
@@ -89,27 +93,25 @@ _OFFER = _object({"format": _text, "price_jpy": _integer(0), "stock": _or_null(_
 _YEAR = _or_null(_integer(1000, 9999))
 _COUNT = _or_null(_integer(0))
 
-check_record: Rule = _object(
-    {
-        "title_id": _title_id,
-        "title": _names,
-        "alt_titles": _or_null(_list_of(_text)),
-        "authors": _or_null(_list_of(_AUTHOR)),
-        "genre": _or_null(_genre),
-        "tags": _or_null(_list_of(_text)),
-        "synopsis": _or_null(_object({"en": _NULLABLE, "ja": _NULLABLE})),
-        "rating": _or_null(_rating),
-        "rating_count": _COUNT,
-        "popularity_rank": _or_null(_integer(1)),
-        "volumes": _COUNT,
-        "chapters": _COUNT,
-        "status": _NULLABLE,
-        "start_year": _YEAR,
-        "end_year": _YEAR,
-        "magazine": _NULLABLE,
-        "offers": _or_null(_list_of(_OFFER)),
-        "related": _or_null(_list_of(_title_id)),
-    },
-    ("title_id", "title"),
-)
+FIELDS: Mapping[str, Rule] = {
+    "title_id": _title_id,
+    "title": _names,
+    "alt_titles": _or_null(_list_of(_text)),
+    "authors": _or_null(_list_of(_AUTHOR)),
+    "genre": _or_null(_genre),
+    "tags": _or_null(_list_of(_text)),
+    "synopsis": _or_null(_object({"en": _NULLABLE, "ja": _NULLABLE})),
+    "rating": _or_null(_rating),
+    "rating_count": _COUNT,
+    "popularity_rank": _or_null(_integer(1)),
+    "volumes": _COUNT,
+    "chapters": _COUNT,
+    "status": _NULLABLE,
+    "start_year": _YEAR,
+    "end_year": _YEAR,
+    "magazine": _NULLABLE,
+    "offers": _or_null(_list_of(_OFFER)),
+    "related": _or_null(_list_of(_title_id)),
+}
+check_record: Rule = _object(FIELDS, ("title_id", "title"))
 """None if the value is a good record, else one line that says where and what is wrong."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
-from tools.backends.store_rules import NOT_BOUGHT
+from tools.backends.store_rules import NOT_BOUGHT, offer_of
 from tools.models import Offer, Order, VolumeStock
 
 TABLES = """
@@ -64,14 +64,13 @@ def _insert_offers(db: sqlite3.Connection, contents: Contents) -> None:
 
 
 def _offers_of_volumes(volumes: Iterable[tuple[str, VolumeStock]]) -> dict[str, dict[str, Offer]]:
-    """Title id to format to offer: the lowest price of a volume, and all copies."""
-    offers: dict[str, dict[str, Offer]] = {}
+    """Title id to format to offer: what one volume costs, and all copies."""
+    counted: dict[str, dict[str, list[VolumeStock]]] = {}
     for title_id, volume in volumes:
-        of_title = offers.setdefault(title_id, {})
-        known = of_title.get(volume.format, Offer(volume.format, volume.price_jpy, 0))
-        price = min(known.price_jpy, volume.price_jpy)
-        of_title[volume.format] = Offer(volume.format, price, (known.stock or 0) + volume.stock)
-    return offers
+        counted.setdefault(title_id, {}).setdefault(volume.format, []).append(volume)
+    return {
+        title_id: {name: offer_of(name, group) for name, group in formats.items()} for title_id, formats in counted.items()
+    }
 
 
 def _agreed(offered: Iterable[Offer], counted: Mapping[str, Offer]) -> list[Offer]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tools.backends.decode import ShapeError, decode
-from tools.backends.embedded.records import CatalogFileError, read_bytes
+from tools.backends.embedded.records import CatalogFileError, read_bytes, unique_names
 from tools.backends.store_rules import check_order, check_volume
 from tools.models import Order, VolumeStock
 
@@ -75,7 +75,7 @@ def _rows(path: Path, parse: Callable[[dict[str, Any]], Row], identity: Callable
 
 def _json_object(raw: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(raw.decode("utf-8-sig"))
+        value = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=unique_names)
         if b"\\u" in raw:  # an escape can name half a character, which no database takes
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:

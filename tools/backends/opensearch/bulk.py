@@ -9,7 +9,7 @@ from typing import Any
 
 from session.deadline import Deadline
 from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.index import Flavour
+from tools.backends.opensearch.index import Flavour, filling
 from tools.failures import BackendFailure, DependencyFailure
 
 _SECONDS, _LONGEST_PAUSE, _ATTEMPTS = 60.0, 15.0, 8
@@ -21,7 +21,9 @@ class Bulk:
     """Writes to one index. Where ids are the store's own, a document that is sent twice is there once."""
 
     def __init__(self, client: Client, flavour: Flavour, index: str) -> None:
-        self._client, self._flavour, self._index = client, flavour, index
+        self._client, self._flavour = client, flavour
+        # Serverless documents no `require_alias`.
+        self._target, self._params = (filling(index), {"require_alias": "true"}) if flavour.own_ids else (index, {})
 
     async def add(self, documents: Sequence[Json]) -> None:
         """Raises BackendFailure when some were refused, or stayed unanswered through eight attempts, about a minute."""
@@ -45,7 +47,9 @@ class Bulk:
         """Those that are to be sent again."""
         lines = [line for each in documents for line in (self._action(each), json.dumps(each, ensure_ascii=False))]
         body = "\n".join((*lines, ""))
-        answer = await self._client.call("POST", f"/{self._index}/_bulk", body, deadline=Deadline.after(_SECONDS))
+        answer = await self._client.call(
+            "POST", f"/{self._target}/_bulk", body, params=self._params, deadline=Deadline.after(_SECONDS)
+        )
         if not answer.get("errors"):
             return []
         again = []

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from opensearchpy.exceptions import ConnectionTimeout, TransportError
+from opensearchpy.exceptions import ConnectionTimeout, SerializationError, TransportError
 
 from session.deadline import Deadline
 from session.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.errors import IndexMissing
+from tools.backends.opensearch.errors import IndexMissing, MalformedAnswer
 from tools.backends.opensearch.index import definition, flavour_of
 from tools.backends.opensearch.state import IndexState
-from tools.failures import BackendFailure, TimedOut
+from tools.failures import BackendFailure, DependencyFailure, TimedOut
 from tools.ports import Embedder
 
 SETTING = "MANGA_CATALOG_URL"
 SEED = "run: python -m infra.seed"
+_NO_SUCH_PAGE = (301, 302, 307, 308, 400, 404, 405, 501)
+"""What others answer to `GET /`; OpenSearch answers it with its version, or asks who is there."""
+
+
+class NotOpenSearch(DependencyFailure):
+    """What answers there is `what`."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"what answers there is {what}", dependency="catalog")
 
 
 async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline) -> Diagnosis:
@@ -27,7 +36,7 @@ async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadli
     version: str | None = None
     try:
         # Two steps of one budget, so that what was learnt before the second is not lost with it.
-        version = await _version(client, deadline.less(1.5))
+        version = await identify(client, deadline.less(1.5))
         return await _examined(client, embedder, version, deadline.less(0.8))
     except BackendFailure as failure:
         return Diagnosis.of(await _problem(failure, client, version, deadline), version)
@@ -38,6 +47,8 @@ async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadli
 def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
     """Of a failure that any request to it ended in."""
     cause = failure.__cause__
+    if isinstance(failure, NotOpenSearch):
+        return Problem(failure.message, f"check host, port and path in {SETTING}")
     if isinstance(failure, IndexMissing):
         return Problem(f"there is no index behind the alias {address.alias}", SEED)
     if isinstance(failure, TimedOut):
@@ -50,20 +61,26 @@ def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
     return Problem(failure.message, f"look at what answers there, and at its log; for an index of another version {SEED}")
 
 
-async def _version(client: Client, deadline: Deadline) -> str | None:
-    """Serverless tells of none, and a role may be allowed to search and not to ask."""
+async def identify(client: Client, deadline: Deadline) -> str | None:
+    """Which OpenSearch answers there; None where it cannot be asked: Serverless tells of no version, and a role may be
+    allowed to search and not to ask. Raises NotOpenSearch for any other HTTP server, and BackendFailure."""
     if client.address.serverless:
         return None
     try:
         told = (await client.call("GET", "/", deadline=deadline)).get("version")
     except BackendFailure as failure:
-        if getattr(failure.__cause__, "status_code", None) == 403:
+        cause = failure.__cause__
+        status = getattr(cause, "status_code", None)
+        if status == 403:
             return None
+        if status in _NO_SUCH_PAGE or isinstance(cause, (SerializationError, MalformedAnswer)):
+            raise NotOpenSearch("an HTTP server that is no OpenSearch") from cause
         raise
-    if not isinstance(told, dict) or "number" not in told:
-        return None
-    maker = "OpenSearch" if told.get("distribution") == "opensearch" else "not OpenSearch"
-    return f"{maker} {told['number']}"
+    if not isinstance(told, dict) or not isinstance(told.get("number"), str):
+        raise NotOpenSearch("an HTTP server that is no OpenSearch")
+    if told.get("distribution") != "opensearch":
+        raise NotOpenSearch(f"no OpenSearch, but something of version {told['number'][:20]}")
+    return f"OpenSearch {told['number']}"
 
 
 async def _examined(client: Client, embedder: Embedder | None, version: str | None, deadline: Deadline) -> Diagnosis:

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.backends.embedded.records import CatalogFileError, parse
+from tools.backends.embedded.records import kept_title, record_of
 from tools.backends.opensearch.errors import MalformedAnswer
 from tools.backends.opensearch.index import HEADLINE
-from tools.models import Author, Offer, Title
+from tools.models import Offer, Title
 from tools.search.candidates import Known, known
 from tools.search.document import prose_terms
 from tools.search.loans import MIN_CONSONANTS, consonants
@@ -34,7 +34,6 @@ from tools.search.tokens import grams
 Floats = NDArray[np.float32]
 Json = dict[str, Any]
 _UNRANKED = 10**9
-_PLAIN = ("genre", "rating", "rating_count", "popularity_rank", "volumes", "chapters", "status", "start_year", "end_year")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +49,6 @@ class Card:
     prose: Mapping[str, float]
 
 
-def record_of(title: Title, offers: Sequence[Offer] = ()) -> Json:
-    """The import format of a title, without what is null."""
-    record: Json = {
-        "title_id": title.title_id,
-        "title": _given(en=title.en, romaji=title.romaji, ja=title.ja, kana=title.kana),
-        "alt_titles": list(title.alt_titles),
-        "authors": [_author(author) for author in title.authors],
-        "tags": list(title.tags),
-        "synopsis": _given(en=title.synopsis_en, ja=title.synopsis_ja),
-        "related": list(title.related),
-        "magazine": title.magazine,
-        **{name: getattr(title, name) for name in _PLAIN},
-        "offers": [{"format": o.format, "price_jpy": o.price_jpy, "stock": o.stock} for o in offers],
-    }
-    return {name: value for name, value in record.items() if value not in (None, [], {})}
-
-
 def title_from(packed: str) -> Title:
     """The title of one packed record, checked likewise. Raises MalformedAnswer."""
     (title,) = titles_from([packed])
@@ -74,12 +56,10 @@ def title_from(packed: str) -> Title:
 
 
 def titles_from(packed: Sequence[str]) -> tuple[Title, ...]:
-    """The titles of packed records, checked by the rules of the import. Raises MalformedAnswer."""
-    if not packed:
-        return ()
+    """The titles of packed records. Raises MalformedAnswer."""
     try:
-        return tuple(title for title, _ in parse(b"\n".join(map(_unpacked, packed))))
-    except (CatalogFileError, ValueError) as error:
+        return tuple(kept_title(_unpacked(each)) for each in packed)
+    except ValueError as error:
         raise MalformedAnswer("a record is none") from error
 
 
@@ -173,10 +153,6 @@ def _senses(vectors: Floats) -> Json:
         "senses": [{"vector": [round(float(x), 6) for x in sense]} for sense in senses],
         "direction": b64encode(direction.tobytes()).decode(),
     }
-
-
-def _author(author: Author) -> Json:
-    return _given(name=author.name, name_ja=author.name_ja, name_kana=author.name_kana, role=author.role)
 
 
 def _given(**values: Any) -> Json:

@@ -109,6 +109,12 @@ def index_name(alias: str, identity: Identity) -> str:
     return f"{alias}-{identity.fingerprint}"
 
 
+def filling(name: str) -> str:
+    """The alias that an index is written by while it is loaded. A write to an index that is gone would make one of that
+    name, with a mapping by guess; one to an alias that is gone is refused."""
+    return f"{name}-filling"
+
+
 def is_index_of(alias: str, name: str) -> bool:
     return re.fullmatch(rf"{re.escape(alias)}-[0-9a-f]{{{_FINGERPRINT}}}", name) is not None
 

@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 
 from tools.backends.batching import batches, embed_patiently
+from tools.backends.embedded.records import record_of
 from tools.backends.opensearch.bulk import Bulk
 from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.documents import document, record_of
+from tools.backends.opensearch.documents import document
 from tools.backends.opensearch.index import FORMAT, Flavour, Identity, definition, flavour_of, index_name
 from tools.backends.opensearch.indices import Indices
 from tools.backends.opensearch.kin import kin_of_all
+from tools.failures import BackendFailure
 from tools.models import Offer, Title
 from tools.ports import Embedder
 from tools.search.document import headline, passages
@@ -90,8 +92,24 @@ class Loading:
         return Plan(self._name, len(self._records), len(there), self._name in serving, replaces)
 
     async def run(self, plan: Plan) -> None:
+        """Raises BackendFailure, and ValueError when another load has taken over in the meantime."""
+        try:
+            await self._run(plan)
+        except BackendFailure:
+            if plan.serving or not await self._overtaken():
+                raise
+
+    async def _overtaken(self) -> bool:
+        """Whether another load has done the same. Raises ValueError when it has done something else."""
         if not await self._indices.exists(self._name):
-            await self._indices.create(self._name, self._identity)
+            raise ValueError(
+                f"another load took over and removed {self._name}, which this one was filling: nothing of this one is left; "
+                "when the other has ended, run it again if this is the catalogue that should serve"
+            )
+        return self._name in await self._indices.serving()
+
+    async def _run(self, plan: Plan) -> None:
+        await self._indices.open(self._name, self._identity)
         missing = sorted(set(range(len(self._records))) - await self._indices.places(self._name))
         kin = kin_of_all([title for title, _ in self._records])
         done = len(self._records) - len(missing)
@@ -101,8 +119,8 @@ class Loading:
             done += len(chunk)
             self._progress(done, len(self._records), "titles")
         await self._indices.finish(self._name, len(self._records))
-        await self._indices.put_into_service(self._name)
-        await self._indices.remove_all_but({self._name, *plan.replaces})
+        replaced = await self._indices.put_into_service(self._name)
+        await self._indices.remove_all_but({self._name, *plan.replaces, *replaced})
         self._progress(done, len(self._records), "in service")
 
     async def _documents(self, places: Sequence[int], kin: Sequence[Sequence[str]]) -> list[dict[str, Any]]:

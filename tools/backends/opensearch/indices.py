@@ -9,13 +9,16 @@ from typing import Any
 from session.deadline import Deadline
 from tools.backends.opensearch.client import Client
 from tools.backends.opensearch.errors import IndexMissing
-from tools.backends.opensearch.index import Flavour, Identity, creation, is_index_of
-from tools.failures import DependencyFailure, TimedOut
+from tools.backends.opensearch.index import Flavour, Identity, creation, filling, is_index_of
+from tools.failures import BackendFailure, DependencyFailure, TimedOut
 
 _SECONDS, _LONG_SECONDS = 30.0, 600.0
 _PAGE = 10_000
 _APPEAR_SECONDS, _POLL_SECONDS = 180.0, 1.0
 Json = dict[str, Any]
+SERVING = {"refresh_interval": "60s", "blocks.write": True, "auto_expand_replicas": "0-1"}
+"""An index that serves is not written to, and has a copy where there is a second node; while it is loaded, a copy would only
+be written twice."""
 
 
 class Indices:
@@ -36,14 +39,24 @@ class Indices:
         return tuple(sorted(found))
 
     async def exists(self, name: str) -> bool:
+        """Raises ValueError for one that somebody else made."""
         try:
-            await self._call("GET", f"/{name}/_mapping")
+            found = await self._call("GET", f"/{name}/_mapping")
         except IndexMissing:
             return False
+        if "_meta" not in found.get(name, {}).get("mappings", {}):
+            raise ValueError(f"the index {name} was not made by a load: remove it, or use another alias")
         return True
 
-    async def create(self, name: str, identity: Identity) -> None:
-        await self._call("PUT", f"/{name}", creation(identity, self._flavour))
+    async def open(self, name: str, identity: Identity) -> None:
+        """Ready to be written to, made if it is not there. Another load of the same may be about to make it too."""
+        if not await self.exists(name):
+            try:
+                await self._call("PUT", f"/{name}", creation(identity, self._flavour))
+            except BackendFailure:
+                if not await self.exists(name):
+                    raise
+        await self._alias_actions({"add": {"index": name, "alias": filling(name)}})
 
     async def places(self, name: str) -> set[int]:
         """The places of the titles that are in the index, by pages of 10,000."""
@@ -67,12 +80,16 @@ class Indices:
         if self._flavour.can_refresh:
             # It is never written to again: one segment is searched fastest, and its graph of vectors is the best one.
             await self._call("POST", f"/{name}/_forcemerge", params={"max_num_segments": "1"}, seconds=_LONG_SECONDS)
-            await self._call("PUT", f"/{name}/_settings", {"index": {"refresh_interval": "60s", "blocks.write": True}})
+            await self._call("PUT", f"/{name}/_settings", {"index": SERVING})
 
-    async def put_into_service(self, name: str) -> None:
-        """The alias moves in one step: a search sees the old index or the new one, and never neither or both."""
-        off = [{"remove": {"index": old, "alias": self._alias}} for old in await self.serving() if old != name]
-        await self._call("POST", "/_aliases", {"actions": [*off, {"add": {"index": name, "alias": self._alias}}]})
+    async def put_into_service(self, name: str) -> tuple[str, ...]:
+        """The alias moves in one step: a search sees the old index or the new one, and never neither or both. Returns what
+        served until then."""
+        old = tuple(each for each in await self.serving() if each != name)
+        off = [{"remove": {"index": each, "alias": self._alias}} for each in old]
+        done = {"remove": {"index": name, "alias": filling(name)}}
+        await self._alias_actions(*off, done, {"add": {"index": name, "alias": self._alias}})
+        return old
 
     async def remove_all_but(self, kept: set[str]) -> None:
         """Removes older indices of this alias, finished or not."""
@@ -80,6 +97,9 @@ class Indices:
         for name in sorted(found):
             if name not in kept and is_index_of(self._alias, name):
                 await self._call("DELETE", f"/{name}")
+
+    async def _alias_actions(self, *actions: Json) -> None:
+        await self._call("POST", "/_aliases", {"actions": actions})
 
     async def _refresh(self, name: str) -> None:
         """Serverless refreshes by itself, within a minute: there it is waited until what was written stays the same."""

@@ -1,0 +1,119 @@
+"""What every store must do with the records of titles, asked of each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from session.deadline import Deadline
+from tests.support.dynamodb import made_in
+from tools.backends.dynamodb.address import DynamoAddress
+from tools.backends.dynamodb.admin import client
+from tools.backends.dynamodb.items import title_item
+from tools.backends.dynamodb.store import DynamoStore
+from tools.backends.dynamodb.tables import TITLES
+from tools.backends.dynamodb.writing import write_all
+from tools.backends.embedded.titles import EmbeddedTitles
+from tools.failures import DependencyFailure, TimedOut
+from tools.models import Title
+from tools.ports import TitlesPort
+
+ODD_IDS = ["", " ", "manga-999999", "x" * 3_000, "\ud800", "manga-001001\n", "😀", "*"]
+
+
+@pytest.fixture(params=["embedded", "dynamodb"])
+async def port(request: pytest.FixtureRequest, titles: Sequence[Title]) -> AsyncIterator[TitlesPort]:
+    opened = _embedded(titles) if request.param == "embedded" else _dynamodb(request, titles)
+    async with opened as here:
+        yield here
+
+
+@asynccontextmanager
+async def _embedded(titles: Sequence[Title]) -> AsyncIterator[TitlesPort]:
+    yield EmbeddedTitles(titles)
+
+
+def _dynamodb(request: pytest.FixtureRequest, titles: Sequence[Title]) -> AbstractAsyncContextManager[TitlesPort]:
+    return _filled(made_in(request.getfixturevalue("dynamodb_url")), titles)
+
+
+@asynccontextmanager
+async def _filled(address: DynamoAddress, titles: Sequence[Title]) -> AsyncIterator[TitlesPort]:
+    async with DynamoStore.open(address, in_bulk=True) as store:
+        await write_all(store.connection, TITLES, map(title_item, titles))
+        yield store.titles
+
+
+async def test_every_title_of_the_catalogue_comes_back_whole(
+    port: TitlesPort, titles: Sequence[Title], soon: Deadline
+) -> None:
+    """All 261 at once: in any store that is more than one request, and each title is as it was loaded."""
+    assert await port.get([title.title_id for title in titles], soon) == {title.title_id: title for title in titles}
+
+
+async def test_one_title_alone(port: TitlesPort, titles: Sequence[Title], soon: Deadline) -> None:
+    assert await port.get([titles[7].title_id], soon) == {titles[7].title_id: titles[7]}
+
+
+@pytest.mark.parametrize("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
+async def test_an_id_that_nobody_gave_out_is_simply_absent(
+    port: TitlesPort, titles: Sequence[Title], soon: Deadline, title_id: str
+) -> None:
+    known = titles[0].title_id
+    assert set(await port.get([title_id, known, known], soon)) == {known}
+    assert await port.get([title_id], soon) == {}
+
+
+async def test_no_ids_ask_for_nothing(port: TitlesPort, soon: Deadline) -> None:
+    assert await port.get([], soon) == {}
+
+
+async def test_an_expired_deadline_times_out_and_names_the_titles(port: TitlesPort) -> None:
+    with pytest.raises(TimedOut) as caught:
+        await port.get(["manga-001001"], Deadline.after(-1))
+    assert caught.value.dependency == "titles"
+
+
+async def test_readers_at_the_same_time_get_the_same_answer(
+    port: TitlesPort, titles: Sequence[Title], soon: Deadline
+) -> None:
+    wanted = [title.title_id for title in titles[:20]]
+    answers = await asyncio.gather(*(port.get(wanted, soon) for _ in range(20)))
+    assert all(answer == answers[0] for answer in answers)
+
+
+async def test_a_working_store_says_so(port: TitlesPort, soon: Deadline) -> None:
+    assert (await port.health(soon)).ok
+
+
+async def test_tables_of_an_older_version_lack_this_one_and_lose_nothing_else(
+    dynamodb_address: DynamoAddress, soon: Deadline
+) -> None:
+    """During a deployment: the table is missing until the next load, and only what needs it knows."""
+    driver = client(dynamodb_address)
+    driver.delete_table(TableName=TITLES.called(dynamodb_address.prefix))
+    async with DynamoStore.open(dynamodb_address) as store:
+        with pytest.raises(DependencyFailure, match="The table of the titles is not there"):
+            await store.titles.get(["manga-001001"], soon)
+        assert [(await part.health(soon)).ok for part in (store.titles, store.stock, store.orders)] == [False, True, True]
+
+
+async def test_a_record_of_a_later_version_is_read_and_one_of_none_costs_its_own_title(
+    dynamodb_address: DynamoAddress, titles: Sequence[Title], soon: Deadline
+) -> None:
+    """A newer writer and an older server live side by side during every deployment."""
+    one, two, three = titles[:3]
+    later = title_item(one)
+    later["record"]["S"] = later["record"]["S"].replace('{"title_id"', '{"mood":"dark","title_id"', 1)
+    later["loaded_by"] = {"S": "the next version"}
+    wrong = title_item(two) | {"record": {"S": '{"title": 7}'}}
+    other = title_item(replace(three, title_id=three.title_id)) | {"record": title_item(one)["record"]}
+    async with DynamoStore.open(dynamodb_address, in_bulk=True) as store:
+        await write_all(store.connection, TITLES, [later, wrong, other])
+        assert await store.titles.get([one.title_id, two.title_id, three.title_id], soon) == {one.title_id: one}
+        with pytest.raises(DependencyFailure, match="cannot be read"):
+            await store.titles.get([two.title_id], soon)

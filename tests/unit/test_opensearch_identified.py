@@ -1,0 +1,84 @@
+"""Whether what answers at the catalogue's address is an OpenSearch at all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from session.deadline import Deadline
+from tests.support.wrong_opensearch import serving
+from tools.backends.opensearch.address import OpenSearchAddress
+from tools.backends.opensearch.client import Client
+from tools.backends.opensearch.diagnosis import NotOpenSearch, diagnose, identify
+from tools.failures import DependencyFailure
+
+
+@asynccontextmanager
+async def answering(status: int, body: Any) -> AsyncIterator[OpenSearchAddress]:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        if isinstance(body, str):
+            return web.Response(text=body, status=status, content_type="text/html")
+        return web.json_response(body, status=status)
+
+    async with serving(handler) as url:
+        yield OpenSearchAddress.parse(url)
+
+
+async def identified(address: OpenSearchAddress) -> str | None:
+    client = Client(address)
+    try:
+        return await identify(client, Deadline.after(5))
+    finally:
+        await client.aclose()
+
+
+OTHERS = [
+    (200, "<html>welcome</html>"),
+    (200, ""),
+    (200, {"status": "ok"}),
+    (200, {"version": "1.0"}),
+    (200, {"version": {"number": 3}}),
+    (200, []),
+    (404, "<html>not found</html>"),
+    (404, {"detail": "Not Found"}),
+    (405, ""),
+    (301, "moved"),
+    (400, {"message": "missing authentication token"}),
+    (200, {"version": {"number": "8.15.0", "build_flavor": "default"}, "tagline": "You Know, for Search"}),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), OTHERS, ids=[f"{status} {body!r:.30}" for status, body in OTHERS])
+async def test_another_server_is_told_from_an_opensearch_without_the_catalogue(status: int, body: Any) -> None:
+    """Its 404 would else be taken for a missing index, and the seed be asked for."""
+    async with answering(status, body) as address:
+        with pytest.raises(NotOpenSearch):
+            await identified(address)
+        told = await diagnose(address, None, Deadline.after(5))
+    assert (told.state, told.version) == ("down", None)
+    assert told.detail.startswith("what answers there is ")
+    assert "no OpenSearch" in told.detail
+    assert (told.remedy or "").startswith("check host, port and path in MANGA_CATALOG_URL")
+
+
+async def test_an_opensearch_says_its_version() -> None:
+    async with answering(200, {"version": {"distribution": "opensearch", "number": "3.1.0"}}) as address:
+        assert await identified(address) == "OpenSearch 3.1.0"
+
+
+async def test_who_may_not_ask_may_search() -> None:
+    async with answering(403, {"error": {"type": "security_exception"}, "status": 403}) as address:
+        assert await identified(address) is None
+
+
+@pytest.mark.parametrize("status", [401, 429, 500, 503])
+async def test_trouble_says_nothing_of_what_it_is(status: int) -> None:
+    """It may be an OpenSearch that is starting, or wants a password."""
+    async with answering(status, {"error": "x", "status": status}) as address:
+        with pytest.raises(DependencyFailure) as caught:
+            await identified(address)
+        assert not isinstance(caught.value, NotOpenSearch)
