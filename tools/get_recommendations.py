@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from session.deadline import Deadline
+from session.history import RECOMMENDATIONS, LastShown
 from session.profile import Event, EventKind, Profile
+from session.result_cache import result_set_name
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.failures import BackendFailure, DependencyFailure
 from tools.models import CatalogPage, CatalogQuery, Filters, Title
@@ -58,9 +60,9 @@ OUTPUT = answer(
     {
         "recommendations": listed(_CARD, "Best first; never a title the customer owns or excluded."),
         "based_on": {"type": "array", "items": {"type": "string"}, "description": BASED_ON},
-        "note": STRING,
+        "result_set": {**STRING, "description": "Names these titles; check_inventory takes it in place of title_ids."},
     },
-    required=["recommendations"],
+    required=["recommendations", "result_set"],
 )
 
 CANDIDATES = 40
@@ -180,11 +182,18 @@ def _wanted(title: Title, asked: Json, reader: Reader) -> bool:
 
 def _answer(chosen: Sequence[Ranked], based_on: list[str]) -> Json:
     cards = [title_card(each.title) | {"reason": each.reason} for each in chosen]
-    return {"recommendations": cards, "based_on": based_on}
+    name = result_set_name([card["title_id"] for card in cards])
+    return {"recommendations": cards, "based_on": based_on, "result_set": name}
 
 
 async def complete(context: ToolContext, result: Json) -> Json:
     return result | {"recommendations": await with_stock(context, result["recommendations"])}
+
+
+def shown(asked: Json, result: Json) -> LastShown:
+    cards = result["recommendations"]
+    ids, titles = tuple(card["title_id"] for card in cards), tuple(card["title"] for card in cards)
+    return LastShown(ids, titles, asked["criteria"], RECOMMENDATIONS)
 
 
 TOOL = Tool(
@@ -202,5 +211,6 @@ TOOL = Tool(
     fallback=Fallback("cached_trending_manga", trending),
     summary=lambda result: f"{len(result['recommendations'])} recommendations",
     remembered=("count",),
+    shown=shown,
     instead="Use search_manga_catalog with a theme in plain words.",
 )
