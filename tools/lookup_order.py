@@ -19,7 +19,8 @@ MOST_LISTED = 10
 CONTENTS_CHARACTERS = 80
 NO_PART_OF_IT = re.compile("[ #_\\-\u2010-\u2015\u2212\u30fc]")
 """What people put before and between: spaces, number signs, dashes and what looks like one on a Japanese keyboard."""
-SAID = re.compile("(MNG)?[A-Z0-9]{8}")
+SAID = re.compile("MNG[A-Z0-9]{8}|(?=.*[0-9])[A-Z0-9]{8}")
+"""Eight letters alone are rather words."""
 
 INPUT = arguments(
     {

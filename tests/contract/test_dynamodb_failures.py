@@ -34,13 +34,14 @@ Call = Callable[[DynamoStore, Deadline], Any]
 CALLS: dict[str, Call] = {
     "stock": lambda store, deadline: store.availability(["m-1", "m-2"], deadline),
     "order": lambda store, deadline: store.order("reader", "MNG-1", deadline),
+    "latest": lambda store, deadline: store.latest("reader", 10, deadline),
     "purchased": lambda store, deadline: store.purchased("reader", deadline),
     "remember": lambda store, deadline: store.profiles.remember([("reader", EVENT)], deadline),
     "recall": lambda store, deadline: store.profiles.recall("reader", deadline),
     "forget": lambda store, deadline: store.profiles.forget("reader", deadline),
 }
-DEPENDENCIES = {"stock": "stock", "order": "orders", "purchased": "orders"}
-READS = ["stock", "order", "purchased", "recall", "forget"]
+DEPENDENCIES = {"stock": "stock", "order": "orders", "latest": "orders", "purchased": "orders"}
+READS = ["stock", "order", "latest", "purchased", "recall", "forget"]
 
 each_call = pytest.mark.parametrize("call", CALLS)
 

@@ -87,6 +87,7 @@ def _breakable() -> None:
     _break(memory.RecentSearches, "fill", "last searches", _latest_of_all)
     store = stock_and_orders.EmbeddedStore
     _break(store, "_read", "orders", _of_all_owners(stock_and_orders._ORDER))
+    _break(store, "_read", "latest orders", _of_all_owners(stock_and_orders._LATEST))
     _break(store, "_read", "purchases", _of_all_owners(stock_and_orders._PURCHASED))
     _break(profile, "user_hash", "profiles", lambda own, user: "everybody")
     _break(telemetry, "remembered", "log", lambda own, call: dict(call.arguments))
