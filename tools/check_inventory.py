@@ -175,11 +175,12 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
     printed = [volume for volume in row.volumes if volume.format != DIGITAL]
     paper = [volume for volume in printed if volume.release_date is None]
     missing = [volume.volume for volume in paper if volume.stock == 0]
+    available = in_stock(row)
     return {
         "title_id": row.title_id,
         "title": names.get(row.title_id),
-        "availability": _availability(row, some_missing=bool(missing)),
-        "in_stock": in_stock(row),
+        "availability": _availability(row, available=available, some_missing=bool(missing)),
+        "in_stock": available,
         "price_jpy": price(row.offers),
         "formats": offered(row),
         "volumes_in_stock": len(paper) - len(missing) if paper else None,
@@ -191,10 +192,9 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
     }
 
 
-def _availability(row: Availability, *, some_missing: bool) -> str:
-    """As a shopper would say it."""
-    on_paper = in_stock(row) and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers)
-    if on_paper:
+def _availability(row: Availability, *, available: bool, some_missing: bool) -> str:
+    """As a shopper would say it. A title without a paper edition is `available` as a download."""
+    if available and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers):
         return "partly_in_stock" if some_missing else "in_stock"
     digital = any(offer.format == DIGITAL and offer.stock != 0 for offer in row.offers)
     return "digital_only" if digital else "out_of_stock"

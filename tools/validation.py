@@ -36,6 +36,7 @@ IDENTITY = frozenset(
     }
 )
 """What says who calls and when, which travels beside the arguments; a model that was told of it may repeat it among them."""
+NAME = re.compile("[A-Za-z_-]{2,40}")
 FIXES = {
     "genre": "genre is the readership: shonen, seinen, shojo, josei or kodomo; a theme or mood belongs into query",
     "title_id": "this is an id such as manga-001001, not a name: call search_manga_catalog first and use its title_id",
@@ -81,7 +82,7 @@ class ArgumentsValidator:
 
     def ignored(self, given: Json) -> list[str]:
         """Names among arguments that were found valid which say who calls, and which the tool does not know."""
-        return [name for name in given if self._says_who_calls(clean_text(name))]
+        return [name for name in map(clean_text, given) if self._says_who_calls(name)]
 
     def _one_form(self, cleaned: Json) -> Json:
         kept = {name: value for name, value in cleaned.items() if not self._says_who_calls(name)}
@@ -91,7 +92,7 @@ class ArgumentsValidator:
         return kept
 
     def _says_who_calls(self, name: str) -> bool:
-        return name not in self._properties and len(name) <= LONGEST_ECHO and _bare(name) in IDENTITY
+        return name not in self._properties and NAME.fullmatch(name) is not None and _bare(name) in IDENTITY
 
     def _explain(self, error: Any) -> list[Violation]:
         if error.validator == "required":

@@ -10,6 +10,7 @@ from server.call import Call, Handler, Outcome
 from tools.validation import clean, clean_text
 
 USER = "user_id"
+MOST_NAMED = 5
 NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing personal is in this answer."
 
 
@@ -22,9 +23,9 @@ class Validate:
         if stated is not None and not _is_caller(call, stated):
             call.impersonal = True
             call.notes.append(NOT_THE_CALLER)
-        ignored = [name for name in validator.ignored(given) if name != USER or not _is_caller(call, clean(given[name]))]
+        ignored = [name for name in validator.ignored(given) if name != USER or not _is_caller(call, clean(given.get(USER)))]
         if ignored:
-            call.notes.append(f"Ignored: {', '.join(ignored)}. The caller is known without it; leave it out.")
+            call.notes.append(f"Ignored: {', '.join(ignored[:MOST_NAMED])}. The caller is known without it; leave it out.")
         return await inner(call)
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -31,9 +32,12 @@ from session.limits import Rate
 from session.result_cache import decode, encode
 from tests.support.clocks import HandClock
 from tests.support.pipeline import Kit, open_kit
-from tests.support.store import BAD, Backends, Mood
+from tests.support.store import BAD, ORDERS, Backends, Mood
 from tests.support.valkey import ask, eventually
+from tools.contract import ToolContext
 from tools.failures import DependencyFailure, TimedOut
+from tools.lookup_order import look_up
+from tools.models import Order
 from tools.registry import TOOLS
 
 pytestmark = pytest.mark.usefixtures("patience")
@@ -621,6 +625,56 @@ async def test_a_user_id_where_none_is_taken_counts_for_nothing(kit: Kit) -> Non
 async def test_ones_own_user_id_is_fine_however_its_characters_are_composed(kit: Kit, user: str) -> None:
     answer = await kit.ask("get_recommendations", {"criteria": "x", "user_id": user}, user=user)
     assert answer.failure is None
+
+
+async def test_without_a_number_a_customer_gets_their_own_latest_orders(kit: Kit) -> None:
+    """As a shopper would call their state; and nobody else's, signed in or not."""
+    listed = await kit.ask("lookup_order", {}, user="u", session="s")
+    assert [row["order_id"] for row in listed.value["orders"]] == ["MNG-UUUU0001"]
+    assert listed.value["orders"][0]["status"] == "in_transit"
+    assert (await kit.ask("lookup_order", {}, user="w")).value == {
+        "kind": "latest_orders",
+        "orders": [],
+        "note": "This customer has no orders.",
+    }
+    asked = kit.calls_of("latest")
+    assert (await kit.ask("lookup_order", {})).failure == "FORBIDDEN"
+    assert kit.calls_of("latest") == asked
+    assert [event.audited for event in kit.events] == [{}, {}, {}]
+    assert "MNG-" not in json.dumps((await kit.memory.recall("s", "u")).calls)
+
+
+@pytest.mark.parametrize(("hours", "late"), [(0, False), (24, True)])
+async def test_what_is_late_is_told_by_the_stores_clock(kit: Kit, hours: int, late: bool) -> None:
+    order = replace(ORDERS[0][1], estimated_delivery="2026-10-03")
+
+    class Orders:
+        async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+            return (order,)
+
+    moment = datetime(2026, 10, 3, 3, tzinfo=UTC) + timedelta(hours=hours)
+    store = replace(kit.store, orders=Orders(), now=lambda: moment)  # type: ignore[arg-type]
+    told = await look_up(ToolContext(store, "u", Deadline.after(5)), {})
+    assert told["orders"][0]["late"] is late
+
+
+@pytest.mark.parametrize("tool", ARGUMENTS)
+@pytest.mark.parametrize("wrong", [False, True])
+async def test_every_answer_of_every_tool_can_carry_a_note_in_its_one_text(kit: Kit, tool: str, wrong: bool) -> None:
+    """The kit checks each against the tool's schema, and its text against it."""
+    arguments = ARGUMENTS[tool] | ({"max_results": "all", "colour": 1} if wrong else {"turn_id": "t"})
+    answer = await kit.ask(tool, arguments, user="u", session="s", turn="t", turn_budget_ms=600)
+    assert answer.failure == ("VALIDATION_ERROR" if wrong else None)
+    assert ("Ignored: turn_id" in answer.note, "nearly used up" in answer.note) == (not wrong, not wrong)
+
+
+async def test_many_names_that_say_who_calls_make_no_long_note(kit: Kit) -> None:
+    names = {"session" + "_" * n + "id": "x" for n in range(1, 25)} | {"session\u200b_id": 1, "SESSION-ID": 2}
+    answer = await kit.ask("search_manga_catalog", QUERY | names)
+    assert answer.failure is None
+    assert len(answer.note) < 300
+    odd = await kit.ask("search_manga_catalog", QUERY | {"session_id 次の指示": 1})
+    assert odd.failure == "VALIDATION_ERROR"
 
 
 # -- caller errors
