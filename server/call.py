@@ -80,6 +80,8 @@ class Call:
     begun: Begun | None = None  # session
     deadline: Deadline | None = None  # session
     flight: Deadline | None = None  # cache: that of the work itself, which equal calls may share
+    impersonal: bool = False  # validate: it was asked for somebody who is not the caller
+    notes: list[str] = field(default_factory=list)  # anyone: what the model should know of the answer
     degraded: set[str] = field(default_factory=set)  # anyone: what the answer had to do without
     descended: bool = False  # fallback: the rungs below were tried
     leaves: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
@@ -87,6 +89,11 @@ class Call:
     @property
     def name(self) -> str:
         return self.tool.tool.name
+
+    @property
+    def customer(self) -> str | None:
+        """Whose own things may be in the answer; None for nobody's."""
+        return None if self.impersonal else self.principal.user
 
     @property
     def turn(self) -> Turn | None:

@@ -41,14 +41,15 @@ def finished(outcome: Outcome) -> Outcome:
 def call_tool_result(call: Call, outcome: Outcome) -> Json:
     """The result as a plain dict: the SDK checks it against the protocol's version, which drops what an older one lacks."""
     failed = outcome.failure is not None
-    structured = envelope(call, outcome.failure) if outcome.failure else outcome.value
-    text = outcome.text if outcome.text is not None else compact(structured)
-    content: list[Json] = [{"type": "text", "text": text} | ({} if failed else FROM_ELSEWHERE)]
+    structured = envelope(call, outcome.failure) if outcome.failure else outcome.value or {}
+    text = outcome.text
     if note := note_for_model(call, outcome):
-        content.append({"type": "text", "text": note})
+        # Clients read the text or the structure, some give the model the first block alone: both say the same, in one place.
+        structured, text = structured | {"note": note}, None
+    block = {"type": "text", "text": compact(structured) if text is None else text} | ({} if failed else FROM_ELSEWHERE)
     return {
         "resultType": "complete",
-        "content": content,
+        "content": [block],
         "structuredContent": structured,
         "isError": failed,
         "_meta": {META_KEY: call_meta(call, outcome)},
@@ -97,8 +98,11 @@ def call_meta(call: Call, outcome: Outcome) -> Json:
 
 
 def note_for_model(call: Call, outcome: Outcome) -> str | None:
-    """One line where the model should know how good the answer is, or that time is short."""
-    notes = [_about_source(call, outcome)] if outcome.succeeded else []
+    """What the model should know of the answer beside what is in it: what the tool itself had to say, which arguments did
+    not count, how good the answer is, that time is short. None where there is nothing to say."""
+    notes = [str((outcome.value or {}).get("note") or ""), *call.notes]
+    if outcome.succeeded:
+        notes.append(_about_source(call, outcome))
     if call.turn is not None and call.turn.remaining_ms() < NEARLY_GONE_MS:
         notes.append("The time for this turn is nearly used up: answer now with what you have.")
     return " ".join(note for note in notes if note) or None
@@ -106,11 +110,11 @@ def note_for_model(call: Call, outcome: Outcome) -> str | None:
 
 def _about_source(call: Call, outcome: Outcome) -> str:
     if outcome.source == FALLBACK:
-        return f"Note: this is a fallback ({outcome.fallback}), because the usual source did not answer."
+        return f"This is a fallback ({outcome.fallback}), because the usual source did not answer."
     if outcome.source == STALE and outcome.as_of is not None:
-        return f"Note: this was recorded at {_iso(outcome.as_of)} and may be out of date."
+        return f"This was recorded at {_iso(outcome.as_of)} and may be out of date."
     without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded)]
-    return f"Note: answered without {', '.join(without)}, which did not come in time." if without else ""
+    return f"Answered without {', '.join(without)}, which did not come in time." if without else ""
 
 
 def _iso(seconds: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from session import keys
+from session.history import LastShown
 from session.result_cache import CachedResult
 from session.turn import Turn, TurnRequest
 
@@ -63,12 +64,17 @@ class BeginRequest:
 
 @dataclass(slots=True)
 class Begun:
-    """What Redis knew. `retry_after_ms` over 0 means that the caller is over its limit."""
+    """What Redis knew. `retry_after_ms` over 0 means that the caller is over its limit; `last` is what was shown last, None
+    for nothing yet."""
 
     turn: Turn
     retry_after_ms: int = 0
-    last_ids: tuple[str, ...] = ()
+    last: LastShown | None = None
     claim: Claim | None = None
     cached: CachedResult | None = None
     result_set: tuple[str, ...] | None = None
     degraded: bool = False
+
+    @property
+    def last_ids(self) -> tuple[str, ...]:
+        return self.last.title_ids if self.last else ()

@@ -1,16 +1,22 @@
-"""What is remembered of calls and searches."""
+"""What is remembered of calls and of what they showed."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
 
+SEARCH, RECOMMENDATIONS = "search", "recommendations"
+
 
 @dataclass(frozen=True, slots=True)
-class LastSearch:
+class LastShown:
+    """The titles that a conversation was shown last, what for, and `by` what: SEARCH or RECOMMENDATIONS. `titles` are their
+    names, where they were asked for."""
+
     title_ids: tuple[str, ...]
     titles: tuple[str, ...]
     query: str
+    by: str = SEARCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +39,8 @@ class HistoryEntry:
 
 @dataclass(slots=True)
 class Recollection:
-    """A session read back: the last 20 calls, latest first, the totals, and the last search."""
+    """A session read back: the last 20 calls, latest first, the totals, and what was shown last."""
 
     calls: list[dict[str, object]] = field(default_factory=list)
     totals: dict[str, int] = field(default_factory=dict)
-    last_search: LastSearch | None = None
+    last_shown: LastShown | None = None

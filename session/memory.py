@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from session import keys
 from session.begin import BeginRequest, Begun, Claim, ClaimRequest, ClaimState
 from session.breaker import Breaker
 from session.deadline import Clock, Deadline
 from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
-from session.history import HistoryEntry, LastSearch, Recollection
+from session.history import SEARCH, HistoryEntry, LastShown, Recollection
 from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.limits import LocalLimits, Rate
 from session.recent import RecentSearches
@@ -29,7 +29,7 @@ SESSION_TTL_MS = 30 * 60 * 1000
 CLAIM_TTL_MS = 15_000
 """Outlives the longest call, so that a claimant that died does not block its key for long."""
 NOTHING = "-"
-"""Stands for the ids of a search that found none, which is not the same as no search."""
+"""Stands for the ids where none were found, which is not the same as nothing having been shown."""
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
 
 
@@ -94,14 +94,14 @@ class SessionMemory:
         """A trip that no call waits for. Raises `MemoryUnavailable`."""
         return await self._trip(steps, seconds)
 
-    def record(self, session: str, user: str | None, entry: HistoryEntry, search: LastSearch | None) -> Step:
+    def record(self, session: str, user: str | None, entry: HistoryEntry, shown: LastShown | None) -> Step:
         own = keys.SessionKeys(session, user)
-        found = ("", "", "")
-        if search is not None:
-            titles = json.dumps(search.titles, ensure_ascii=False, separators=(",", ":"))
-            found = (" ".join(search.title_ids) or NOTHING, titles, search.query)
+        last = ("", "", "", "")
+        if shown is not None:
+            titles = json.dumps(shown.titles, ensure_ascii=False, separators=(",", ":"))
+            last = (" ".join(shown.title_ids) or NOTHING, titles, shown.query, shown.by)
         numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
-        return Evaluation(self._record, (own.base, own.history), (SESSION_TTL_MS, entry.as_json(), *numbers, *found))
+        return Evaluation(self._record, (own.base, own.history), (SESSION_TTL_MS, entry.as_json(), *numbers, *last))
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
         """Records what a claimed key gave, or with None lets the key go. `in_place_of` is a record that could not be read:
@@ -124,7 +124,7 @@ class SessionMemory:
         fields = dict(zip(stored[::2], stored[1::2], strict=True))
         names = (b"calls", b"failures", b"cache_hits", b"latency_ms", b"tokens_out")
         totals = {name.decode(): int(fields.get(name, 0)) for name in names}
-        return Recollection([json.loads(call) for call in history], totals, _last_search(fields))
+        return Recollection([json.loads(call) for call in history], totals, _last_shown(fields))
 
     async def ping(self, deadline: Deadline) -> None:
         """Raises `MemoryUnavailable` or `MemoryRefused` when Redis is not well."""
@@ -198,14 +198,14 @@ class SessionMemory:
             # A refused call starts no turn, so it is measured by one of its own that nobody keeps.
             return Begun(self._turns.apart(request.turn), retry_after_ms)
         if answer is None:
-            turn, ids = self._turns.apart(request.turn), None
+            turn, last = self._turns.apart(request.turn), None
         else:
             _, elapsed, total, renewed, clock, *rest = answer
             turn = self._turns.confirmed(request.turn, sent, Confirmation(elapsed, total, bool(renewed), clock))
-            ids = rest[0] if rest else None
+            last = _last_shown(dict(zip(LAST_FIELDS, rest, strict=False)))
         return Begun(
             turn,
-            last_ids=_read_ids(ids) or (),
+            last=last,
             claim=_read_claim(answers.get("claim")),
             cached=decode(answers.get("cached")),
             result_set=_read_ids(answers.get("result_set")),
@@ -243,8 +243,16 @@ def _read_ids(answer: bytes | None) -> tuple[str, ...] | None:
     return tuple(answer.decode().removeprefix(NOTHING).split()) if answer else None
 
 
-def _last_search(fields: dict[bytes, bytes]) -> LastSearch | None:
-    if b"ids" not in fields:
+LAST_FIELDS = (b"ids", b"query", b"by")
+"""Of the session's hash, in the order in which begin.lua answers them: the names of the titles are not worth their way."""
+
+
+def _last_shown(fields: Mapping[bytes, bytes | None]) -> LastShown | None:
+    """None where nothing was shown. A record of before there were recommendations in it has no `by`."""
+    ids = _read_ids(fields.get(b"ids"))
+    if ids is None:
         return None
-    ids = _read_ids(fields[b"ids"])
-    return LastSearch(ids or (), tuple(json.loads(fields[b"titles"])), fields[b"query"].decode())
+    titles = json.loads(fields.get(b"titles") or b"[]")
+    return LastShown(
+        ids, tuple(titles), (fields.get(b"query") or b"").decode(), (fields.get(b"by") or SEARCH.encode()).decode()
+    )

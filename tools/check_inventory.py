@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.failures import DependencyFailure, InvalidArguments, NotFound, Violation
-from tools.models import Availability
-from tools.presentation import DIGITAL, in_stock, price
+from tools.models import Availability, VolumeStock
+from tools.presentation import COPIES, DIGITAL, DOWNLOAD, SUM_OF_VOLUMES, in_stock, offered, price, ranges
 from tools.schemas import INTEGER, RESULT_SET, STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
 
 INPUT = arguments(
@@ -15,120 +17,196 @@ INPUT = arguments(
         "title_ids": {
             "type": "array",
             "items": {"type": "string", "pattern": TITLE_ID},
-            "minItems": 1,
             "maxItems": 20,
-            "description": "Titles to check. Leave it out to check the results of the last search.",
+            "description": "Titles to check. Leave it out to check what was shown last, by a search or by recommendations.",
         },
         "result_set": {
             "type": "string",
             "pattern": RESULT_SET,
-            "description": "The result_set of a search, in place of title_ids.",
+            "description": "The result_set of a search or of recommendations, in place of title_ids.",
         },
     }
 )
 
+_FORMAT = record(
+    {
+        "format": STRING,
+        "price_jpy": INTEGER,
+        "stock": {**INTEGER, "description": "Absent where copies do not run out."},
+        "stock_is": {
+            "type": "string",
+            "enum": [SUM_OF_VOLUMES, COPIES, DOWNLOAD],
+            "description": "sum_of_volumes: copies of all volumes together, so no one volume need have that many.",
+        },
+    },
+    ["format", "price_jpy", "stock_is"],
+)
+_DATED = record(
+    {"volumes": {**STRING, "description": "Numbers and ranges: 3-7, 9."}, "date": STRING},
+    ["volumes", "date"],
+)
 _ITEM = record(
     {
         "title_id": STRING,
+        "title": nullable("string"),
         "availability": {
             "type": "string",
-            "enum": ["in_stock", "partly_in_stock", "out_of_stock", "last_known"],
-            "description": "last_known: the figures are from as_of and may have changed; do not promise them.",
+            "enum": ["in_stock", "partly_in_stock", "digital_only", "out_of_stock", "last_known"],
+            "description": "digital_only: no paper copy is left, the download can be bought. last_known: the figures are "
+            "from as_of and may have changed; do not promise them.",
         },
-        "in_stock": nullable("boolean"),
+        "in_stock": nullable("boolean", "On paper, where there is a paper edition."),
         "price_jpy": nullable("integer"),
-        "formats": listed(
-            record({"format": STRING, "price_jpy": INTEGER, "stock": nullable("integer")}, ["format", "price_jpy"])
-        ),
+        "formats": listed(_FORMAT),
         "volumes_in_stock": nullable("integer"),
         "volumes_total": nullable("integer"),
         "missing_volumes": {"type": "array", "items": {"type": "integer"}, "description": "Paper volumes sold out."},
-        "restock": listed(record({"volume": INTEGER, "date": STRING}, ["volume", "date"])),
-        "upcoming": listed(record({"volume": INTEGER, "date": STRING}, ["volume", "date"]), "Not yet released."),
+        "restock": listed(_DATED),
+        "upcoming": listed(_DATED, "Not yet released."),
         "as_of": STRING,
     },
     ["title_id", "availability", "as_of"],
 )
+
+TITLE_IDS, NAMED_SET = "title_ids", "result_set"
 
 OUTPUT = answer(
     {
         "items": listed(_ITEM),
         "not_found": {**STRINGS, "description": "Ids that the store does not sell."},
         "unanswered": {**STRINGS, "description": "Ids that could not be checked in time; ask again for these alone."},
-        "checked": {**STRING, "description": "Where the ids came from: title_ids, result_set or last_search."},
+        "checked": {
+            **STRING,
+            "description": "Where the ids came from: title_ids, result_set, last_search or last_recommendations.",
+        },
+        "checked_query": {**STRING, "description": "What the last search or recommendations were asked for."},
     },
     required=["items", "not_found", "unanswered"],
 )
 
+NAMES_SECONDS = 0.06
+"""What an answer may wait for the names of titles that nobody has asked for lately."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The ids to check, none where what is referred to found nothing. `query` is what that was asked for."""
+
+    ids: tuple[str, ...]
+    source: str
+    query: str | None = None
+
+    def answer(self, items: list[Json], not_found: Iterable[str] = (), unanswered: Iterable[str] = ()) -> Json:
+        told: Json = {"items": items, "not_found": list(not_found), "unanswered": list(unanswered), "checked": self.source}
+        if self.query is not None:
+            told["checked_query"] = self.query
+        return told if self.ids else told | {"note": self._nothing()}
+
+    def _nothing(self) -> str:
+        asked = f" ({self.query})" if self.query else ""
+        what = f"The {self.source.replace('_', ' ')}{asked} found nothing, so there is nothing to check."
+        return f"{what} Search again in other words, or pass title_ids."
+
 
 async def check(context: ToolContext, asked: Json) -> Json:
-    ids, source = wanted(context, asked)
-    reading = await context.store.stock.read(ids, context.deadline)
+    asked_for = wanted(context, asked)
+    reading = await context.store.stock.read(asked_for.ids, context.deadline)
     context.served_from_cache = not reading.asked
     if reading.unanswered:
         context.degraded.add("stock")
-    items = [item(reading.rows[i]) for i in ids if i in reading.rows]
-    return _answer(items, list(reading.unknown), list(reading.unanswered), source)
+    names = await _names(context, list(reading.rows))
+    items = [item(reading.rows[i], names) for i in asked_for.ids if i in reading.rows]
+    return asked_for.answer(items, reading.unknown, reading.unanswered)
 
 
 async def snapshot(context: ToolContext, asked: Json) -> Json:
-    ids, source = wanted(context, asked)
-    known = context.store.stock.last_known(ids)
+    asked_for = wanted(context, asked)
+    known = context.store.stock.last_known(asked_for.ids)
     if not known:
         raise DependencyFailure("Stock cannot be checked right now.", dependency="stock", retry_after_ms=1000)
-    items = [item(row) | {"availability": "last_known", "in_stock": None} for row in known.values()]
-    return _answer(items, [], [i for i in ids if i not in known], source)
+    names = _known_names(context, known)
+    items = [item(row, names) | {"availability": "last_known", "in_stock": None} for row in known.values()]
+    return asked_for.answer(items, unanswered=[i for i in asked_for.ids if i not in known])
 
 
-def _answer(items: list[Json], not_found: list[str], unanswered: list[str], source: str) -> Json:
-    return {"items": items, "not_found": not_found, "unanswered": unanswered, "checked": source}
+def _known_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
+    ids, popular = list(title_ids), context.store.popular
+    kept = {i: title.display for i in ids if (title := popular.known(i)) is not None}
+    return kept | context.store.names.known(ids)
 
 
-def wanted(context: ToolContext, asked: Json) -> tuple[Sequence[str], str]:
-    """The ids to check and where they are from. Raises `InvalidArguments` when there is nothing to check."""
-    if "title_ids" in asked:
-        return tuple(dict.fromkeys(asked["title_ids"])), "title_ids"
-    if "result_set" in asked:
+async def _names(context: ToolContext, title_ids: list[str]) -> Mapping[str, str]:
+    """As far as they are known or come in half of the time that is left: stock is what was asked for."""
+    known, store = _known_names(context, title_ids), context.store
+    missing = [title_id for title_id in title_ids if title_id not in known]
+    deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
+    return {**known, **await store.names.of(missing, store.catalog, deadline)} if missing else known
+
+
+def wanted(context: ToolContext, asked: Json) -> Wanted:
+    """Raises `InvalidArguments` when nothing was named and nothing shown."""
+    if asked.get(TITLE_IDS):
+        return Wanted(tuple(dict.fromkeys(asked[TITLE_IDS])), TITLE_IDS)
+    if NAMED_SET in asked:
         if context.result_set is None:
             raise NotFound("That result_set is not known or has expired. Search again, or pass title_ids.")
-        return context.result_set, "result_set"
-    if not context.last_ids:
+        return Wanted(context.result_set, NAMED_SET)
+    last = context.last
+    if last is None:
         raise InvalidArguments([NOTHING_TO_CHECK])
-    return context.last_ids, "last_search"
+    return Wanted(last.title_ids, f"last_{last.by}", last.query)
 
 
 NOTHING_TO_CHECK = Violation(
     "$.title_ids",
     "required",
-    "there is no search in this conversation to refer to",
+    "nothing was shown in this conversation that this could refer to",
     "pass title_ids, or a result_set, or call search_manga_catalog first",
 )
 
 
 def both_named(asked: Json) -> list[Violation]:
-    if "title_ids" in asked and "result_set" in asked:
+    if asked.get(TITLE_IDS) and NAMED_SET in asked:
         return [Violation("$", "not", "title_ids and result_set were both given", "give one of the two")]
     return []
 
 
-def item(row: Availability) -> Json:
+def item(row: Availability, names: Mapping[str, str]) -> Json:
     printed = [volume for volume in row.volumes if volume.format != DIGITAL]
     paper = [volume for volume in printed if volume.release_date is None]
     missing = [volume.volume for volume in paper if volume.stock == 0]
     available = in_stock(row)
     return {
         "title_id": row.title_id,
-        "availability": "out_of_stock" if not available else "partly_in_stock" if missing else "in_stock",
+        "title": names.get(row.title_id),
+        "availability": _availability(row, available=available, some_missing=bool(missing)),
         "in_stock": available,
         "price_jpy": price(row.offers),
-        "formats": [{"format": o.format, "price_jpy": o.price_jpy, "stock": o.stock} for o in row.offers],
+        "formats": offered(row),
         "volumes_in_stock": len(paper) - len(missing) if paper else None,
         "volumes_total": len(paper) or None,
         "missing_volumes": missing,
-        "restock": [{"volume": v.volume, "date": v.restock_date} for v in paper if v.restock_date and not v.stock],
-        "upcoming": [{"volume": v.volume, "date": v.release_date} for v in printed if v.release_date],
+        "restock": _dated((volume, volume.restock_date) for volume in paper if not volume.stock),
+        "upcoming": _dated((volume, volume.release_date) for volume in printed),
         "as_of": row.as_of,
     }
+
+
+def _availability(row: Availability, *, available: bool, some_missing: bool) -> str:
+    """As a shopper would say it. A title without a paper edition is `available` as a download."""
+    if available and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers):
+        return "partly_in_stock" if some_missing else "in_stock"
+    digital = any(offer.format == DIGITAL and offer.stock != 0 for offer in row.offers)
+    return "digital_only" if digital else "out_of_stock"
+
+
+def _dated(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Json]:
+    """Volumes of one date together, the soonest first."""
+    on: dict[str, list[int]] = defaultdict(list)
+    for volume, date in volumes:
+        if date is not None:
+            on[date].append(volume.volume)
+    return [{"volumes": ranges(on[date]), "date": date} for date in sorted(on)]
 
 
 def summary(result: Json) -> str:
@@ -142,7 +220,7 @@ TOOL = Tool(
     name="check_inventory",
     title="Check stock",
     description="Tells which of up to 20 titles can be bought now: price, formats, which volumes are missing and when they "
-    "return. Without title_ids it checks the results of the last search in this conversation.",
+    "return. Without title_ids it checks what was shown last in this conversation, by a search or by recommendations.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=check,

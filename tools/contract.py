@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from session.deadline import Deadline
-from session.history import LastSearch
+from session.history import LastShown
 from session.profile import EventKind
 from tools.failures import Violation
 from tools.popular_titles import PopularTitles
 from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
 from tools.stock_reader import StockReader
+from tools.title_names import TitleNames
 from tools.title_reader import TitleReader
 
 Json = dict[str, Any]
+WallClock = Callable[[], datetime]
+"""A moment, with its time zone."""
 Schema = Mapping[str, Any]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
     """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `titles` reads by id,
-    through `catalog` and `records`. `stock_port` is what `stock` reads through, for those who want to know how it fares."""
+    through `catalog` and `records`. `stock_port` is what `stock` reads through, for those who want to know how it fares;
+    `now` is the wall clock."""
 
     catalog: CatalogPort
     stock: StockReader
@@ -32,17 +41,20 @@ class Store:
     profiles: ProfilePort
     titles: TitleReader
     records: TitlesPort
+    names: TitleNames = field(default_factory=TitleNames)
+    now: WallClock = utc_now
 
 
 @dataclass(slots=True)
 class ToolContext:
-    """One call, as its tool sees it. `user` is the proven user or None; `degraded` collects what had to be left out."""
+    """One call, as its tool sees it. `user` is the proven user or None; `degraded` collects what had to be left out;
+    `last` is what the conversation was shown last, None for nothing yet; `result_set` the ids of the one that was named."""
 
     store: Store
     user: str | None
     deadline: Deadline
     degraded: set[str] = field(default_factory=set)
-    last_ids: tuple[str, ...] = ()
+    last: LastShown | None = None
     result_set: tuple[str, ...] | None = None
     served_from_cache: bool = False
 
@@ -92,7 +104,8 @@ class Trace:
 class Tool:
     """`remembered` is the allowlist of arguments that history and logs may show, `audited` that of the audit, which
     every call of a `personal` tool leaves a line in. `instead` is what to tell a model
-    when the tool is switched off. `check` is for rules between arguments that a schema would state less clearly."""
+    when the tool is switched off. `spelled` forgives how the text of an argument is written. `check` is for rules between
+    arguments that a schema would state less clearly."""
 
     name: str
     title: str
@@ -107,9 +120,10 @@ class Tool:
     cache: CachePolicy | None = None
     fallback: Fallback | None = None
     complete: Completion | None = None
-    found: Callable[[Json, Json], LastSearch] | None = None
+    shown: Callable[[Json, Json], LastShown] | None = None
     leaves_in_profile: Trace | None = None
     check: Callable[[Json], Sequence[Violation]] | None = None
+    spelled: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     personal: bool = False
     instead: str = "Tell the customer that this is not available right now."
 

@@ -9,7 +9,9 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from session.deadline import Deadline
+from session.history import RECOMMENDATIONS, LastShown
 from session.profile import Event, EventKind, Profile
+from session.result_cache import result_set_name
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.failures import BackendFailure, DependencyFailure
 from tools.models import CatalogPage, CatalogQuery, Filters, Title
@@ -59,9 +61,9 @@ OUTPUT = answer(
     {
         "recommendations": listed(_CARD, "Best first; never a title the customer owns or excluded."),
         "based_on": {"type": "array", "items": {"type": "string"}, "description": BASED_ON},
-        "note": STRING,
+        "result_set": {**STRING, "description": "Names these titles; check_inventory takes it in place of title_ids."},
     },
-    required=["recommendations"],
+    required=["recommendations", "result_set"],
 )
 
 CANDIDATES = 40
@@ -187,11 +189,18 @@ def _card(title: Title, why: str) -> Json:
 
 
 def _answer(cards: list[Json], based_on: list[str]) -> Json:
-    return {"recommendations": cards, "based_on": based_on}
+    name = result_set_name([card["title_id"] for card in cards])
+    return {"recommendations": cards, "based_on": based_on, "result_set": name}
 
 
 async def complete(context: ToolContext, result: Json) -> Json:
     return result | {"recommendations": await with_stock(context, result["recommendations"])}
+
+
+def shown(asked: Json, result: Json) -> LastShown:
+    cards = result["recommendations"]
+    ids, titles = tuple(card["title_id"] for card in cards), tuple(card["title"] for card in cards)
+    return LastShown(ids, titles, asked["criteria"], RECOMMENDATIONS)
 
 
 TOOL = Tool(
@@ -209,5 +218,6 @@ TOOL = Tool(
     fallback=Fallback("cached_trending_manga", trending),
     summary=lambda result: f"{len(result['recommendations'])} recommendations",
     remembered=("count",),
+    shown=shown,
     instead="Use search_manga_catalog with a theme in plain words.",
 )

@@ -64,6 +64,10 @@ class OrdersPort(Protocol):
         """The owner's order, or None: not there and not theirs are one answer."""
         ...
 
+    async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+        """At most `limit` of the owner's orders, latest first."""
+        ...
+
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         """Ids of the titles the owner has bought (not cancelled, not returned), latest first."""
         ...

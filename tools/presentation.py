@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tools.contract import Json, ToolContext
 from tools.models import DIGITAL as DIGITAL
@@ -11,6 +11,7 @@ from tools.models import PAPER, Author, Availability, Offer, Title
 SYNOPSIS_CHARACTERS = 240
 TAGS = 6
 STOCK_SECONDS = 0.15
+SUM_OF_VOLUMES, COPIES, DOWNLOAD = "sum_of_volumes", "copies", "download"
 
 
 def author_name(author: Author) -> str:
@@ -73,11 +74,36 @@ def in_stock(row: Availability) -> bool:
     return any(offer.stock is None or offer.stock > 0 for offer in paper or row.offers)
 
 
+def offered(row: Availability) -> list[Json]:
+    """How a title can be bought. `stock_is` says what `stock` counts; what is downloaded has none."""
+    counted = {volume.format for volume in row.volumes}
+    return [_offered(offer, by_volume=offer.format in counted) for offer in row.offers]
+
+
+def _offered(offer: Offer, *, by_volume: bool) -> Json:
+    facts: Json = {"format": offer.format, "price_jpy": offer.price_jpy}
+    if offer.stock is None:
+        return facts | {"stock_is": DOWNLOAD}
+    return facts | {"stock": offer.stock, "stock_is": SUM_OF_VOLUMES if by_volume else COPIES}
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers in few characters: "3-7, 9"."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs)
+
+
 async def with_stock(context: ToolContext, cards: Sequence[Json]) -> list[Json]:
     """The cards with price and stock as far as they are known in time; null and a label where they are not."""
     ids = [str(card["title_id"]) for card in cards]
     if not ids:
         return []
+    context.store.names.note((str(card["title_id"]), str(card["title"])) for card in cards)
     reading = await context.store.stock.read_what_is_there(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")

@@ -64,5 +64,5 @@ class Registry:
 def _compiled(tool: Tool) -> Registered:
     Draft202012Validator.check_schema(tool.input_schema)
     Draft202012Validator.check_schema(tool.output_schema)
-    validator = ArgumentsValidator(tool.input_schema, tool.check)
+    validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled)
     return Registered(tool, validator, digest(tool.output_schema)[:FORM], success_of(tool.output_schema))

@@ -27,10 +27,11 @@ def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Js
 
 
 def answer(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
-    """An output schema that admits the error envelope, because some clients validate failures against it too."""
+    """An output schema that admits the error envelope, because some clients validate failures against it too, and with
+    either of them a note."""
     return {
         "type": "object",
-        "properties": {**properties, "error": ERROR},
+        "properties": {**properties, "note": NOTE, "error": ERROR},
         "anyOf": [{"required": list(required)}, {"required": ["error"]}],
     }
 
@@ -51,6 +52,7 @@ def record(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}
 STRINGS = {"type": "array", "items": {"type": "string"}}
+NOTE = {**STRING, "description": "What to know of this answer before using it."}
 
 ERROR: Json = {
     "type": "object",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.history import LastSearch
+from session.history import LastShown
 from session.profile import EventKind
 from session.result_cache import result_set_name
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
@@ -54,7 +54,6 @@ OUTPUT = answer(
         "results": listed(TITLE_CARD, "Best match first."),
         "total": {**INTEGER, "description": "How many titles match in all."},
         "result_set": {**STRING, "description": "Names these results; check_inventory takes it in place of title_ids."},
-        "note": {**STRING, "description": "What to know about these results before showing them."},
     },
     required=["results", "total", "result_set"],
 )
@@ -97,9 +96,9 @@ async def complete(context: ToolContext, result: Json) -> Json:
     return result | {"results": await with_stock(context, result["results"])}
 
 
-def found(asked: Json, result: Json) -> LastSearch:
+def shown(asked: Json, result: Json) -> LastShown:
     cards = result["results"]
-    return LastSearch(tuple(c["title_id"] for c in cards), tuple(c["title"] for c in cards), asked["query"])
+    return LastShown(tuple(c["title_id"] for c in cards), tuple(c["title"] for c in cards), asked["query"])
 
 
 TOOL = Tool(
@@ -117,7 +116,7 @@ TOOL = Tool(
     fallback=Fallback("cached_popular_manga", popular_instead),
     summary=lambda result: f"{len(result['results'])} of {result['total']} titles",
     remembered=("genre", "max_results", "min_rating"),
-    found=found,
+    shown=shown,
     leaves_in_profile=Trace(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
     instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",
 )

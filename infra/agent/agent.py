@@ -44,7 +44,7 @@ def shelf(results: list[Json]) -> str:
 def order(results: list[Json]) -> str:
     found = results[-1]
     parcels = [f"{each['carrier']} says {each['status'].replace('_', ' ')}" for each in found["shipments"]]
-    return f"Order {found['order_id']} is {found['status']}{': ' if parcels else ''}{'; '.join(parcels)}."
+    return f"Order {found['order_id']} is {found['status'].replace('_', ' ')}{': ' if parcels else ''}{'; '.join(parcels)}."
 
 
 def advice(results: list[Json]) -> str:

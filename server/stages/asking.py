@@ -38,7 +38,8 @@ def _claim(call: Call) -> ClaimRequest | None:
     user, session = call.principal.user, call.session
     if key is None or call.tool.tool.personal or (user is None and session is None):
         return None
-    return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments), call.call_id)
+    whose = ("impersonal",) if call.impersonal else ()
+    return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *whose), call.call_id)
 
 
 def only_ours(call: Call, begun: Begun, now: float) -> Begun:

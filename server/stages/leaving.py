@@ -8,9 +8,9 @@ from dataclasses import replace
 from server.call import CACHE, STALE, Call, Outcome
 from server.stages.telemetry import remembered
 from session import keys
-from session.history import HistoryEntry, LastSearch
+from session.history import HistoryEntry, LastShown
 from session.keyvalue import Command, Step
-from session.memory import SessionMemory
+from session.memory import NOTHING, SessionMemory
 from tools.contract import CachePolicy
 
 RESULT_SET_SECONDS = 30 * 60
@@ -19,33 +19,33 @@ BYTES_A_TOKEN = 4
 
 
 def left_behind(call: Call, outcome: Outcome, memory: SessionMemory) -> list[Step]:
-    """What the stages within want written, the result set of a search, and the call itself in its session's history."""
-    search = _search(call, outcome)
+    """What the stages within want written, the result set of what it shows, and the call itself in its session's history."""
+    shown = _shown(call, outcome)
     steps = [*call.leaves]
-    if search is not None and outcome.value is not None and call.begin_request is not None:
+    if shown is not None and outcome.value is not None and call.begin_request is not None:
         set_key = keys.result_set(str(outcome.value["result_set"]))
-        memory.recent.keep(call.begin_request, search.title_ids, set_key)
-    if search is not None and outcome.source not in (CACHE, STALE):
-        steps.append(_result_set(call, outcome, search))
+        memory.recent.keep(call.begin_request, shown, set_key)
+    if shown is not None and outcome.source not in (CACHE, STALE):
+        steps.append(_result_set(call, outcome, shown))
     if call.session is not None:
-        steps.append(memory.record(call.session, call.principal.user, _entry(call, outcome), search))
+        steps.append(memory.record(call.session, call.principal.user, _entry(call, outcome), shown))
     return steps
 
 
-def _search(call: Call, outcome: Outcome) -> LastSearch | None:
-    found = call.tool.tool.found
-    if found is None or outcome.value is None:
+def _shown(call: Call, outcome: Outcome) -> LastShown | None:
+    shown = call.tool.tool.shown
+    if shown is None or outcome.value is None:
         return None
-    search = found(call.arguments, outcome.value)
-    return search if len(search.query) <= LONGEST_QUERY else replace(search, query=search.query[:LONGEST_QUERY])
+    last = shown(call.arguments, outcome.value)
+    return last if len(last.query) <= LONGEST_QUERY else replace(last, query=last.query[:LONGEST_QUERY])
 
 
-def _result_set(call: Call, outcome: Outcome, search: LastSearch) -> Command:
+def _result_set(call: Call, outcome: Outcome, shown: LastShown) -> Command:
     assert outcome.value is not None
     policy = call.tool.tool.cache or CachePolicy(0, 0)
     key = keys.result_set(str(outcome.value["result_set"]))
     seconds = RESULT_SET_SECONDS + policy.stale_seconds
-    return Command(("SET", key, " ".join(search.title_ids) or "-", "EX", seconds))
+    return Command(("SET", key, " ".join(shown.title_ids) or NOTHING, "EX", seconds))
 
 
 def _entry(call: Call, outcome: Outcome) -> HistoryEntry:

@@ -18,7 +18,7 @@ class Remember:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         outcome = await inner(call)
-        trace, user = call.tool.tool.leaves_in_profile, call.principal.user
+        trace, user = call.tool.tool.leaves_in_profile, call.customer
         if trace is not None and user is not None and outcome.succeeded and outcome.source in (LIVE, CACHE):
             subject = trace.subject(call.arguments)
             if subject:

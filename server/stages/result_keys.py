@@ -14,7 +14,7 @@ def cache_key(call: Call) -> str | None:
     policy = call.tool.tool.cache
     if policy is None:
         return None
-    owner = keys.user_hash(call.principal.user) if policy.per_user else ""
+    owner = keys.user_hash(call.customer) if policy.per_user else ""
     return keys.cached_result(call.name, call.tool.form, digest(call.arguments, owner))
 
 
@@ -22,6 +22,9 @@ def flight_key(call: Call) -> str:
     """Equal calls whose answers are equal. Whoever's session or orders could change the answer flies alone or apart."""
     tool, begun = call.tool.tool, call.begun
     shared = tool.cache is not None and not tool.cache.per_user
-    owner = "" if shared else json.dumps([call.principal.user, call.session])
-    ids = (*begun.last_ids, "|", *(begun.result_set or ())) if begun and not shared else ()
-    return digest(call.name, call.arguments, owner, ids)
+    owner = "" if shared else json.dumps([call.customer, call.session])
+    refers: tuple[object, ...] = ()
+    if begun and not shared:
+        last = (begun.last.by, begun.last.query, begun.last_ids) if begun.last else ()
+        refers = (last, begun.result_set or ())
+    return digest(call.name, call.arguments, owner, refers)

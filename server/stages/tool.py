@@ -25,9 +25,9 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
     begun = call.begun
     return ToolContext(
         store=store,
-        user=call.principal.user,
+        user=call.customer,
         deadline=deadline,
         degraded=call.degraded,
-        last_ids=begun.last_ids if begun else (),
+        last=begun.last if begun else None,
         result_set=begun.result_set if begun else None,
     )

@@ -1,9 +1,10 @@
--- Opens a call: the session's rate limit, its turn, and the ids of its last search. Redis's own clock, one atomic step.
+-- Opens a call: the session's rate limit, its turn, and what it was shown last. Redis's own clock, one atomic step.
 -- KEYS  1 session hash   2 its turns (hash: turn -> "start total calls", ms)
 -- ARGV  1 session ttl ms, 0 without a session   2 turn   3 named 0|1   4 age ms of the turn as the process knows it
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
--- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, last ids or nil}
+-- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, and ids, query and
+-- by of what was shown last, nil where there is none}
 -- include bucket
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -14,11 +15,12 @@ local configured, stated = tonumber(ARGV[6]), tonumber(ARGV[7])
 local reserve, floor, forget = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local rate, burst = tonumber(ARGV[11]), tonumber(ARGV[12])
 
-local ids = false
+local ids, query, by = false, false, false
 if ttl > 0 then
   local wait = rate > 0 and take(KEYS[1], now, rate, burst) or 0
   if wait > 0 then return {wait} end
-  ids = redis.call('HGET', KEYS[1], 'ids')
+  local shown = redis.call('HMGET', KEYS[1], 'ids', 'query', 'by')
+  ids, query, by = shown[1], shown[2], shown[3]
   redis.call('PEXPIRE', KEYS[1], ttl)
 end
 
@@ -53,4 +55,4 @@ if not known and held_turns == full then
 end
 redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %d %d', start, total, calls + 1))
 redis.call('PEXPIRE', KEYS[2], math.max(ttl, total - elapsed + forget))
-return {0, elapsed, total, renewed, now, ids}
+return {0, elapsed, total, renewed, now, ids, query, by}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,8 +119,8 @@ class Turn:
 def untruths(tool: str, value: Mapping[str, Any], told: Mapping[str, Any], texts: list[str]) -> list[str]:
     """What an answer says of itself that does not go together, or is left unsaid."""
     source, degraded = told.get("source"), told.get("degraded", [])
-    note = " ".join(texts[1:])
-    wrong = []
+    note = str(value.get("note", ""))
+    wrong = [] if [json.loads(text) for text in texts] == [value] else ["a text that is not the structure"]
     if source not in ("live", "cache", "stale", "fallback"):
         wrong.append(f"source {source!r}")
     if source == "fallback" and not (told.get("fallback") and "fallback" in note):

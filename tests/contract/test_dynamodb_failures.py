@@ -43,13 +43,14 @@ CALLS: dict[str, Call] = {
     "titles": lambda store, deadline: store.titles.get(["m-1", "m-2"], deadline),
     "stock": lambda store, deadline: store.availability(["m-1", "m-2"], deadline),
     "order": lambda store, deadline: store.order("reader", "MNG-AAAA0001", deadline),
+    "latest": lambda store, deadline: store.latest("reader", 10, deadline),
     "purchased": lambda store, deadline: store.purchased("reader", deadline),
     "remember": lambda store, deadline: store.profiles.remember([("reader", EVENT)], deadline),
     "recall": lambda store, deadline: store.profiles.recall("reader", deadline),
     "forget": lambda store, deadline: store.profiles.forget("reader", deadline),
 }
-DEPENDENCIES = {"titles": "titles", "stock": "stock", "order": "orders", "purchased": "orders"}
-READS = ["stock", "order", "purchased", "recall", "forget"]
+DEPENDENCIES = {"titles": "titles", "stock": "stock", "order": "orders", "latest": "orders", "purchased": "orders"}
+READS = ["stock", "order", "latest", "purchased", "recall", "forget"]
 
 each_call = pytest.mark.parametrize("call", CALLS)
 

@@ -49,6 +49,20 @@ async def test_an_order_id_counts_only_as_it_was_given_out(orders_port: OrdersPo
     assert await orders_port.order("reader-1", order_id, soon) is None
 
 
+@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
+async def test_the_latest_orders_are_the_owners_alone_in_full_and_latest_first(
+    orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
+) -> None:
+    mine = sorted(shop.orders_of(owner).values(), key=lambda order: order.ordered_at, reverse=True)
+    assert await orders_port.latest(owner, 10, soon) == tuple(mine)
+    assert await orders_port.latest(owner, 3, soon) == tuple(mine[:3])
+
+
+@pytest.mark.parametrize("guess", [*GUESSES, "r" * 254, "\ud800"], ids=lambda guess: ascii(guess)[:25])
+async def test_who_is_nearly_another_has_no_latest_orders(orders_port: OrdersPort, soon: Deadline, guess: str) -> None:
+    assert await orders_port.latest(guess, 10, soon) == ()
+
+
 async def test_purchases_are_titles_once_each_latest_first(orders_port: OrdersPort, soon: Deadline) -> None:
     """A title bought twice counts from its latest order; what was cancelled or returned does not count."""
     assert await orders_port.purchased("reader-1", soon) == ("manga-000001", "manga-000003", "manga-000002")
@@ -68,7 +82,11 @@ async def test_readers_at_the_same_time_each_get_their_own(orders_port: OrdersPo
 
 async def test_an_expired_deadline_times_out_and_names_the_orders(orders_port: OrdersPort) -> None:
     late = Deadline.after(-1)
-    for call in (orders_port.order("reader-1", "MNG-AAAA0001", late), orders_port.purchased("reader-1", late)):
+    for call in (
+        orders_port.order("reader-1", "MNG-AAAA0001", late),
+        orders_port.purchased("reader-1", late),
+        orders_port.latest("reader-1", 10, late),
+    ):
         with pytest.raises(TimedOut) as caught:
             await call
         assert caught.value.dependency == "orders"

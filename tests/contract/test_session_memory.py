@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState
 from session.breaker import Breaker, BreakerPolicy, BreakerState
 from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.history import HistoryEntry, LastSearch
+from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
 from session.keyvalue import Command, KeyValue, Step
 from session.limits import LocalLimits, Rate
 from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
@@ -110,7 +110,7 @@ async def test_a_whole_call_makes_two_trips_however_much_it_asks_and_leaves(
     begun = await own.begin(claim=claim, cached="c", result_set=keys.result_set("rs_x"), limited=True)
     assert not begun.degraded
     steps = [
-        own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("One",), "one")),
+        own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("One",), "one")),
         own.memory.settle(claim, b"1 {}"),
     ]
     await leave(own, *steps, Command(("SET", "c", b"1 {}")))
@@ -126,7 +126,7 @@ async def test_a_caller_of_whom_nothing_can_be_remembered_makes_no_trip(own: Mem
 
 
 async def test_begin_brings_the_last_search_the_cached_result_and_the_result_set(own: Memory) -> None:
-    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1", "manga-2"), ("A", "B"), "q")))
+    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1", "manga-2"), ("A", "B"), "q")))
     await leave(own, Command(("SET", "c", encode({"a": 1}, 5.0) or b"")), Command(("SET", "set", "manga-9 manga-8")))
     begun = await own.begin(cached="c", result_set="set")
     assert begun.last_ids == ("manga-1", "manga-2")
@@ -143,14 +143,25 @@ async def test_what_is_not_there_is_none_and_a_set_of_nothing_is_a_set(own: Memo
 
 
 async def test_an_empty_search_is_remembered_as_the_last_one(own: Memory) -> None:
-    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
-    await leave(own, own.memory.record("s", "u", entry(), LastSearch((), (), "nothing")))
+    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry(), LastShown((), (), "nothing")))
     assert (await own.begin()).last_ids == ()
-    assert (await own.memory.recall("s", "u")).last_search == LastSearch((), (), "nothing")
+    assert (await own.memory.recall("s", "u")).last_shown == LastShown((), (), "nothing")
+
+
+async def test_what_recommendations_showed_is_remembered_as_theirs(own: Memory) -> None:
+    """Whatever was shown last counts, and whose it was is known with it."""
+    shown = LastShown(("manga-7",), ("Seven",), "something sad", RECOMMENDATIONS)
+    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry("get_recommendations"), shown))
+    assert (await own.begin()).last == replace(shown, titles=())
+    assert (await own.memory.recall("s", "u")).last_shown == shown
+    await leave(own, own.memory.record("s", "u", entry(), LastShown((), (), "nothing")))
+    assert (await own.begin()).last == LastShown((), (), "nothing")
 
 
 async def test_a_call_that_is_no_search_leaves_the_last_search_alone(own: Memory) -> None:
-    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     await leave(own, own.memory.record("s", "u", entry("check_inventory"), None))
     assert (await own.begin()).last_ids == ("manga-1",)
 
@@ -181,18 +192,18 @@ async def test_totals_add_up_over_more_than_what_is_kept(own: Memory) -> None:
 
 async def test_a_session_nobody_knows_recalls_as_empty(own: Memory) -> None:
     recollection = await own.memory.recall("never", "u")
-    assert (recollection.calls, recollection.last_search, set(recollection.totals.values())) == ([], None, {0})
+    assert (recollection.calls, recollection.last_shown, set(recollection.totals.values())) == ([], None, {0})
 
 
 async def test_texts_in_any_script_survive(own: Memory) -> None:
-    search = LastSearch(("manga-1",), ('進撃の巨人 "x" 🐟',), "進撃\n🐟")
+    search = LastShown(("manga-1",), ('進撃の巨人 "x" 🐟',), "進撃\n🐟")
     await leave(own, own.memory.record("s", "u", entry(), search))
-    assert (await own.memory.recall("s", "u")).last_search == search
+    assert (await own.memory.recall("s", "u")).last_shown == search
 
 
 @pytest.mark.parametrize("others", [("s", None), ("s", "v"), ("t", "u"), ("s", "U"), ("s", "anonymous"), ("s", "u ")])
 async def test_a_session_is_kept_apart_for_each_user(own: Memory, others: tuple[str, str | None]) -> None:
-    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin(*others)).last_ids == ()
     assert (await own.memory.recall(*others)).calls == []
     await own.memory.forget(*others)
@@ -202,7 +213,7 @@ async def test_a_session_is_kept_apart_for_each_user(own: Memory, others: tuple[
 @pytest.mark.parametrize("user", ["読者・太郎 🐟", "x" * 255, "a}b{c:d e\r\nf", "\ud800", "e\u0301", "\u00e9"])
 async def test_any_user_can_have_a_session_and_no_key_shows_who_it_is(redis: KeyValue, own: Memory, user: str) -> None:
     await own.begin("s", user, "t", limited=True)
-    await leave(own, own.memory.record("s", user, entry(), LastSearch(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", user, entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin("s", user)).last_ids == ("manga-1",)
     names = [name.decode("ascii") for name in await all_keys(redis)]
     assert names
@@ -211,7 +222,7 @@ async def test_any_user_can_have_a_session_and_no_key_shows_who_it_is(redis: Key
 
 async def test_forget_removes_all_of_a_session_and_says_whether_there_was_any(redis: KeyValue, own: Memory) -> None:
     await own.begin("s", "u", "t")
-    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert await own.memory.forget("s", "u")
     assert await all_keys(redis) == []
     assert not await own.memory.forget("s", "u")
@@ -223,7 +234,7 @@ async def test_everything_that_is_written_expires(redis: KeyValue, own: Memory, 
     await own.begin("s", "u", "t", claim=claim, limited=True)
     await own.begin(None, "u", "t", limited=True)
     await own.begin("s", None, limited=True)
-    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     left = {name.decode(): await ask(redis, "PTTL", name) for name in await all_keys(redis)}
     assert len(left) == 8
     for name, ttl in left.items():
@@ -250,7 +261,7 @@ async def test_a_flush_of_the_scripts_is_not_even_noticed(redis: KeyValue, own: 
     begun = await own.begin()
     assert not begun.degraded
     await flush_scripts(redis)
-    await leave(own, own.memory.record("s", "u", entry(), LastSearch(("manga-1",), ("A",), "q")))
+    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin()).last_ids == ("manga-1",)
 
 

@@ -167,6 +167,14 @@ async def _foreign_order(crowd: Crowd, person: Person, turn: str, key: str) -> N
     _demand(got.success is None and got.failure in (None, expected), "somebody else's order")
 
 
+async def _latest_orders(crowd: Crowd, person: Person, turn: str, key: str) -> None:
+    got = await crowd.call(person, "lookup_order", {}, sessionId=crowd.session, turnId=turn)
+    if got.success is not None:
+        listed, own = {row["order_id"] for row in got.success["orders"]}, {order.order_id for order in person.orders}
+        _demand(listed == own and person.user is not None, "orders of others, or not all of one's own")
+    _demand(got.failure in (None, "FORBIDDEN" if person.user is None else None), "no list of one's own orders")
+
+
 async def _recommendations(crowd: Crowd, person: Person, turn: str, key: str) -> None:
     stated = {"sessionId": crowd.session, "turnId": turn} | ({"idempotencyKey": key} if crowd.draw.random() < 0.5 else {})
     own_id = {"user_id": person.user} if person.user and crowd.draw.random() < 0.3 else {}
@@ -182,7 +190,8 @@ async def _recommendations_for_another(crowd: Crowd, person: Person, turn: str, 
     other = crowd.draw.choice([each for each in crowd.people if each.user and each is not person])
     asked = {"criteria": SHARED_CRITERIA, "user_id": other.user}
     got = await crowd.call(person, "get_recommendations", asked, sessionId=crowd.session, turnId=turn)
-    _demand(got.success is None and got.failure in (None, "FORBIDDEN"), "recommendations for somebody else")
+    known = set(got.success["based_on"]) - {"criteria", "popularity"} if got.success is not None else set()
+    _demand(not known and got.failure is None, "recommendations for somebody else")
 
 
 async def _search_then_stock(crowd: Crowd, person: Person, turn: str, key: str) -> None:
@@ -263,6 +272,7 @@ async def _end_of_a_session(crowd: Crowd, person: Person, turn: str, key: str) -
 ROUNDS = [
     _own_order,
     _foreign_order,
+    _latest_orders,
     _recommendations,
     _recommendations,
     _recommendations_in_own_words,

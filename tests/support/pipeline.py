@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -71,6 +72,8 @@ class Kit:
         outcome = await self.pipeline.run(call)
         result = call_tool_result(call, outcome)
         Draft202012Validator(call.tool.tool.output_schema).validate(result["structuredContent"])
+        (block,) = result["content"]
+        assert json.loads(block["text"]) == result["structuredContent"], "one text, which says what the structure says"
         assert outcome.value is None or call.tool.fits(outcome.value), "what a tool answers would be no use from the cache"
         return Answer(call, outcome, result)
 
@@ -104,6 +107,11 @@ class Answer:
     @property
     def meta(self) -> dict[str, Any]:
         return dict(self.result["_meta"]["com.mangaassist/call"])
+
+    @property
+    def note(self) -> str:
+        """What the model is told beside the answer itself."""
+        return str(self.result["structuredContent"].get("note", ""))
 
     @property
     def texts(self) -> list[str]:

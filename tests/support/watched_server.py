@@ -60,8 +60,8 @@ def _of_nobody(own: Function, call: Any) -> Any:
 
 
 def _latest_of_all(own: Function, recent: Any, request: Any, begun: Any) -> Any:
-    searches = list(recent._searches.values())
-    return replace(begun, last_ids=searches[-1].ids) if request.session is not None and searches else begun
+    shown = list(recent._shown.values())
+    return replace(begun, last=shown[-1].last) if request.session is not None and shown else begun
 
 
 def _with_its_user(own: Function, told: Any, event: Any) -> None:
@@ -87,6 +87,7 @@ def _breakable() -> None:
     _break(memory.RecentSearches, "fill", "last searches", _latest_of_all)
     store = stock_and_orders.EmbeddedStore
     _break(store, "_read", "orders", _of_all_owners(stock_and_orders._ORDER))
+    _break(store, "_read", "latest orders", _of_all_owners(stock_and_orders._LATEST))
     _break(store, "_read", "purchases", _of_all_owners(stock_and_orders._PURCHASED))
     _break(profile, "user_hash", "profiles", lambda own, user: "everybody")
     _break(telemetry, "remembered", "log", lambda own, call: dict(call.arguments))

@@ -138,7 +138,11 @@ async def test_a_closed_store_fails_as_a_dependency_without_the_drivers_words(so
         pass
     asked: dict[str, list[Coroutine[Any, Any, object]]] = {
         "stock": [store.availability(["m-1"], soon), store.health(soon)],
-        "orders": [store.order("reader", "MNG-AAAA0001", soon), store.purchased("reader", soon)],
+        "orders": [
+            store.order("reader", "MNG-AAAA0001", soon),
+            store.purchased("reader", soon),
+            store.latest("reader", 10, soon),
+        ],
     }
     for dependency, calls in asked.items():
         for call in calls:

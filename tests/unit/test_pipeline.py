@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -31,9 +32,12 @@ from session.limits import Rate
 from session.result_cache import decode, encode
 from tests.support.clocks import HandClock
 from tests.support.pipeline import Kit, open_kit
-from tests.support.store import BAD, Backends, Mood
+from tests.support.store import BAD, ORDERS, Backends, Mood
 from tests.support.valkey import ask, eventually
+from tools.contract import ToolContext
 from tools.failures import DependencyFailure, TimedOut
+from tools.lookup_order import look_up
+from tools.models import Order
 from tools.registry import TOOLS
 
 pytestmark = pytest.mark.usefixtures("patience")
@@ -174,6 +178,63 @@ async def test_nothing_to_check_and_a_set_nobody_knows_are_the_callers_to_mend(k
     assert kit.calls_of("availability") == 0
 
 
+async def test_check_inventory_refers_to_what_was_shown_last_and_names_it(kit: Kit) -> None:
+    """By a search or by recommendations, whichever was later, live or from the cache."""
+    person = {"session": "s", "user": "u"}
+    wished, search = {"criteria": "romance", "count": 2}, {"query": "chess"}
+    for _ in range(2):
+        shown = await kit.ask("get_recommendations", wished, **person)
+        checked = await kit.ask("check_inventory", {"title_ids": []}, **person)
+        assert (checked.value["checked"], checked.value["checked_query"]) == ("last_recommendations", "romance")
+        ids = [card["title_id"] for card in shown.value["recommendations"]]
+        assert [item["title_id"] for item in checked.value["items"]] == ids
+        await kit.ask("search_manga_catalog", search, **person)
+        checked = await kit.ask("check_inventory", {}, **person)
+        assert (checked.value["checked"], checked.value["checked_query"]) == ("last_search", "chess")
+    by_set = await kit.ask("check_inventory", {"result_set": shown.value["result_set"]})
+    assert [item["title_id"] for item in by_set.value["items"]] == ids, "a client without a session can chain too"
+
+
+async def test_after_a_search_that_found_nothing_it_says_that(kit: Kit) -> None:
+    nothing = await kit.ask("search_manga_catalog", {"query": "xyzzy", "author": "Nobody At All"}, session="s", user="u")
+    assert nothing.value["results"] == []
+    for asked in ({}, {"result_set": nothing.value["result_set"]}):
+        checked = await kit.ask("check_inventory", asked, session="s", user="u")
+        assert (checked.failure, checked.value["items"]) == (None, [])
+        assert "found nothing" in checked.note
+    assert "(xyzzy)" in (await kit.ask("check_inventory", {}, session="s", user="u")).note
+    assert kit.calls_of("availability") == 0
+
+
+async def test_stock_rows_carry_the_titles_and_the_catalogue_is_asked_for_each_once(kit: Kit) -> None:
+    """Not even once where they were shown; and a catalogue that is away takes the names and nothing else."""
+    await kit.ask("search_manga_catalog", QUERY)
+    for _ in range(2):
+        checked = await kit.ask("check_inventory", IDS)
+        assert [item["title"] for item in checked.value["items"]] == ["Pirate Sea", "Chess Ghost"]
+    assert kit.calls_of("get") == 0, "the popular ones are known"
+
+
+@pytest.mark.parametrize("mood", BAD)
+async def test_stock_is_told_without_names_when_the_catalogue_is_away(opener: Opener, moody: Backends, mood: Mood) -> None:
+    kit = await opener(warm=False)
+    moody.catalog.mood = mood
+    for _ in range(8):
+        checked = await kit.ask("check_inventory", IDS)
+        assert (checked.failure, [item["title"] for item in checked.value["items"]]) == (None, [None, None])
+    assert "stock" not in kit.open_breakers()
+    if mood is Mood.HANGS:
+        assert kit.open_breakers() == [], "who waited so short a time can say nothing of it"
+    moody.catalog.mood = Mood.WORKS
+    for guard in kit.guards.values():
+        guard.breaker._enter(BreakerState.CLOSED)
+    asked = kit.calls_of("get")
+    for _ in range(2):
+        checked = await kit.ask("check_inventory", IDS)
+        assert [item["title"] for item in checked.value["items"]] == ["Pirate Sea", "Chess Ghost"]
+    assert kit.calls_of("get") == asked + 1
+
+
 async def test_another_user_of_the_same_session_has_no_last_search(kit: Kit) -> None:
     await kit.ask("search_manga_catalog", QUERY, session="s", user="u")
     for user in ("v", None):
@@ -199,7 +260,7 @@ async def test_without_its_backend_a_tool_falls_back_and_says_so(hasty: Kit, too
         getattr(hasty.backends, port).mood = mood
     answer = await hasty.ask(tool, ARGUMENTS[tool], session="s", user="u")
     assert (answer.failure, answer.meta["source"], answer.meta["fallback"]) == (None, "fallback", FALLBACKS[tool])
-    assert "fallback" in answer.texts[1]
+    assert "fallback" in answer.note
     assert hasty.events[-1].fallback == FALLBACKS[tool]
 
 
@@ -294,7 +355,7 @@ async def test_a_result_a_little_too_old_is_given_at_once_and_renewed_behind_it(
     history = len((await kit.memory.recall("s", "u")).calls)
     stale = await kit.ask(tool, ARGUMENTS[tool], user="u")
     assert stale.meta["source"] == "stale"
-    assert "may be out of date" in stale.texts[1]
+    assert "may be out of date" in stale.note
     await eventually(lambda: not kit.pipeline.cache.refreshes)
     assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "cache"
     assert len((await kit.memory.recall("s", "u")).calls) == history, "a refresh writes no session"
@@ -351,7 +412,7 @@ async def test_an_old_result_stands_in_for_a_backend_that_does_not_deliver(hasty
     answer = await hasty.ask(tool, ARGUMENTS[tool], user="u")
     assert (answer.failure, answer.meta["source"]) == (None, "stale")
     assert [*answer.value] == [*live.value]
-    assert "may be out of date" in answer.texts[1]
+    assert "may be out of date" in answer.note
 
 
 async def test_a_result_that_is_too_old_is_not_given(hasty: Kit) -> None:
@@ -551,17 +612,106 @@ async def test_an_order_of_somebody_else_and_one_that_never_was_are_one_answer(k
     assert [call["summary"] for call in calls] == ["NOT_FOUND", "NOT_FOUND"]
 
 
-async def test_a_user_id_that_is_not_the_caller_is_forbidden_and_ones_own_is_fine(kit: Kit) -> None:
-    own = {"criteria": "x", "user_id": "u"}
-    assert (await kit.ask("get_recommendations", own, user="u")).failure is None
+async def test_a_user_id_that_is_not_the_caller_gets_an_unpersonal_answer_and_a_note(kit: Kit) -> None:
+    """Nobody's orders and views are in it, neither the caller's own nor the other's, and it is nobody's cached answer."""
+    asked = {"criteria": "pirates"}
+    own = await kit.ask("get_recommendations", asked | {"user_id": "u"}, user="u")
+    assert "purchases" in own.value["based_on"]
+    assert not own.note
+    nobodys = await kit.ask("get_recommendations", asked)
+    reads = kit.calls_of("purchased"), kit.calls_of("recall")
     for user in ("v", None):
-        assert (await kit.ask("get_recommendations", own, user=user)).failure == "FORBIDDEN"
+        answer = await kit.ask("get_recommendations", asked | {"user_id": "u"}, user=user)
+        assert answer.failure is None
+        assert "not the customer" in answer.note
+        assert answer.value["recommendations"] == nobodys.value["recommendations"]
+        assert answer.value["based_on"] == ["criteria", "popularity"]
+    assert (kit.calls_of("purchased"), kit.calls_of("recall")) == reads
+    assert "purchases" in (await kit.ask("get_recommendations", asked, user="v")).value["based_on"]
+
+
+async def test_an_unpersonal_answer_is_not_replayed_for_a_personal_question(kit: Kit) -> None:
+    """One idempotency key, and arguments that differ in whom they are for."""
+    asked = {"criteria": "pirates"}
+    assert (await kit.ask("get_recommendations", asked | {"user_id": "v"}, user="u", idempotency_key="k")).failure is None
+    assert (await kit.ask("get_recommendations", asked, user="u", idempotency_key="k")).failure == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize("tool", ARGUMENTS)
+async def test_who_calls_among_the_arguments_is_ignored_and_said(kit: Kit, tool: str) -> None:
+    given = ARGUMENTS[tool] | {"session_id": "another", "turnId": 7, "user_token": "hunter2"}
+    answer = await kit.ask(tool, given, user="u", session="s")
+    assert answer.failure is None
+    assert answer.note.startswith("Ignored: session_id, turnId, user_token.")
+    assert "hunter2" not in json.dumps(answer.result)
+    assert (answer.call.session, answer.call.principal.user) == ("s", "u")
+
+
+async def test_a_user_id_where_none_is_taken_counts_for_nothing(kit: Kit) -> None:
+    order = {"order_id": "MNG-UUUU0001"}
+    own = await kit.ask("lookup_order", order | {"user_id": "u"}, user="u")
+    assert (own.value["order_id"], own.note) == ("MNG-UUUU0001", "")
+    other = await kit.ask("lookup_order", order | {"user_id": "v"}, user="u")
+    assert "Ignored: user_id" in other.note
+    assert other.value["order_id"] == "MNG-UUUU0001"
+    assert (await kit.ask("lookup_order", order | {"user_id": "u"}, user="v")).failure == "NOT_FOUND"
+    assert (await kit.ask("lookup_order", order | {"user_id": "u"})).failure == "FORBIDDEN"
 
 
 @pytest.mark.parametrize("user", ["ｔａｒｏ", "cafe\u0301", "読者\u200b太郎"])
 async def test_ones_own_user_id_is_fine_however_its_characters_are_composed(kit: Kit, user: str) -> None:
     answer = await kit.ask("get_recommendations", {"criteria": "x", "user_id": user}, user=user)
     assert answer.failure is None
+
+
+async def test_without_a_number_a_customer_gets_their_own_latest_orders(kit: Kit) -> None:
+    """As a shopper would call their state; and nobody else's, signed in or not."""
+    listed = await kit.ask("lookup_order", {}, user="u", session="s")
+    assert [row["order_id"] for row in listed.value["orders"]] == ["MNG-UUUU0001"]
+    assert listed.value["orders"][0]["status"] == "in_transit"
+    assert (await kit.ask("lookup_order", {}, user="w")).value == {
+        "kind": "latest_orders",
+        "orders": [],
+        "note": "This customer has no orders.",
+    }
+    asked = kit.calls_of("latest")
+    assert (await kit.ask("lookup_order", {})).failure == "FORBIDDEN"
+    assert kit.calls_of("latest") == asked
+    assert [event.audited for event in kit.events] == [{}, {}, {}]
+    assert "MNG-" not in json.dumps((await kit.memory.recall("s", "u")).calls)
+
+
+@pytest.mark.parametrize(("hours", "late"), [(0, False), (24, True)])
+async def test_what_is_late_is_told_by_the_stores_clock(kit: Kit, hours: int, late: bool) -> None:
+    order = replace(ORDERS[0][1], estimated_delivery="2026-10-03")
+
+    class Orders:
+        async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+            return (order,)
+
+    moment = datetime(2026, 10, 3, 3, tzinfo=UTC) + timedelta(hours=hours)
+    store = replace(kit.store, orders=Orders(), now=lambda: moment)  # type: ignore[arg-type]
+    told = await look_up(ToolContext(store, "u", Deadline.after(5)), {})
+    assert told["orders"][0]["late"] is late
+
+
+@pytest.mark.parametrize("tool", ARGUMENTS)
+@pytest.mark.parametrize("wrong", [False, True])
+async def test_every_answer_of_every_tool_can_carry_a_note_in_its_one_text(kit: Kit, tool: str, wrong: bool) -> None:
+    """The kit checks each against the tool's schema, and its text against it."""
+    arguments = ARGUMENTS[tool] | ({"max_results": "all", "colour": 1} if wrong else {"turn_id": "t"})
+    answer = await kit.ask(tool, arguments, user="u", session="s", turn="t", turn_budget_ms=600)
+    assert answer.failure == ("VALIDATION_ERROR" if wrong else None)
+    assert ("Ignored: turn_id" in answer.note, "nearly used up" in answer.note) == (not wrong, not wrong)
+
+
+async def test_many_names_that_say_who_calls_make_no_long_note(kit: Kit) -> None:
+    names = {"session" + "_" * n + "id": "x" for n in range(1, 25)} | {"session\u200b_id": 1, "SESSION-ID": 2}
+    answer = await kit.ask("search_manga_catalog", QUERY | names)
+    assert answer.failure is None
+    assert len(answer.note) < 300
+    odd = await kit.ask("search_manga_catalog", QUERY | {"session_id 次の指示": 1})
+    assert odd.failure == "VALIDATION_ERROR"
 
 
 # -- caller errors
@@ -1063,7 +1213,7 @@ async def test_in_a_turn_that_is_used_up_nothing_is_started(kit: Kit) -> None:
         assert answer.failure == "BUDGET_EXHAUSTED"
         error = answer.result["structuredContent"]["error"]["data"]
         assert (error["retryable"], error["fallback_available"]) == (False, False)
-        assert "used up" in answer.texts[1]
+        assert "used up" in answer.note
     assert kit.backends.orders.asked == kit.backends.stock.asked == []
 
 
@@ -1224,7 +1374,7 @@ async def test_price_and_stock_that_are_late_are_null_and_labelled(
     assert (answer.failure, answer.meta["source"], answer.meta["degraded"]) == (None, "live", ["stock"])
     cards = answer.value.get("results") or answer.value.get("recommendations") or [answer.value]
     assert {(card["price_jpy"], card["in_stock"]) for card in cards} == {(None, None)}
-    assert "some prices and stock" in answer.texts[1]
+    assert "some prices and stock" in answer.note
     kit.backends.stock.mood = Mood.WORKS
     monkeypatch.setattr("tools.presentation.STOCK_SECONDS", 5.0)
     for guard in kit.guards.values():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tools.check_inventory import item
 from tools.get_manga_details import offers
 from tools.models import Author, Availability, Offer, Title, VolumeStock
-from tools.presentation import author_name, authors_line, in_stock, price, shortened, stock_facts, title_card
+from tools.presentation import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_card
 
 AS_OF = "2026-11-01T00:00:00Z"
 PAPER, EBOOK = Offer("physical", 528, 3), Offer("digital", 480, None)
@@ -104,10 +104,60 @@ def test_an_inventory_item_names_the_volumes_that_are_missing_and_when_they_come
     row = a_row(
         PAPER, volume(1, 2), volume(2, 0, restock_date="2026-12-01"), volume(3, 0), volume(4, 0, release_date="2027-01-04")
     )
-    told = item(row)
+    told = item(row, {"manga-000001": "One"})
+    assert (told["title_id"], told["title"]) == ("manga-000001", "One")
     assert (told["availability"], told["in_stock"]) == ("partly_in_stock", True)
     assert (told["volumes_in_stock"], told["volumes_total"], told["missing_volumes"]) == (1, 3, [2, 3])
-    assert told["restock"] == [{"volume": 2, "date": "2026-12-01"}]
-    assert told["upcoming"] == [{"volume": 4, "date": "2027-01-04"}]
-    assert item(a_row(Offer("physical", 528, 0)))["availability"] == "out_of_stock"
-    assert item(a_row(PAPER))["volumes_total"] is None
+    assert told["restock"] == [{"volumes": "2", "date": "2026-12-01"}]
+    assert told["upcoming"] == [{"volumes": "4", "date": "2027-01-04"}]
+    assert item(a_row(PAPER), {})["volumes_total"] is None
+    assert item(a_row(PAPER), {})["title"] is None
+
+
+SOLD_OUT = Offer("physical", 528, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "availability", "on_paper"),
+    [
+        (a_row(PAPER), "in_stock", True),
+        (a_row(PAPER, EBOOK, volume(1, 2), volume(2, 0)), "partly_in_stock", True),
+        (a_row(SOLD_OUT), "out_of_stock", False),
+        (a_row(SOLD_OUT, EBOOK), "digital_only", False),
+        (a_row(Offer("physical", 528, 0), EBOOK, volume(1, 0), volume(2, 0)), "digital_only", False),
+        (a_row(EBOOK), "digital_only", True),
+        (a_row(SOLD_OUT, Offer("digital", 480, 0)), "out_of_stock", False),
+        (a_row(SOLD_OUT, volume(1, 0, release_date="2027-01-04")), "out_of_stock", False),
+    ],
+)
+def test_availability_is_what_a_shopper_would_say(row: Availability, availability: str, on_paper: bool) -> None:
+    told = item(row, {})
+    assert (told["availability"], told["in_stock"]) == (availability, on_paper)
+
+
+def test_a_stock_says_what_it_counts_and_a_download_has_none() -> None:
+    """431 copies of 42 volumes are no 431 copies of one; and what cannot run out is not unknown."""
+    by_volume = item(a_row(PAPER, EBOOK, volume(1, 1), volume(2, 2)), {})["formats"]
+    assert by_volume == [
+        {"format": "physical", "price_jpy": 528, "stock": 3, "stock_is": "sum_of_volumes"},
+        {"format": "digital", "price_jpy": 480, "stock_is": "download"},
+    ]
+    assert item(a_row(PAPER), {})["formats"][0]["stock_is"] == "copies"
+
+
+def test_volumes_that_come_on_one_day_are_one_line() -> None:
+    waiting = [volume(n, 0, restock_date="2026-12-09" if n != 8 else "2026-12-01") for n in (3, 4, 5, 7, 8, 9)]
+    assert item(a_row(PAPER, volume(1, 1), *waiting), {})["restock"] == [
+        {"volumes": "8", "date": "2026-12-01"},
+        {"volumes": "3-5, 7, 9", "date": "2026-12-09"},
+    ]
+
+
+@given(st.lists(st.integers(0, 200), max_size=60))
+def test_ranges_say_every_number_once_and_no_other(numbers: list[int]) -> None:
+    said: list[int] = []
+    for part in filter(None, ranges(numbers).split(", ")):
+        first, _, last = part.partition("-")
+        said += range(int(first), int(last or first) + 1)
+    assert said == sorted(set(numbers))
+    assert ranges(range(1, 101)) == "1-100"

@@ -26,8 +26,8 @@ from session.keys import user_hash
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Shelf
 from tools.backends.embedded.store_files import read_orders
-from tools.contract import Tool
-from tools.lookup_order import OUTPUT, presented
+from tools.contract import Tool, utc_now
+from tools.lookup_order import OUTPUT, latest, presented
 from tools.models import Order
 from tools.registry import TOOLS
 from tools.schemas import RESULT_SET, TITLE_ID
@@ -99,9 +99,10 @@ def test_every_demo_order_satisfies_the_output_schema_with_every_door_shut() -> 
     closed = Draft202012Validator(_closed(OUTPUT))
     orders = read_orders(DEMO / "orders.jsonl")
     for _, order in orders:
-        closed.validate(presented(order))
+        closed.validate(presented(order, utc_now()))
+    closed.validate(latest([order for _, order in orders], utc_now()))
     assert len(orders) > 10
-    assert not closed.is_valid({**presented(orders[0][1]), "street": "1-2-3"}), "the door is shut"
+    assert not closed.is_valid({**presented(orders[0][1], utc_now()), "street": "1-2-3"}), "the door is shut"
 
 
 # -- history, log, spans, metrics

@@ -290,6 +290,7 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
         lambda: catalog.alike(Facets({"Games": 1.0}), 1, soon()),
         lambda: stock.availability(["manga-000001"], soon()),
         lambda: orders.order("u", "MNG-UUUU0001", soon()),
+        lambda: orders.latest("u", 10, soon()),
         lambda: orders.purchased("u", soon()),
         lambda: profiles.recall("u", soon()),
         lambda: profiles.forget("u", soon()),

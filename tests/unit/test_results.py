@@ -127,13 +127,29 @@ def test_a_turn_that_nobody_named_has_no_id() -> None:
         (Outcome(failure=NotFound("no")), "", 10, ["nearly used up"]),
     ],
 )
-def test_a_second_text_tells_the_model_what_it_should_know(
-    outcome: Outcome, without: str, left: int, said: list[str]
-) -> None:
-    content = call_tool_result(a_call(left_ms=left, without=without), outcome)["content"]
-    assert len(content) == (2 if said else 1)
-    assert all(words in content[-1]["text"] for words in said)
+def test_a_note_tells_the_model_what_it_should_know(outcome: Outcome, without: str, left: int, said: list[str]) -> None:
+    """In the structure and in its text alike, which stays one block that parses: some clients hand on the first alone."""
+    result = call_tool_result(a_call(left_ms=left, without=without), outcome)
+    (block,) = result["content"]
+    assert json.loads(block["text"]) == result["structuredContent"]
+    assert ("note" in result["structuredContent"]) is bool(said)
+    assert all(words in result["structuredContent"]["note"] for words in said)
 
 
 def test_a_result_without_a_turn_has_no_note() -> None:
-    assert len(call_tool_result(a_call(), Outcome({}))["content"]) == 1
+    assert "note" not in call_tool_result(a_call(), Outcome({}))["structuredContent"]
+
+
+def test_a_note_takes_up_what_the_tool_itself_and_the_stages_said_and_leaves_the_value_as_it_is() -> None:
+    """The value may be shared by others who asked the same."""
+    call, value = a_call(left_ms=10), {"results": [], "note": "Popular ones."}
+    call.notes.append("Ignored: turn_id.")
+    result = call_tool_result(call, Outcome(value, text='{"results":[],"note":"Popular ones."}'))
+    assert result["structuredContent"]["note"].startswith("Popular ones. Ignored: turn_id. The time for this turn")
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    assert value == {"results": [], "note": "Popular ones."}
+
+
+def test_a_tools_own_note_is_not_said_again() -> None:
+    result = call_tool_result(a_call(), Outcome({"note": "Popular ones."}))
+    assert result["structuredContent"] == {"note": "Popular ones."}

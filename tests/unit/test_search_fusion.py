@@ -18,6 +18,7 @@ from tools.search.evidence import Evidence
 from tools.search.fusion import fuse, order, with_kin
 from tools.search.names import begun_likeness, name_keys
 from tools.search.query import QueryReader
+from tools.search.romaji import sound_key
 
 READER = QueryReader.load()
 

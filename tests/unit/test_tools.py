@@ -14,6 +14,7 @@ from tests.support.pipeline import COMPILED
 from tools.contract import TEXT, CachePolicy, Tool
 from tools.failures import InvalidArguments
 from tools.registry import TOOLS, Registry
+from tools.schemas import NOTE
 
 EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 
@@ -30,7 +31,7 @@ LEAST = {
     "get_manga_details": {"title_id": "manga-000001"},
     "check_inventory": {},
     "get_recommendations": {"criteria": "x"},
-    "lookup_order": {"order_id": "MNG-AAAA0001"},
+    "lookup_order": {},
 }
 DEFAULTS = {
     "search_manga_catalog": {"genre": "", "author": "", "max_results": 5, "min_rating": 0},
@@ -105,6 +106,8 @@ def test_its_output_schema_admits_a_result_or_the_error_envelope(tool: Tool) -> 
         "details": {},
     }
     assert validator.is_valid({"error": {"code": 1, "name": "X", "message": "m", "data": data}})
+    assert validator.is_valid({"error": {"code": 1, "name": "X", "message": "m", "data": data}, "note": "told"})
+    assert schema["properties"]["note"] == NOTE, "what the model should know is part of every answer"
     assert not validator.is_valid({})
     assert not validator.is_valid({"error": {}})
 
@@ -172,7 +175,7 @@ def test_summaries_are_short_and_need_no_more_than_a_result(tool: Tool) -> None:
         "get_manga_details": {"title": "x"},
         "check_inventory": {"items": [{"in_stock": True}, {"in_stock": None}]},
         "get_recommendations": {"recommendations": []},
-        "lookup_order": {"status": "shipped"},
+        "lookup_order": {"kind": "order", "status": "shipped"},
     }
     assert 0 < len(tool.summary(results[tool.name])) < 60
 
@@ -227,7 +230,6 @@ def test_every_violation_is_told_at_once_with_its_path_and_rule() -> None:
         ("search_manga_catalog", {"query": "\u200b\x00"}, [("$.query", "minLength")]),
         ("search_manga_catalog", {"query": "x", "max_results": 0}, [("$.max_results", "minimum")]),
         ("search_manga_catalog", {"query": "x", "max_results": True}, [("$.max_results", "type")]),
-        ("check_inventory", {"title_ids": []}, [("$.title_ids", "minItems")]),
         ("check_inventory", {"title_ids": ["manga-000001"] * 21}, [("$.title_ids", "maxItems")]),
         ("check_inventory", {"title_ids": ["manga-000001", "-x", 5]}, [("$.title_ids[1]", "pattern"), ("$.title_ids[2]", "type")]),
         ("check_inventory", {"title_ids": ["manga-000001"], "result_set": "rs_" + "a" * 16}, [("$", "not")]),
@@ -257,3 +259,81 @@ def test_the_operators_freshness_is_that_of_text_about_titles_and_of_nothing_els
     assert TEXT.with_text_fresh_for(100_000) == CachePolicy(100_000, 100_000, text=True)
     same_number = CachePolicy(300, 86_400)
     assert same_number.with_text_fresh_for(7) is same_number
+
+
+# -- how a refusal helps
+
+
+def fix_of(name: str, arguments: dict[str, Any]) -> str:
+    with pytest.raises(InvalidArguments) as caught:
+        validated(COMPILED._by_name[name].tool, arguments)
+    return caught.value.violations[0].fix
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("search_manga_catalog", {"query": "x", "auther": "Oda"}, "did you mean author?"),
+        ("search_manga_catalog", {"query": "x", "maxResults": 3}, "did you mean max_results?"),
+        ("search_manga_catalog", {"query": "x", "minimum_rating": 3}, "did you mean min_rating?"),
+        ("check_inventory", {"title_id": "manga-000001"}, "did you mean title_ids?"),
+        ("get_recommendations", {"criteria": "x", "exclude": []}, "did you mean exclude_titles?"),
+        ("search_manga_catalog", {"query": "x", "genre": "horror"}, "belongs into query"),
+        ("get_manga_details", {"title_id": "Berserk"}, "call search_manga_catalog first"),
+        ("check_inventory", {"title_ids": ["manga-000001", "Berserk"]}, "call search_manga_catalog first"),
+        ("check_inventory", {"result_set": "the last one"}, "as it was given"),
+        ("lookup_order", {"order_id": "the manga one"}, "ask the customer"),
+    ],
+)
+def test_a_refusal_says_what_was_probably_meant(name: str, arguments: dict[str, Any], said: str) -> None:
+    assert said in fix_of(name, arguments)
+
+
+def test_a_name_that_is_near_none_is_not_guessed_at_and_many_cost_no_more_than_a_few() -> None:
+    assert "did you mean" not in fix_of("search_manga_catalog", {"query": "x", "zzzz": 1})
+    with pytest.raises(InvalidArguments) as caught:
+        validated(COMPILED._by_name["search_manga_catalog"].tool, {"query": "x", **{f"author{n}": 1 for n in range(200)}})
+    assert sum("did you mean" in each.fix for each in caught.value.violations) == 5
+
+
+@EVERY_TOOL
+@pytest.mark.parametrize(
+    "name", ["session_id", "sessionId", "X-Session-ID", "turn_id", "turnId", "conversation_id", "customer_id", "userToken"]
+)
+def test_who_calls_is_no_argument_and_no_reason_to_refuse(tool: Tool, name: str) -> None:
+    arguments = {**LEAST[tool.name], name: {"any": ["value"]}}
+    assert validated(tool, arguments) == validated(tool, LEAST[tool.name])
+    assert COMPILED._by_name[tool.name].validator.ignored(arguments) == [name]
+
+
+@EVERY_TOOL
+def test_an_argument_that_a_tool_has_is_never_ignored(tool: Tool) -> None:
+    assert COMPILED._by_name[tool.name].validator.ignored(tool.input_schema["properties"]) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["MNG-DEMO1001", "mng-demo1001", "DEMO1001", "demo1001", " MNG DEMO 1001 ", "#MNG-DEMO1001", "MNGDEMO1001", "ＭＮＧ－ＤＥＭＯ１００１",
+     "ＭＮＧーＤＥＭＯ１００１", "MNG\u2010DEMO1001", "mng_demo1001", "MNG\u3000DEMO1001"],
+)  # fmt: skip
+def test_an_order_number_counts_however_it_was_said(said: str) -> None:
+    assert validated(COMPILED._by_name["lookup_order"].tool, {"order_id": said}) == {"order_id": "MNG-DEMO1001"}
+
+
+def test_a_number_that_begins_like_the_prefix_is_not_taken_for_it() -> None:
+    for said, meant in (("MNGA0001", "MNG-MNGA0001"), ("mng-mnga0001", "MNG-MNGA0001")):
+        assert validated(COMPILED._by_name["lookup_order"].tool, {"order_id": said}) == {"order_id": meant}
+
+
+@pytest.mark.parametrize(
+    "said", ["", "MNG-", "MNG-DEMO100", "MNG-DEMO10011", "ABC-DEMO1001", "MNG-DEMO1001\n", "MNG-DEMO100é", "no number"]
+)
+def test_what_is_no_order_number_is_still_refused(said: str) -> None:
+    assert violations("lookup_order", {"order_id": said}) == [("$.order_id", "pattern")]
+
+
+def test_no_titles_are_no_argument() -> None:
+    """A model that fills in every field means the last search."""
+    check = COMPILED._by_name["check_inventory"].tool
+    assert validated(check, {"title_ids": [], "result_set": "rs_" + "a" * 16})["result_set"]
+    assert violations("check_inventory", {"title_ids": ["manga-000001"], "result_set": "rs_" + "a" * 16}) == [("$", "not")]

@@ -26,7 +26,7 @@ def audited(serve: Callable[..., Serving], audit: Path) -> Serving:
 
 
 async def test_each_access_says_who_what_and_the_outcome(audited: Serving, audit: Path) -> None:
-    """Own, foreign, missing, anonymous and malformed ones; a search leaves nothing. The log names no order."""
+    """Own, foreign, missing, anonymous and malformed ones, and a list; a search leaves nothing. The log names no order."""
     port = int(audited.url.rpartition(":")[2])
     asked = [
         (OWN, "demo-user-1"),
@@ -34,20 +34,21 @@ async def test_each_access_says_who_what_and_the_outcome(audited: Serving, audit
         (MISSING, "demo-user-1"),
         (OWN, None),
         ("no number", "demo-user-1"),
+        (None, "demo-user-1"),
     ]
     calls = []
     for order, user in asked:
         meta = {USER: user} if user else {}
-        found = await post_2026(port, call("lookup_order", {"order_id": order}), **meta)
+        found = await post_2026(port, call("lookup_order", {"order_id": order} if order else {}), **meta)
         calls.append(found["result"]["_meta"]["com.mangaassist/call"]["callId"])
     await post_2026(port, call("search_manga_catalog", {"query": "naruto"}), **{USER: "demo-user-1"})
     assert audited.stop() == 0  # which ends the thread that writes
     lines = [json.loads(line) for line in audit.read_text("utf-8").splitlines()]
     assert [line["call"] for line in lines] == calls
-    assert [line["outcome"] for line in lines] == ["ok", "NOT_FOUND", "NOT_FOUND", "FORBIDDEN", "VALIDATION_ERROR"]
-    assert [line["what"].get("order_id") for line in lines] == [OWN, FOREIGN, MISSING, OWN, None]
+    assert [line["outcome"] for line in lines] == ["ok", "NOT_FOUND", "NOT_FOUND", "FORBIDDEN", "VALIDATION_ERROR", "ok"]
+    assert [line["what"].get("order_id") for line in lines] == [OWN, FOREIGN, MISSING, OWN, None, None]
     customer, nobody = lines[0]["user"], lines[3]["user"]
-    assert [line["user"] for line in lines] == [customer, customer, customer, nobody, customer]
+    assert [line["user"] for line in lines] == [customer, customer, customer, nobody, customer, customer]
     assert customer != nobody
     assert "demo-user-1" not in audit.read_text("utf-8")
     assert "MNG-" not in audited.log

@@ -130,6 +130,27 @@ async def test_a_customer_sees_their_own_order(client: Client, session: str) -> 
     assert "owner" not in order
 
 
+async def test_a_customer_who_has_no_number_gets_their_latest_orders(client: Client, session: str) -> None:
+    """Latest first, each to be looked up by its number; and a number counts however it is said."""
+    listed = (await client.call("lookup_order", {}, sessionId=session, userId=OWNER)).value["orders"]
+    assert OWN_ORDER in [row["order_id"] for row in listed]
+    assert [row["ordered_at"] for row in listed] == sorted((row["ordered_at"] for row in listed), reverse=True)
+    said = {"order_id": OWN_ORDER.removeprefix("MNG-").lower()}
+    assert (await client.call("lookup_order", said, sessionId=session, userId=OWNER)).value["order_id"] == OWN_ORDER
+    assert (await client.call("lookup_order", {}, sessionId=session)).error["name"] == "FORBIDDEN"
+
+
+async def test_stock_is_that_of_what_was_shown_last_whoever_showed_it(client: Client, session: str) -> None:
+    """One text each time, which says what the structure says."""
+    shown = await client.call("get_recommendations", {"criteria": "cooking", "count": 2}, sessionId=session)
+    stock = await client.call("check_inventory", {"title_ids": [], "session_id": "x"}, sessionId=session)
+    assert stock.value["checked"] == "last_recommendations"
+    rows, cards = stock.value["items"], shown.value["recommendations"]
+    assert [(row["title_id"], row["title"]) for row in rows] == [(card["title_id"], card["title"]) for card in cards]
+    assert "session_id" in stock.value["note"]
+    assert [json.loads(text) for text in stock.texts] == [stock.structured]
+
+
 async def test_a_foreign_order_and_a_missing_one_cannot_be_told_apart(client: Client, session: str) -> None:
     """Whoever guesses order numbers learns nothing."""
     said = []
@@ -148,11 +169,12 @@ async def test_an_anonymous_caller_gets_no_order(client: Client, session: str) -
     assert error["name"] == "FORBIDDEN"
 
 
-async def test_another_user_in_the_arguments_is_forbidden(client: Client, session: str) -> None:
+async def test_another_user_in_the_arguments_gets_nothing_personal(client: Client, session: str) -> None:
     """A model that was talked into it must not reach another customer's recommendations."""
     arguments = {"criteria": "anything", "user_id": "demo-user-2"}
     answer = await client.call("get_recommendations", arguments, sessionId=session, userId=OWNER)
-    assert answer.error["name"] == "FORBIDDEN"
+    assert answer.value["based_on"] == ["criteria", "popularity"]
+    assert "not the customer" in answer.value["note"]
     own = await client.call("get_recommendations", arguments | {"user_id": OWNER}, sessionId=session, userId=OWNER)
     assert own.value["recommendations"]
 
@@ -221,7 +243,7 @@ async def test_a_used_up_turn_starts_nothing_more(client: Client, session: str, 
     )
     assert (search.call["source"], search.call["fallback"]) == ("fallback", "cached_popular_manga")
     assert {card["genre"] for card in search.value["results"]} == {"josei"}
-    assert "fallback" in search.texts[1]
+    assert "fallback" in search.value["note"]
     again = await client.call("lookup_order", {"order_id": OWN_ORDER}, turnId=f"{turn}-next", **asked)
     assert again.value["order_id"] == OWN_ORDER
 

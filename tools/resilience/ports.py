@@ -64,6 +64,9 @@ class GuardedOrders:
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
         return await self._backend.call(lambda attempt: self._port.order(owner, order_id, attempt), deadline)
 
+    async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+        return await self._backend.call(lambda attempt: self._port.latest(owner, limit, attempt), deadline)
+
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         return await self._backend.call(lambda attempt: self._port.purchased(owner, attempt), deadline)
 

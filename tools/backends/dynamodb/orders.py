@@ -1,6 +1,6 @@
 """Orders, by their owner and nobody else: the owner is the partition key of every read.
 
-An order is read consistently: "there is no such order" must not be said of one placed a second ago, and one item costs next
+Orders are read consistently: "there is no such order" must not be said of one placed a second ago, and a few items cost next
 to nothing. Purchases are read eventually consistent: a recommendation can wait for them.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from session.deadline import Deadline
 from tools.backends.decode import ShapeError
-from tools.backends.dynamodb.attributes import fits_as_key
+from tools.backends.dynamodb.attributes import fits_as_key, text
 from tools.backends.dynamodb.connection import Connection
 from tools.backends.dynamodb.errors import answering
 from tools.backends.dynamodb.items import ORDER_FIELDS, PURCHASE_FIELDS, order_of, owner_key, projection, purchase_of
@@ -47,18 +47,25 @@ class DynamoOrders:
                 raise ShapeError("$.Item must be an object")
             return order_of(answer["Item"], owner, order_id)
 
+    async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+        """The owner's orders, latest first. The index says which and in what order; what it does not carry is read from the
+        table by the same query, consistently, since "that is all you ordered" must not leave out the last."""
+        query: dict[str, Any] = {
+            **self._by_time(owner),
+            "Limit": limit,
+            "ConsistentRead": True,
+            **projection(ORDER_FIELDS),
+        }
+        async with answering("orders", deadline):
+            found = [item async for items in pages(self._connection, query, limit) for item in items]
+            orders = [order_of(item, owner, text(item, "order_id", "$")) for item in found]
+        # Equal times stand in the index as they came.
+        return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
+
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         """Title ids, latest purchase first; equal times by id."""
         asked = projection(PURCHASE_FIELDS)
-        query: dict[str, Any] = {
-            "TableName": self._table,
-            "IndexName": BY_TIME.name,
-            "KeyConditionExpression": "#0 = :owner",
-            "ExpressionAttributeValues": {":owner": {"S": owner_key(owner)}},
-            "ScanIndexForward": False,
-            "Limit": PURCHASES_READ,
-            **asked,
-        }
+        query = {**self._by_time(owner), "Limit": PURCHASES_READ, **asked}
         last: dict[str, str] = {}
         async with answering("orders", deadline):
             async for items in pages(self._connection, query, PURCHASES_READ):
@@ -69,6 +76,16 @@ class DynamoOrders:
                     for title_id in title_ids:
                         last[title_id] = max(last.get(title_id, ""), ordered_at)
         return tuple(sorted(sorted(last), key=lambda title_id: last[title_id], reverse=True))
+
+    def _by_time(self, owner: str) -> dict[str, Any]:
+        """An owner's orders, latest first. Needs a projection that begins with the owner."""
+        return {
+            "TableName": self._table,
+            "IndexName": BY_TIME.name,
+            "KeyConditionExpression": "#0 = :owner",
+            "ExpressionAttributeValues": {":owner": {"S": owner_key(owner)}},
+            "ScanIndexForward": False,
+        }
 
     async def health(self, deadline: Deadline) -> Health:
         """Whether the table can be read now."""

@@ -54,6 +54,9 @@ class DynamoStore:
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
         return await self.orders.order(owner, order_id, deadline)
 
+    async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+        return await self.orders.latest(owner, limit, deadline)
+
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         return await self.orders.purchased(owner, deadline)
 

@@ -4,7 +4,7 @@
 | ------- | -------------------- | --------------------------------------- | ------- |
 | titles  | what a title is      | title_id                                | BatchGetItem of up to 100 titles |
 | stock   | a title's copies     | title_id                                | BatchGetItem of up to 100 titles |
-| orders  | an order             | owner (hashed), order_id                | GetItem with both; Query: purchases |
+| orders  | an order             | owner (hashed), order_id                | GetItem with both; Query: latest, purchases |
 | profile | something a user did | owner (hashed), moment (time and event) | Query, newest first |
 
 The owner is the partition key of all that is personal, so a read always names whose it is: another person's order cannot

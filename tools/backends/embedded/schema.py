@@ -22,9 +22,10 @@ CREATE TABLE volumes (
     PRIMARY KEY (title_id, format, volume)
 ) WITHOUT ROWID;
 CREATE TABLE orders (
-    owner TEXT NOT NULL, order_id TEXT NOT NULL, document TEXT NOT NULL,
+    owner TEXT NOT NULL, order_id TEXT NOT NULL, ordered_at TEXT NOT NULL, document TEXT NOT NULL,
     PRIMARY KEY (owner, order_id)
 ) WITHOUT ROWID;
+CREATE INDEX orders_by_time ON orders (owner, ordered_at, order_id);
 CREATE TABLE purchases (
     owner TEXT NOT NULL, title_id TEXT NOT NULL, last_at TEXT NOT NULL,
     PRIMARY KEY (owner, title_id)
@@ -87,7 +88,8 @@ def _insert_volumes(db: sqlite3.Connection, volumes: Iterable[tuple[str, VolumeS
 
 def _insert_order(db: sqlite3.Connection, owner: str, order: Order) -> None:
     document = json.dumps(asdict(order), ensure_ascii=False)
-    db.execute("INSERT INTO orders (owner, order_id, document) VALUES (?, ?, ?)", (owner, order.order_id, document))
+    row = (owner, order.order_id, order.ordered_at, document)
+    db.execute("INSERT INTO orders (owner, order_id, ordered_at, document) VALUES (?, ?, ?, ?)", row)
     if order.status in NOT_BOUGHT:
         return
     db.executemany(

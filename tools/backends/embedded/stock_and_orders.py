@@ -85,6 +85,15 @@ class EmbeddedStore:
         found = self._read("orders", _ORDER, owner, order_id)
         return decode(Order, json.loads(found[0][0])) if found else None
 
+    async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+        """The owner's orders, latest first, at most `limit` of them."""
+        _in_time(deadline, "orders")
+        orders = []
+        for (document,) in self._read("orders", _LATEST, owner, limit):
+            orders.append(decode(Order, json.loads(document)))
+            await asyncio.sleep(0)  # an order can have a hundred lines
+        return tuple(orders)
+
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         """Title ids, latest purchase first; equal times by id."""
         _in_time(deadline, "orders")
@@ -101,7 +110,7 @@ class EmbeddedStore:
         volumes = [VolumeStock(*row) for row in self._read("stock", _VOLUMES, title_id)]
         return Availability(title_id, tuple(offers), tuple(volumes), as_of)
 
-    def _read(self, dependency: str, sql: str, *keys: str) -> list[Any]:
+    def _read(self, dependency: str, sql: str, *keys: str | int) -> list[Any]:
         """All rows at once: a cursor left half read would keep its statement open."""
         try:
             return self._db.execute(sql, keys).fetchall()
@@ -117,6 +126,7 @@ SELECT volume, isbn, format, price_jpy, stock, restock_date, release_date
 FROM volumes WHERE title_id = ? ORDER BY format, volume
 """
 _ORDER = "SELECT document FROM orders WHERE owner = ? AND order_id = ?"
+_LATEST = "SELECT document FROM orders WHERE owner = ? ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
 _PURCHASED = "SELECT title_id FROM purchases WHERE owner = ? ORDER BY last_at DESC, title_id"
 
 
