@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PORT   ?= $(or $(MANGA_PORT),8080)
 
-.PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality lock sbom demo clean help
+.PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality snapshots lock sbom demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -57,6 +57,9 @@ chaos: $(VENV)/.dev ## every fault at every backend of the real stack (15 minute
 fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 	@$(BIN)/python -m tests.fuzz.run $(ARGS)
 
+snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables of the README, .env.example
+	@$(BIN)/python -m tests.snapshots.update
+
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
 	@$(BIN)/python tests/quality/run.py $(ARGS)
 
@@ -69,7 +72,7 @@ demo: $(VENV)/.dev ## write the demo catalogue's generated files again
 lock: $(VENV)/.dev ## resolve the dependencies anew
 	@$(BIN)/python infra/lock.py
 
-clean:
+clean: ## remove what was installed and computed: .venv and .cache
 	rm -rf $(VENV) .cache
 
 .cache/sbom/.made: requirements-sbom.lock

@@ -27,6 +27,7 @@ from server.parsing import SettingError
 from server.results import META_KEY, PLAIN_WORDS, call_tool_result
 from server.settings import ROOT, Settings
 from server.wiring import Application, open_app
+from tests.snapshots.derived import settings_table, tools_table
 from tools import failures
 from tools.registry import TOOLS
 
@@ -58,23 +59,6 @@ def code(text: str) -> list[str]:
     return re.findall(r"`([^`\n]+)`", BLOCK.sub("", text))
 
 
-def shown_default(value: object) -> str:
-    if isinstance(value, bool):
-        return "`on`" if value else "`off`"
-    if value is None or value == ():
-        return "none"
-    return f"`{value.relative_to(ROOT)}`" if isinstance(value, Path) else f"`{value}`"
-
-
-def settings_table() -> str:
-    head = "| setting | default | what |\n| --- | --- | --- |\n"
-    lines = (
-        f"| `MANGA_{each.name.upper()}` | {shown_default(each.default)} | {each.metadata['about']} |"
-        for each in fields(Settings)
-    )
-    return head + "\n".join(lines)
-
-
 def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
@@ -100,7 +84,7 @@ async def called(app: Application, tool: str, arguments: dict[str, Any]) -> dict
 
 def test_the_settings_table_is_that_of_the_code() -> None:
     """Every setting with its default and what it does, in the same order; and no other MANGA_ name anywhere."""
-    assert settings_table() in README, f"the README's table should be:\n\n{settings_table()}"
+    assert settings_table() in README, "make snapshots writes it anew"
     known = {f"MANGA_{each.name.upper()}" for each in fields(Settings)}
     for document in DOCUMENTS:
         named = set(re.findall(r"\bMANGA_[A-Z_]*[A-Z]\b", (ROOT / document).read_text("utf-8")))
@@ -116,7 +100,7 @@ def test_settings_are_shown_with_values_that_the_server_takes(monkeypatch: pytes
         name: str(ROOT / "infra/demo/catalog.jsonl") if value.startswith("/path/to") else value
         for name, value in shown.items()
     }
-    Settings.from_environment({"MANGA_AUTH_TOKENS": "secret", **given})
+    Settings.from_environment({"MANGA_AUTH_TOKENS": "a-secret-of-some-length", **given})
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -187,11 +171,7 @@ async def test_http_paths_are_routes(app: Application) -> None:
 
 def test_the_tools_table_is_the_registry() -> None:
     """Every tool, in its order, with its timeout and its fallback."""
-    table = README.partition("| tool | timeout | fallback |")[2]
-    shown = rows("||\n||\n" + table.partition("\n\n")[0].removeprefix("\n| --- | --- | --- |\n"))
-    assert shown == [
-        [f"`{tool.name}`", f"{tool.timeout_ms} ms", f"`{tool.fallback.name}`" if tool.fallback else "none"] for tool in TOOLS
-    ]
+    assert tools_table() in README, "make snapshots writes it anew"
 
 
 def test_no_tool_is_named_that_does_not_exist() -> None:
