@@ -2,7 +2,12 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-PORT   ?= $(or $(MANGA_PORT),8080)
+PORT   ?= $(or $(MANGA_PORT),$(shell echo $${MANGA_PORT:-8080}))
+
+# What .env says is in the environment of every recipe. It is no makefile: include would take its $, # and quotes for its own.
+ifneq ($(wildcard .env),)
+SHELL   = infra/dotenv.py
+endif
 
 .PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality snapshots lock sbom demo clean help
 
