@@ -67,7 +67,7 @@ async def _command(asked: argparse.Namespace, settings: Settings) -> int:
         case "stdio":
             from server.stdio import serve_stdio
 
-            await serve_stdio(replace(settings, user=user_id(asked.user)) if asked.user else settings)
+            await serve_stdio(_of_user(settings, asked.user) if asked.user else settings)
         case "call":
             from server.one_call import call_once
 
@@ -87,6 +87,13 @@ async def _command(asked: argparse.Namespace, settings: Settings) -> int:
                 end_with_parent()
             await serve(settings, progress_bar(sys.stderr))
     return 0
+
+
+def _of_user(settings: Settings, user: str) -> Settings:
+    try:
+        return replace(settings, user=user_id(user))
+    except SettingError as error:
+        raise SettingError(f"--user: {error}") from None
 
 
 def _log_to_stderr(level: str) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from opensearchpy.exceptions import ConnectionTimeout, TransportError
+from opensearchpy.exceptions import ConnectionTimeout, SerializationError, TransportError
 
 from session.deadline import Deadline
 from session.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.errors import IndexMissing
+from tools.backends.opensearch.errors import IndexMissing, MalformedAnswer
 from tools.backends.opensearch.index import definition, flavour_of
 from tools.backends.opensearch.state import IndexState
-from tools.failures import BackendFailure, TimedOut
+from tools.failures import BackendFailure, DependencyFailure, TimedOut
 from tools.ports import Embedder
 
 SETTING = "MANGA_CATALOG_URL"
 SEED = "run: python -m infra.seed"
+
+
+class NoOpenSearch(DependencyFailure):
+    """Something else listens there: a proxy's page, Elasticsearch, any web server that answers 200."""
+
+    def __init__(self) -> None:
+        super().__init__("What answers there is no OpenSearch.", dependency="catalog")
 
 
 async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline) -> Diagnosis:
@@ -40,6 +47,8 @@ def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
     cause = failure.__cause__
     if isinstance(failure, IndexMissing):
         return Problem(f"there is no index behind the alias {address.alias}", SEED)
+    if isinstance(failure, NoOpenSearch):
+        return Problem("it answers, and is no OpenSearch", f"check host, port and path in {SETTING}")
     if isinstance(failure, TimedOut):
         return Problem("it did not answer in time", "look at its load and log")
     if cause is not None and (known := network_problem(cause, SETTING)):
@@ -51,7 +60,8 @@ def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
 
 
 async def _version(client: Client, deadline: Deadline) -> str | None:
-    """Serverless tells of none, and a role may be allowed to search and not to ask."""
+    """Serverless tells of none, and a role may be allowed to search and not to ask. Raises BackendFailure; `NoOpenSearch`
+    for a server that answers and does not say that it is one."""
     if client.address.serverless:
         return None
     try:
@@ -59,11 +69,12 @@ async def _version(client: Client, deadline: Deadline) -> str | None:
     except BackendFailure as failure:
         if getattr(failure.__cause__, "status_code", None) == 403:
             return None
+        if isinstance(failure.__cause__, (MalformedAnswer, SerializationError)):
+            raise NoOpenSearch from failure.__cause__
         raise
-    if not isinstance(told, dict) or "number" not in told:
-        return None
-    maker = "OpenSearch" if told.get("distribution") == "opensearch" else "not OpenSearch"
-    return f"{maker} {told['number']}"
+    if not isinstance(told, dict) or told.get("distribution") != "opensearch":
+        raise NoOpenSearch
+    return f"OpenSearch {told.get('number')}"
 
 
 async def _examined(client: Client, embedder: Embedder | None, version: str | None, deadline: Deadline) -> Diagnosis:
