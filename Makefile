@@ -9,7 +9,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality snapshots lock sbom demo clean help
+.PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality snapshots example lock sbom demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -64,6 +64,9 @@ fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 
 snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables of the README, .env.example
 	@$(BIN)/python -m tests.snapshots.update
+
+example: $(VENV)/.dev ## follow the README's steps to a new tool in a copy, and test that (3 minutes)
+	@$(BIN)/python -m tests.new_tool $(ARGS)
 
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
 	@$(BIN)/python tests/quality/run.py $(ARGS)
