@@ -2,14 +2,19 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-PORT   ?= $(or $(MANGA_PORT),8080)
+PORT   ?= $(or $(MANGA_PORT),$(shell echo $${MANGA_PORT:-8080}))
 ENOUGH  = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 # What meets the server on a socket only has environments of its own: the clients that tests drive, the example agent among
 # them, and the tools that look at the dependencies.
 STRANDS = .cache/clients/strands
 CLIENTS = $(STRANDS)/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock
 
-.PHONY: run test test-stack clients check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality lock sbom audit demo clean help
+# What .env says is in the environment of every recipe. It is no makefile: include would take its $, # and quotes for its own.
+ifneq ($(wildcard .env),)
+SHELL   = infra/dotenv.py
+endif
+
+.PHONY: run test test-stack clients check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality snapshots example lock sbom audit demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -65,6 +70,12 @@ chaos: $(VENV)/.dev $(STRANDS)/.lock ## every fault at every backend of the real
 fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 	@$(BIN)/python -m tests.fuzz.run $(ARGS)
 
+snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables of the README, .env.example
+	@$(BIN)/python -m tests.snapshots.update
+
+example: $(VENV)/.dev ## follow the README's steps to a new tool in a copy, and test that (3 minutes)
+	@$(BIN)/python -m tests.new_tool $(ARGS)
+
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
 	@$(BIN)/python tests/quality/run.py $(ARGS)
 
@@ -80,7 +91,7 @@ demo: $(VENV)/.dev ## write the demo catalogue's generated files again
 lock: $(VENV)/.dev ## resolve the dependencies anew
 	@$(BIN)/python infra/lock.py
 
-clean:
+clean: ## remove what was installed and computed: .venv and .cache
 	rm -rf $(VENV) .cache
 
 .cache/sbom/.lock: requirements-sbom.lock

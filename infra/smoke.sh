@@ -67,7 +67,12 @@ send() { # send MESSAGE [HEADER]...: posts it to the session of the stream
         for header in "Content-Type: application/json" "$AUTHORIZATION" "$@"; do printf '%s\n' "$header"; done |
             curl -sS --max-time 10 -o /dev/null -w '%{http_code}' -H @- --data-binary "$message" "$URL$endpoint"
     )
-    [ "$status" = 202 ] || give_up "POST $endpoint was answered ${status:-nothing} instead of 202"
+    case $status in
+    202) ;;
+    503) give_up "the server takes no more calls at the moment (503): it is starting, stopping or full; try again" ;;
+    401 | 403) give_up "the server does not believe this caller ($status); set SMOKE_TOKEN to one of its tokens" ;;
+    *) give_up "POST $endpoint was answered ${status:-nothing} instead of 202" ;;
+    esac
 }
 
 ask() { # ask METHOD PARAMS [HEADER]...: the answer into $data
@@ -129,12 +134,11 @@ printf 'server   %s %s\n' "$(value name)" "$(value version)"
 send '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 ask tools/list '{}'
-tools=
 for tool in search_manga_catalog get_manga_details check_inventory get_recommendations lookup_order; do
     expect "$data" "\"name\":\"$tool\""
-    tools="$tools $tool"
 done
-printf 'tools   %s\n' "$tools"
+answer=$data
+printf 'tools    %s\n' "$(values name | grep -v '{' | tr '\n' ' ')"
 
 call search_manga_catalog '{"query":"ワンピース","max_results":3}' 1
 expect "$data" '"isError":false' '"title_id":"manga-001001"' '"remainingMs":'
@@ -173,8 +177,13 @@ status=$(
     printf '%s\n' "X-User-ID: $USER_ID" "$AUTHORIZATION" |
         curl -sS --max-time 10 -o /dev/null -w '%{http_code}' -X DELETE -H @- "$URL/sessions/$SESSION"
 )
-expect "$status" 204
-show "$status, the session is forgotten"
+case $status in
+204) show "$status, the session is forgotten" ;;
+*)
+    printf '    NOT AS EXPECTED: the session was to be forgotten (204), and the server answered %s\n' "${status:-nothing}"
+    failures=$((failures + 1))
+    ;;
+esac
 
 if [ "$failures" -gt 0 ]; then
     printf '\nsmoke: %s answers were not as expected\n' "$failures" >&2

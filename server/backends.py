@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,11 @@ GREETING_SECONDS = 0.5
 """What a first client gets before the encoder is loaded."""
 EMBEDDED = "embedded:"
 Progress = Callable[[int, int, str], None]
+Prepared = Callable[[], Awaitable[object]]
+
+
+async def _nothing_to_prepare() -> None:
+    """What is elsewhere is as ready as it is."""
 
 
 StorePorts = tuple[TitlesPort, StockPort, OrdersPort, ProfilePort]
@@ -39,13 +44,14 @@ StorePorts = tuple[TitlesPort, StockPort, OrdersPort, ProfilePort]
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The backends as they come, before they are guarded."""
+    """The backends as they come, before they are guarded. `prepared` waits for what is made ready behind the start."""
 
     catalog: CatalogPort
     titles: TitlesPort
     stock: StockPort
     orders: OrdersPort
     profiles: ProfilePort
+    prepared: Prepared = _nothing_to_prepare
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
@@ -85,9 +91,10 @@ def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
 async def open_ports(settings: Settings, stack: AsyncExitStack, progress: Progress | None) -> Ports:
     """The catalogue and the store. Those in this process are loaded; those elsewhere need not answer yet."""
     catalog = await _open_catalog(settings, stack, progress)
+    prepared = getattr(catalog, "wait_for_vectors", _nothing_to_prepare)
     if settings.store_url == EMBEDDED:
-        return Ports(catalog, *await _open_embedded_store(settings, stack, catalog))
-    return Ports(catalog, *await _open_dynamodb(settings, stack))
+        return Ports(catalog, *await _open_embedded_store(settings, stack, catalog), prepared)
+    return Ports(catalog, *await _open_dynamodb(settings, stack), prepared)
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:

@@ -8,10 +8,11 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from server.complaint import complain
 from server.log_filter import Sparing
-from server.parsing import SettingError
+from server.parsing import SettingError, user_id
 from server.progress import progress_bar
 from server.settings import Settings, unknown_settings
 from server.version import VERSION
@@ -45,7 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="serve|stdio|call|doctor|forget")
     serve = commands.add_parser("serve", help="serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)")
     serve.add_argument("--with-parent", action="store_true", help="stop when the parent process ends (Linux)")
-    commands.add_parser("stdio", help="serve one client over stdin and stdout")
+    stdio = commands.add_parser("stdio", help="serve one client over stdin and stdout")
+    stdio.add_argument("--user", metavar="ID", help="the customer, where the client can state none (or MANGA_USER)")
     call = commands.add_parser("call", help="call one tool and print its result")
     call.add_argument("tool")
     call.add_argument("arguments", nargs="?", default="{}", help="a JSON object")
@@ -58,12 +60,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _command(asked: argparse.Namespace, settings: Settings) -> int:
-    """Imports only what the command needs: the SDK alone takes a second."""
+    """Imports only what the command needs: the SDK alone takes a second. Raises `SettingError`."""
+    if settings.user and asked.command not in ("stdio", "doctor"):
+        raise SettingError("MANGA_USER is for stdio alone, whose parent is trusted; elsewhere each request states its user")
     match asked.command:
         case "stdio":
             from server.stdio import serve_stdio
 
-            await serve_stdio(settings)
+            await serve_stdio(_of_user(settings, asked.user) if asked.user else settings)
         case "call":
             from server.one_call import call_once
 
@@ -83,6 +87,13 @@ async def _command(asked: argparse.Namespace, settings: Settings) -> int:
                 end_with_parent()
             await serve(settings, progress_bar(sys.stderr))
     return 0
+
+
+def _of_user(settings: Settings, user: str) -> Settings:
+    try:
+        return replace(settings, user=user_id(user))
+    except SettingError as error:
+        raise SettingError(f"--user: {error}") from None
 
 
 def _log_to_stderr(level: str) -> None:

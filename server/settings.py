@@ -7,20 +7,31 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from server.parsing import (
+    LEAST_TOKEN,
+    Rule,
     SettingError,
+    checked_tokens,
     choice,
     embedder,
+    file_of,
+    file_to_write,
+    file_url,
+    folder,
+    host_name,
     hosts,
     integer,
     is_loopback,
     jwks_url,
+    listed,
     optional,
     path,
+    problem_of_file,
     switch,
+    token_list,
     url_of,
+    user_id,
 )
 from session.backends.address import SCHEMES as REDIS_SCHEMES
 from session.backends.address import RedisAddress
@@ -33,6 +44,9 @@ DEMO = ROOT / "infra" / "demo"
 
 
 def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
+    """`about` is what the documents say of it; the range that a `Rule` allows is added to it."""
+    if isinstance(parse, Rule):
+        about = f"{about} {parse.allowed}."
     return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
 
 
@@ -40,7 +54,7 @@ def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bo
 class Settings:
     """Every setting with its default; `about` is what `.env.example` says of it."""
 
-    host: str = setting(str, "127.0.0.1", "Address to listen on.")
+    host: str = setting(host_name, "127.0.0.1", "Address to listen on.")
     port: int = setting(integer(0, 65535), 8080, "Port to listen on; 0 takes a free one.")
     allowed_hosts: tuple[str, ...] = setting(
         hosts, (), "Further Host (and Origin) names to accept, comma separated; name:* for any port."
@@ -65,14 +79,17 @@ class Settings:
     )
     embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")
     flags_url: str | None = setting(
-        optional(url_of("file")), None, "Which tools are on: file:///path/flags.json, read again when it changes."
+        optional(file_url), None, "Which tools are on: file:///path/flags.json, read again when it changes."
     )
     data_dir: Path | None = setting(
-        optional(path), None, "Where computed vectors are kept; by default the user's cache folder."
+        optional(folder), None, "Where computed vectors are kept; by default the user's cache folder."
     )
     auth: str = setting(choice("none", "token", "jwt"), "none", "Who is believed: none (loopback only), token or jwt.")
     auth_tokens: tuple[str, ...] = setting(
-        hosts, (), "Accepted bearer secrets, comma separated (MANGA_AUTH=token).", secret=True
+        token_list,
+        (),
+        f"Accepted bearer secrets, comma separated, {LEAST_TOKEN} characters or more (MANGA_AUTH=token).",
+        secret=True,
     )
     auth_tokens_file: Path | None = setting(
         optional(path), None, "The same from a file, one a line, read again when it changes."
@@ -85,7 +102,10 @@ class Settings:
     )
     jwt_issuer: str | None = setting(optional(str), None, "The issuer (iss) of the tokens, to the letter.")
     jwt_audience: tuple[str, ...] = setting(
-        hosts, (), "What tokens have to be meant for (aud; without one, client_id): any of these, comma separated."
+        listed, (), "What tokens have to be meant for (aud; without one, client_id): any of these, comma separated."
+    )
+    user: str | None = setting(
+        optional(user_id), None, "The customer, for a stdio host that can state none (python -m server stdio alone)."
     )
     allow_insecure: bool = setting(switch, False, "1 allows MANGA_AUTH=none on another address than loopback.")
     turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
@@ -96,12 +116,16 @@ class Settings:
     max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams; more are answered 503.")
     max_body_bytes: int = setting(integer(1024, 64 * 2**20), 2**20, "Largest request body.")
     rate_limit: bool = setting(switch, True, "off lifts the limits of 10 calls a second (burst 40) per user or session.")
-    log_level: str = setting(choice("debug", "info", "warning", "error"), "info", "Least level that is logged.")
+    log_level: str = setting(
+        choice("debug", "info", "warning", "error"), "info", "Least level that is logged: debug, info, warning or error."
+    )
     log_tool_calls: str = setting(
         choice("off", "errors", "all"), "errors", "Which calls leave a log line: off, errors or all."
     )
     audit_log: Path | None = setting(
-        optional(path), None, "File for the audit of order accesses, a JSON line each; by default they go to stderr."
+        optional(file_to_write),
+        None,
+        "File for the audit of order accesses, a JSON line each; by default they go to stderr.",
     )
 
     @classmethod
@@ -119,24 +143,38 @@ class Settings:
 
     def check(self) -> None:
         """What no single value shows. Raises `SettingError`."""
-        if not self.catalog_file.is_file():
-            raise SettingError(f"MANGA_CATALOG_FILE: there is no file {self.catalog_file}")
-        if (flags := self.flags_file()) is not None and not flags.is_file():
-            raise SettingError(f"MANGA_FLAGS_URL: there is no file {flags}")
+        for name, file in self._files_to_read().items():
+            if file is not None and (problem := problem_of_file(file)):
+                raise SettingError(f"{name}: {problem}")
         if self.redis_url != "embedded:":
             _parsed("MANGA_REDIS_URL", self.redis_url, RedisAddress.parse)
         if self.catalog_url != "embedded:":
             _parsed("MANGA_CATALOG_URL", self.catalog_url, OpenSearchAddress.parse)
         if self.store_url != "embedded:":
             _parsed("MANGA_STORE_URL", self.store_url, DynamoAddress.parse)
-        if self.auth == "token" and not self.tokens():
-            raise SettingError("MANGA_AUTH=token needs MANGA_AUTH_TOKENS or MANGA_AUTH_TOKENS_FILE")
+        self._check_tokens()
         self._check_jwt()
         if self.auth == "none" and not self.loopback and not self.allow_insecure:
             raise SettingError(
                 f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {self.host}; "
                 "set MANGA_AUTH=token or jwt, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
             )
+
+    def _files_to_read(self) -> dict[str, Path | None]:
+        keys = file_of(self.jwt_jwks_url) if self.jwt_jwks_url else None
+        return {
+            "MANGA_CATALOG_FILE": self.catalog_file,
+            "MANGA_FLAGS_URL": self.flags_file(),
+            "MANGA_AUTH_TOKENS_FILE": self.auth_tokens_file,
+            "MANGA_JWT_JWKS_URL": keys,
+        }
+
+    def _check_tokens(self) -> None:
+        stated = {"MANGA_AUTH_TOKENS": self.auth_tokens, "MANGA_AUTH_TOKENS_FILE": self.auth_tokens_file}
+        if self.auth != "token":
+            _refuse_idle(stated, self.auth, "token")
+        elif not self.tokens():
+            raise SettingError("MANGA_AUTH=token needs a token in MANGA_AUTH_TOKENS or in the file MANGA_AUTH_TOKENS_FILE")
 
     def _check_jwt(self) -> None:
         stated = {
@@ -146,27 +184,30 @@ class Settings:
         }
         if self.auth == "jwt" and (missing := [name for name, value in stated.items() if not value]):
             raise SettingError(f"MANGA_AUTH=jwt needs {' and '.join(missing)} too")
-        if self.auth != "jwt" and (idle := [name for name, value in stated.items() if value]):
-            raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={self.auth}; set MANGA_AUTH=jwt, or leave it out")
-        if self.jwt_jwks_url and (file := _file_of(self.jwt_jwks_url)) and not file.is_file():
-            raise SettingError(f"MANGA_JWT_JWKS_URL: there is no file {file}")
+        if self.auth != "jwt":
+            _refuse_idle(stated, self.auth, "jwt")
 
     @property
     def loopback(self) -> bool:
         return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
-        """Raises `SettingError` when the file cannot be read."""
-        if self.auth_tokens_file is None:
+        """Raises `SettingError` for a file that cannot be read, or that holds what is no token."""
+        file = self.auth_tokens_file
+        if file is None:
             return self.auth_tokens
         try:
-            lines = self.auth_tokens_file.read_text("utf-8").split()
-        except (OSError, UnicodeError):
-            raise SettingError("MANGA_AUTH_TOKENS_FILE cannot be read") from None
-        return (*self.auth_tokens, *lines)
+            return (*self.auth_tokens, *checked_tokens(file.read_text("utf-8").split()))
+        except OSError as error:
+            why = f"{file} cannot be read: {error.strerror}"
+        except UnicodeError:
+            why = f"{file} cannot be read: it is not UTF-8 text"
+        except SettingError as error:
+            why = f"{file}: {error}"
+        raise SettingError(f"MANGA_AUTH_TOKENS_FILE: {why}") from None
 
     def flags_file(self) -> Path | None:
-        return _file_of(self.flags_url) if self.flags_url else None
+        return file_of(self.flags_url) if self.flags_url else None
 
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
@@ -177,9 +218,10 @@ def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
     return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
 
 
-def _file_of(url: str) -> Path | None:
-    parts = urlsplit(url)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+def _refuse_idle(stated: Mapping[str, object], auth: str, needed: str) -> None:
+    """Whoever sets them means them to be asked for. Raises `SettingError`."""
+    if idle := [name for name, value in stated.items() if value]:
+        raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={auth}; set MANGA_AUTH={needed}, or leave it out")
 
 
 def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from server.backends import Ports, Progress, open_ports, open_redis
+from server.backends import Ports, Prepared, Progress, open_ports, open_redis
 from server.background import run_in_background
 from server.caller_limits import CallerLimits
 from server.flags import Flags, FlagsError, FlagsFile
@@ -68,7 +68,8 @@ BEHIND = {
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Everything that serves, wired. Transports take what they need of it."""
+    """Everything that serves, wired. Transports take what they need of it. `prepared` waits until search by meaning, which
+    follows behind the start, is there or is known not to come."""
 
     protocol: Protocol
     pipeline: Pipeline
@@ -79,6 +80,7 @@ class Application:
     dependencies: Dependencies
     lifecycle: Lifecycle
     metrics: Metrics
+    prepared: Prepared
 
 
 @asynccontextmanager
@@ -153,6 +155,7 @@ def _wire(
         dependencies=Dependencies(_probes(store, memory, breakers | {"redis": redis_breaker})),
         lifecycle=Lifecycle(),
         metrics=metrics,
+        prepared=ports.prepared,
     )
 
 

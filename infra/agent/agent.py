@@ -91,7 +91,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not _listens(asked.url):
         print(f"no server listens at {asked.url}; start one with: make run", file=sys.stderr)
         return 1
-    outcomes = converse(asked.url, _model(asked.bedrock))
+    try:
+        outcomes = converse(asked.url, _model(asked.bedrock))
+    except Exception as error:
+        if asked.bedrock is None or not (problem := _of_bedrock(error)):
+            raise
+        print(f"{asked.bedrock}: {problem}", file=sys.stderr)
+        return 1
     return 0 if asked.bedrock or outcomes == SCRIPTED_OUTCOMES else 1
 
 
@@ -104,6 +110,12 @@ def _listens(url: str) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+def _of_bedrock(error: Exception) -> str | None:
+    from infra.agent.bedrock import problem_of
+
+    return problem_of(error)
 
 
 def _model(bedrock: str | None) -> Model:

@@ -14,6 +14,7 @@ from infra.seed.contents import ContentsError, Sources, read
 from infra.seed.work import Done, SeedError, seed, wanted
 from server.parsing import SettingError
 from server.progress import progress_bar
+from server.readers import while_read
 from server.settings import DEMO, Settings
 from tools.backends.embedded.store_files import StoreFileError
 
@@ -67,4 +68,4 @@ def _complain(line: str, status: int) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(while_read(main))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from server.backends import EMBEDDED, open_embedder, redis_credentials, store_files
+from server.backends import EMBEDDED, default_data_dir, open_embedder, redis_credentials, store_files
 from server.parsing import SettingError
 from server.settings import Settings
 from session.backends.address import RedisAddress
@@ -35,6 +36,7 @@ async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tupl
         **_store(settings, stack),
         "redis": _redis(settings, stack),
         **_issuer(settings),
+        **_files(settings),
         "embedder": (settings.embedder, embedding),
     }
 
@@ -96,6 +98,30 @@ def _issuer(settings: Settings) -> dict[str, tuple[str, Check]]:
     from server.identity.diagnosis import diagnose, where
 
     return {"issuer": (where(url), lambda deadline: diagnose(url, deadline))}
+
+
+def _files(settings: Settings) -> dict[str, tuple[str, Check]]:
+    """Those that are set; the data folder too where the catalogue is in this process and keeps its vectors there."""
+    from server.doctor import files
+
+    found: dict[str, tuple[str, Check]] = {}
+    if path := settings.flags_file():
+        found["flags"] = (str(path), _on_a_thread(files.flags, path))
+    if path := settings.audit_log:
+        found["audit"] = (str(path), _on_a_thread(files.audit, path))
+    if settings.data_dir or settings.catalog_url == EMBEDDED:
+        folder = settings.data_dir or default_data_dir()
+        found["data"] = (str(folder), _on_a_thread(files.data, folder))
+    return found
+
+
+def _on_a_thread(examined: Callable[[Path], Diagnosis], path: Path) -> Check:
+    """A disk that hangs is waited for no longer than anything else."""
+
+    async def check(deadline: Deadline) -> Diagnosis:
+        return await asyncio.to_thread(examined, path)
+
+    return check
 
 
 def _embedded_redis(stack: AsyncExitStack) -> Check:

@@ -13,7 +13,9 @@ from server.settings import Settings
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, *, local: bool) -> Identifier:
     """Neither blocked nor stopped by an issuer that is away. Raises `SettingError`."""
-    if local or settings.auth == "none":
+    if local:
+        return TrustEverybody(settings.user)
+    if settings.auth == "none":
         return TrustEverybody()
     if settings.auth == "token":
         tokens = TrustTokens(settings.tokens())

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.identity.identifier import Unproven
 from server.identity.scopes import granted
-from server.stated import LONGEST_USER
+from server.parsing import LONGEST_USER
 
 LEEWAY_SECONDS = 30.0
 """How far the issuer's clock and this one may be apart."""

@@ -8,10 +8,13 @@ from server.stated import checked_user
 
 class TrustEverybody:
     """The identity is as stated. For loopback only, where the caller is the agent's own task; and for stdio, where it is
-    the parent process."""
+    the parent process: `user` stands for a customer whom that one cannot state."""
+
+    def __init__(self, user: str | None = None) -> None:
+        self._user = user
 
     async def admit(self, bearer: str | None) -> str | None:
         return None
 
     async def identify(self, stated: Stated, bearer: str | None) -> Principal:
-        return Principal(user=checked_user(stated.user))
+        return Principal(user=checked_user(stated.user or self._user))

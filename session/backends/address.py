@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster", "unix")
 _OPTIONS = ("db", "ssl_ca_certs", "iam", "region")
+_ONLY_FOR = {"db": ("unix",), "ssl_ca_certs": ("rediss", "rediss+cluster")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +47,26 @@ class RedisAddress:
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             raise ValueError(f"scheme {parts.scheme!r} is not one of {', '.join(SCHEMES)}")
-        options = _options(parts.query)
+        options = _options(parts.query, parts.scheme)
         user = unquote(parts.username) if parts.username else None
         secret = unquote(parts.password) if parts.password else None
         if parts.scheme == "unix":
+            if parts.netloc or not parts.path.startswith("/"):
+                raise ValueError("unix:// needs the socket's whole path, as in unix:///run/redis.sock")
             return cls(path=parts.path, username=user, password=secret, database=_number(options.get("db", "0")))
         try:
-            port = parts.port or 6379
+            host, port = parts.hostname, parts.port
         except ValueError:
-            raise ValueError("the port is not a number between 1 and 65535") from None
+            port = 0
+        if port == 0:
+            raise ValueError("the port is not a number between 1 and 65535")
+        if not host:
+            raise ValueError("a host is missing, as in redis://cache.example:6379")
         secure, cluster = parts.scheme.startswith("rediss"), parts.scheme.endswith("+cluster")
         authority = options.get("ssl_ca_certs")
         return cls(
-            host=parts.hostname or "127.0.0.1",
-            port=port,
+            host=host,
+            port=port or 6379,
             tls=ssl.create_default_context(cafile=authority) if secure else None,
             username=user,
             password=secret,
@@ -86,10 +93,13 @@ def _is_number(host: str) -> bool:
     return True
 
 
-def _options(query: str) -> dict[str, str]:
+def _options(query: str, scheme: str) -> dict[str, str]:
     options = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
     if unknown := sorted(options.keys() - set(_OPTIONS)):
         raise ValueError(f"unknown parameter {unknown[0]!r}; there are {', '.join(_OPTIONS)}")
+    for name, schemes in _ONLY_FOR.items():
+        if name in options and scheme not in schemes:
+            raise ValueError(f"parameter {name!r} is for {' and '.join(f'{each}://' for each in schemes)} only")
     return options
 
 

@@ -96,7 +96,7 @@ def with_a_clock() -> Iterator[Backend]:
     """
     library = faketime()
     if library is None:
-        raise StackError("libfaketime is not installed (Debian: apt-get install libfaketime)")
+        raise StackError(no_clock() or "")
     with temporary("valkey") as folder:
         clock, port = folder / "clock", free_port()
         clock.write_text("+0\n")
@@ -111,6 +111,11 @@ def with_a_clock() -> Iterator[Backend]:
 def faketime() -> Path | None:
     """Debian's libfaketime, where it is installed."""
     return next(iter(Path("/usr/lib").glob(f"*/faketime/{FAKETIME}")), None)
+
+
+def no_clock() -> str | None:
+    """Why no clock can be stepped here, or None when one can."""
+    return None if faketime() else "libfaketime is not installed (Debian: apt-get install libfaketime)"
 
 
 def _bedrock(stack: ExitStack) -> Backend:

@@ -93,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem := backends.missing():
         print(f"the real servers cannot be had: {problem}", file=sys.stderr)
         return 2
+    if (clockless := backends.no_clock()) and any(each.clock for each in chosen(asked.words)):
+        print(f"left out, and the rest is played: Redis's clock, because {clockless}", file=sys.stderr)
     return asyncio.run(run(asked))
 
 

@@ -50,8 +50,18 @@ async def nothing_left(pids: list[int]) -> None:
     await until(lambda: not any(alive(pid) for pid in pids), END_SECONDS, "server and Valkey gone")
 
 
-async def test_ctrl_c_ends_everything(venv: Path) -> None:
-    """A terminal sends SIGINT to the whole group: the server ends gently, and make reports the signal as is its way."""
+@pytest.mark.parametrize("ours", [signal.SIG_DFL, signal.SIG_IGN], ids=["in the foreground", "in the background"])
+async def test_ctrl_c_ends_everything(venv: Path, ours: signal.Handlers) -> None:
+    """A terminal sends SIGINT to the whole group: the server ends gently, and make reports the signal as is its way. However
+    these tests themselves were started: a shell's background job ignores SIGINT, and would have its children ignore it."""
+    before = signal.signal(signal.SIGINT, ours)
+    try:
+        await _ends_on_ctrl_c(venv)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def _ends_on_ctrl_c(venv: Path) -> None:
     async with make_run(venv) as (make, _):
         pids = descendants(make.pid)
         os.killpg(make.pid, signal.SIGINT)

@@ -92,19 +92,16 @@ def test_a_wrong_setting_is_named_in_one_line(
 
 
 @pytest.mark.parametrize(("name", "form", "content"), WRONG_FILES.values(), ids=WRONG_FILES.keys())
-async def test_a_wrong_file_is_named_and_its_content_is_not_shown(
-    name: str, form: str, content: bytes, tmp_path: Path
-) -> None:
-    """The start fails with a sentence that names the setting."""
+async def test_a_wrong_file_is_named_in_one_line(name: str, form: str, content: bytes, tmp_path: Path) -> None:
+    """The start fails with a sentence that names the setting, and the file at most by where it is."""
     file = tmp_path / "file"
     file.write_bytes(content)
     environment = {f"MANGA_{name.upper()}": form.format(file), "MANGA_EMBEDDER": "none", "MANGA_AUTH": "token"}
-    environment |= {"MANGA_DATA_DIR": str(tmp_path), "MANGA_AUTH_TOKENS": "a"}
+    environment |= {"MANGA_DATA_DIR": str(tmp_path), "MANGA_AUTH_TOKENS": "a-secret-of-some-length"}
     with pytest.raises(SettingError, match=f"^MANGA_{name.upper()}\\b") as refusal:
         async with open_app(Settings.from_environment(environment)):
             pass
     assert "\n" not in str(refusal.value)
-    assert str(file) not in str(refusal.value)
 
 
 WHOLE = {

@@ -1,22 +1,19 @@
-"""Writes the snapshots anew: `python -m tests.snapshots.update`."""
+"""Writes anew what follows from the code: `make snapshots`, which is `python -m tests.snapshots.update`."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-from server.protocol import listed_tool
-from tools.registry import TOOLS
-
-HERE = Path(__file__).resolve().parent
+from tests.snapshots.derived import SNAPSHOTS, derived
 
 
 def main() -> None:
-    for old in HERE.glob("*.json"):
-        old.unlink()
-    for tool in TOOLS:
-        text = json.dumps(listed_tool(tool), ensure_ascii=False, indent=2)
-        (HERE / f"{tool.name}.json").write_text(text + "\n", "utf-8")
+    files = derived()
+    for old in SNAPSHOTS.glob("*.json"):
+        if old not in files:
+            old.unlink()
+    for file, text in files.items():
+        if not file.exists() or file.read_text("utf-8") != text:
+            file.write_text(text, "utf-8")
+            print(f"written: {file.name}")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,16 @@ from redis.exceptions import AuthenticationError
 
 from tests.stack import redis_servers
 from tests.stack.children import answers
+from tests.stack.require import require
 
+pytestmark = pytest.mark.usefixtures("redis_is_here")
 COUNT = "local n = redis.call('HINCRBY', KEYS[1], 'calls', 1) redis.call('EXPIRE', KEYS[1], ARGV[1]) return n"
+
+
+@pytest.fixture(scope="module")
+def redis_is_here() -> None:
+    """For those tests too that start a server of their own."""
+    require("Redis", redis_servers.missing())
 
 
 async def test_a_script_runs_by_its_hash_and_reads_the_servers_clock(redis_url: str) -> None:

@@ -18,15 +18,11 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key as new_rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from tools.registry import TOOLS
+
 Json = dict[str, Any]
 AUDIENCE = "https://tools.example/mcp"
-ALL_TOOLS = (
-    "search_manga_catalog",
-    "get_manga_details",
-    "check_inventory",
-    "get_recommendations",
-    "lookup_order",
-)
+ALL_TOOLS = tuple(tool.name for tool in TOOLS)
 WELL, GARBAGE, NO_SET, HUGE, FAILING, REDIRECTING, HANGING, CUT_OFF = (
     "well", "garbage", "no set", "huge", "failing", "redirecting", "hanging", "cut off",
 )  # fmt: skip

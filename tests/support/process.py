@@ -146,6 +146,11 @@ class Process:
         await asyncio.gather(self._reading, return_exceptions=True)
 
 
+def _heed_signals() -> None:
+    """A shell starts what it puts into the background with SIGINT ignored, every child inherits that, and make heeds it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @asynccontextmanager
 async def run(
     *command: str,
@@ -164,6 +169,7 @@ async def run(
         stdout=stdout,
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
+        preexec_fn=_heed_signals,
         limit=2**22,
     )
     own = Process(process)

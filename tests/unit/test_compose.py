@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -110,6 +111,16 @@ def test_what_can_be_changed_from_outside_has_the_servers_own_defaults() -> None
         assert hasattr(DEFAULTS, name.removeprefix("MANGA_").lower()), name
         if default:
             assert Settings.from_environment({name: default}) == DEFAULTS, name
+
+
+FIXED = {"catalog_url", "store_url", "redis_url", "host", "allowed_hosts", "allow_insecure"}
+OF_FILES = {"catalog_file", "flags_url", "data_dir", "auth_tokens_file", "audit_log"}
+
+
+def test_every_setting_reaches_the_server_but_those_that_are_fixed_or_name_a_file() -> None:
+    """From the environment, or from .env. A customer is stated to stdio alone."""
+    passed = {name.removeprefix("MANGA_").lower() for name in re.findall(r"\$\{(MANGA_\w+)", COMPOSE)}
+    assert {each.name for each in fields(Settings)} - passed == FIXED | OF_FILES | {"user"}
 
 
 def test_every_name_of_a_setting_in_the_dockerfiles_is_one() -> None:

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from server.cli import _parser
-from server.doctor import examine
+from server.doctor import examine, files
 from server.settings import DEMO, ROOT, Settings
+from tools.registry import TOOLS
 
 BOUND_SECONDS = 15
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -109,7 +110,7 @@ async def test_the_embedded_ones_are_well(doctor: Any) -> None:
     """Each with what it holds; exit status 0."""
     seen = await doctor(embedder="local")
     assert (seen.status, seen.well) == (0, True), seen.text
-    assert list(seen.of) == ["catalog", "titles", "stock", "orders", "profile", "redis", "embedder"]
+    assert list(seen.of) == ["catalog", "titles", "stock", "orders", "profile", "redis", "data", "embedder"]
     assert {each["state"] for each in seen.of.values()} == {"ok"}
     assert seen.of["catalog"]["detail"] == "261 titles in this process"
     assert seen.of["redis"]["version"].startswith("Valkey 9")
@@ -123,14 +124,8 @@ async def test_the_table_shows_the_same_and_what_to_do(capsys: pytest.CaptureFix
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["dependency", "where", "state", "ms", "version", "what", "to", "know"]
     assert [line.split()[0] for line in lines[1:8]] == [
-        "catalog",
-        "titles",
-        "stock",
-        "orders",
-        "profile",
-        "redis",
-        "embedder",
-    ]
+        "catalog", "titles", "stock", "orders", "profile", "redis", "data", "embedder"
+    ]  # fmt: skip
     assert "  redis: start it, or correct MANGA_REDIS_URL" in lines
     assert lines[-1].startswith("not well, in ")
 
@@ -238,12 +233,16 @@ async def test_a_refusal_of_the_cluster_is_told_by_its_kind(status: str, said: s
     assert "editor" not in seen.text
 
 
-async def test_something_that_is_no_opensearch_is_told_of(doctor: Any) -> None:
-    """A web server that answers 200 with JSON of its own."""
-    async with listening(http_says("200 OK", {"hello": "world"})) as port:
-        seen = await doctor(catalog_url=f"http://127.0.0.1:{port}")
-    assert seen.of["catalog"]["state"] == "down"
-    assert seen.of["catalog"]["remedy"]
+@pytest.mark.parametrize(
+    "body", ["{}", '{"version": {"number": "8.1.0"}}', '{"version": "3.6.0"}', "[]", "<html>It works</html>"]
+)
+async def test_something_that_is_no_opensearch_is_told_of(body: str, doctor: Any) -> None:
+    """A web server that answers 200, and Elasticsearch, are not asked for an index: nobody should seed them."""
+    answer = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    async with listening(says(answer)) as port:
+        found = (await doctor(catalog_url=f"http://127.0.0.1:{port}")).of["catalog"]
+    assert (found["state"], found["detail"]) == ("down", "it answers, and is no OpenSearch")
+    assert "MANGA_CATALOG_URL" in found["remedy"]
 
 
 @pytest.mark.parametrize(
@@ -324,3 +323,57 @@ async def test_a_refusal_of_bedrock_is_told_by_its_kind(
         seen = await doctor(embedder="bedrock:amazon.titan-embed-text-v2:0")
     assert seen.of["embedder"]["state"] == "down"
     assert remedy in seen.of["embedder"]["remedy"]
+
+
+async def test_the_flags_file_is_read_as_the_server_reads_it(doctor: Any, tmp_path: Path) -> None:
+    """Where it is, what it switches, and what is wrong with it."""
+    file = tmp_path / "flags.json"
+    file.write_text(json.dumps({TOOLS[0].name: False, TOOLS[1].name: {"percent": 20}, TOOLS[2].name: True}))
+    found = (await doctor(flags_url=file.as_uri())).of["flags"]
+    assert (found["state"], found["where"]) == ("ok", str(file))
+    assert found["detail"] == f"{TOOLS[0].name} 0 %, {TOOLS[1].name} 20 %"
+    file.write_text("{")
+    seen = await doctor(flags_url=file.as_uri())
+    assert (seen.status, seen.of["flags"]["state"], seen.of["flags"]["detail"]) == (1, "down", "the flags are not JSON")
+    file.unlink()
+    found = (await doctor(flags_url=file.as_uri())).of["flags"]
+    assert found["detail"] == "it cannot be read: No such file or directory"
+    assert "MANGA_FLAGS_URL" in found["remedy"]
+
+
+async def test_the_audit_file_is_tried_and_not_made(doctor: Any, tmp_path: Path) -> None:
+    """What is there may be appended to; what is not there yet can be made."""
+    file = tmp_path / "audit.jsonl"
+    found = (await doctor(audit_log=file)).of["audit"]
+    assert (found["state"], file.exists()) == ("ok", False)
+    file.write_text("line\n")
+    assert (await doctor(audit_log=file)).of["audit"]["state"] == "ok"
+    assert file.read_text() == "line\n"
+    for wrong in (tmp_path, tmp_path / "none" / "audit.jsonl"):
+        found = (await doctor(audit_log=wrong)).of["audit"]
+        assert found["state"] == "down"
+        assert found["detail"].startswith("it cannot be written: ")
+        assert "MANGA_AUDIT_LOG" in found["remedy"]
+
+
+async def test_the_data_folder_is_tried_and_not_made(doctor: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "yet"
+    found = (await doctor(data_dir=folder)).of["data"]
+    assert (found["state"], found["where"], folder.exists()) == ("ok", str(folder), False)
+    assert found["detail"].endswith(" GB free")
+    (tmp_path / "not").write_text("a file")
+    found = (await doctor(data_dir=folder)).of["data"]
+    assert found["state"] == "degraded"
+    assert "MANGA_DATA_DIR" in found["remedy"]
+
+
+async def test_a_disk_without_room_is_told_of(doctor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LEAST_FREE_BYTES", 2**80)
+    seen = await doctor(data_dir=tmp_path, audit_log=tmp_path / "audit.jsonl")
+    assert {seen.of[name]["state"] for name in ("audit", "data")} == {"degraded"}
+    assert seen.status == 1
+
+
+async def test_files_that_are_not_set_are_not_examined(doctor: Any) -> None:
+    """With the catalogue elsewhere nothing is kept in the data folder either."""
+    assert {"flags", "audit", "data"}.isdisjoint((await doctor(catalog_url=f"http://127.0.0.1:{refused_port()}")).of)

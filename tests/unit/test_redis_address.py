@@ -10,7 +10,6 @@ from session.backends.address import RedisAddress
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("redis://", RedisAddress()),
         ("redis://cache", RedisAddress("cache")),
         ("redis://cache:7000/3", RedisAddress("cache", 7000, database=3)),
         ("redis://u%40x:p%2Fw@cache", RedisAddress("cache", username="u@x", password="p/w")),
@@ -30,6 +29,12 @@ def test_an_address_is_read_from_its_url(url: str, expected: RedisAddress) -> No
         "http://x",
         "redis://x:port",
         "redis://x:99999",
+        "redis://x:0",
+        "redis://",
+        "redis://user:pw@",
+        "redis://x?db=1",
+        "redis://x?ssl_ca_certs=/x",
+        "unix://run/redis.sock",
         "redis://x/one",
         "redis://x/²",
         "unix:///x?db=²",
@@ -41,7 +46,7 @@ def test_an_address_is_read_from_its_url(url: str, expected: RedisAddress) -> No
     ],
 )
 def test_a_wrong_url_says_which_part_is_wrong(url: str) -> None:
-    with pytest.raises(ValueError, match=r"scheme|port|database|parameter|iam"):
+    with pytest.raises(ValueError, match=r"scheme|port|host|path|database|parameter|iam"):
         RedisAddress.parse(url)
 
 

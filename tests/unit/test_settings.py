@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from server.parsing import SettingError
 from server.settings import PREFIX, ROOT, Settings, unknown_settings
+from tests.snapshots.derived import env_example
 
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
 SETTINGS = {PREFIX + each.name.upper(): each for each in fields(Settings)}
 
 
-def shown(value: Any) -> str:
-    """A default as one would write it."""
-    if value is None or value == ():
-        return ""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value.relative_to(ROOT)) if isinstance(value, Path) else str(value)
+def stated_in_example() -> dict[str, str]:
+    return dict(re.findall(rf"^#({PREFIX}\w+)=(.*)$", EXAMPLE, re.MULTILINE))
 
 
-def stated_in_example() -> dict[str, tuple[str, str]]:
-    """name: (what is said above it, its value)."""
-    found: dict[str, tuple[str, str]] = {}
-    lines = EXAMPLE.splitlines()
-    for above, line in zip(lines, lines[1:], strict=False):
-        if line.startswith(f"#{PREFIX}"):
-            name, _, value = line.removeprefix("#").partition("=")
-            assert name not in found
-            found[name] = (above.removeprefix("# "), value)
-    return found
-
-
-def test_the_example_lists_exactly_the_settings_in_their_order() -> None:
+def test_the_example_is_that_of_the_code() -> None:
+    """Every setting in its order, with what it is about, what it may be and its true default."""
+    assert env_example() == EXAMPLE, "make snapshots writes it anew"
     assert list(stated_in_example()) == list(SETTINGS)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_the_example_tells_what_a_setting_is_about_and_its_true_default(name: str) -> None:
-    each = SETTINGS[name]
-    assert stated_in_example()[name] == (each.metadata["about"], shown(each.default))
+@pytest.mark.parametrize("name", [name for name, each in SETTINGS.items() if each.type == "int"])
+def test_the_range_of_a_number_is_stated_and_true(name: str) -> None:
+    """Both ends are taken, and what lies beyond them is refused with the same range in words."""
+    least, most = map(int, re.search(r" From (\d+) to (\d+)\.$", SETTINGS[name].metadata["about"]).groups())  # type: ignore[union-attr]
+    for inside in (least, most):
+        Settings.from_environment({name: str(inside)})
+    for outside in (least - 1, most + 1):
+        with pytest.raises(SettingError, match=f"^{name}: .*from {least} to {most}$"):
+            Settings.from_environment({name: str(outside)})
 
 
 def test_every_line_of_the_example_is_a_comment() -> None:
@@ -52,7 +43,7 @@ def test_every_line_of_the_example_is_a_comment() -> None:
 
 
 def test_the_examples_values_are_the_defaults_when_they_are_read() -> None:
-    environment = {name: value for name, (_, value) in stated_in_example().items()}
+    environment = stated_in_example()
     environment["MANGA_CATALOG_FILE"] = str(ROOT / environment["MANGA_CATALOG_FILE"])
     assert Settings.from_environment(environment) == Settings()
 
@@ -136,13 +127,16 @@ def test_no_message_shows_a_secret(environment: dict[str, str]) -> None:
     assert caught.value.__cause__ is None
 
 
+TOKENS = ("first-of-three", "second-of-three", "third-of-three==")
+
+
 def test_tokens_come_from_the_setting_and_the_file(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
-    file.write_text("two\nthree\n\n")
+    file.write_text(f"{TOKENS[1]}\n{TOKENS[2]}\n\n")
     settings = Settings.from_environment(
-        {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "one, ,", "MANGA_AUTH_TOKENS_FILE": str(file)}
+        {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": f"{TOKENS[0]}, ,", "MANGA_AUTH_TOKENS_FILE": str(file)}
     )
-    assert settings.tokens() == ("one", "two", "three")
+    assert settings.tokens() == TOKENS
 
 
 @pytest.mark.parametrize("content", [b"", b" \n", b"\xff\xfe\x00"])
@@ -177,7 +171,7 @@ def test_jwt_without_one_of_its_settings_is_told(missing: str) -> None:
         Settings.from_environment({"MANGA_AUTH": "jwt"})
 
 
-@pytest.mark.parametrize("auth", [{}, {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x"}])
+@pytest.mark.parametrize("auth", [{}, {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x" * 12}])
 def test_settings_of_jwt_that_would_do_nothing_stop_the_start(auth: dict[str, str]) -> None:
     """Whoever sets an issuer means it to be asked."""
     for name in (name for name in JWT if name.startswith("MANGA_JWT")):
@@ -211,7 +205,7 @@ def test_without_proof_only_loopback_is_listened_on(host: str, loopback: bool) -
         with pytest.raises(SettingError, match="loopback"):
             Settings.from_environment(environment)
     Settings.from_environment({**environment, "MANGA_ALLOW_INSECURE": "1"})
-    Settings.from_environment({**environment, "MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x"})
+    Settings.from_environment({**environment, "MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x" * 12})
     Settings.from_environment({**environment, **JWT})
 
 
@@ -225,3 +219,138 @@ def test_a_flags_file_may_have_any_name(tmp_path: Path) -> None:
 def test_a_variable_that_is_no_setting_is_told_with_what_may_have_been_meant() -> None:
     environment = {"MANGA_PROT": "1", "MANGA_TOOLS_SERVICE_HOST": "x", "MANGA_PORT": "1", "HOME": "/"}
     assert unknown_settings(environment) == {"MANGA_PROT": "MANGA_PORT", "MANGA_TOOLS_SERVICE_HOST": None}
+
+
+def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
+    """(setting, a plausible wrong value, what the message has to say), for each setting that is neither number nor switch."""
+    (folder / "file").write_text("x")
+    short, odd, empty, bytes_ = (folder / name for name in ("short", "odd", "empty", "bytes"))
+    short.write_text("first-of-three\nx\n")
+    odd.write_text("päss-wörter-sind\n")
+    empty.write_text("\n")
+    bytes_.write_bytes(b"\xff\xfe")
+    file, nowhere = f"{folder}/file", f"{folder}/none/there"
+    return [
+        *(("MANGA_HOST", text, "one name or address") for text in ("http://h", "h:80", "[::1]", "a b", "h/p", "a,b", "-h")),
+        *(
+            ("MANGA_ALLOWED_HOSTS", text, "has to be names")
+            for text in (
+                "http://foo.com/",
+                "foo.com/",
+                "*",
+                "*.foo.com",
+                "foo:0",
+                "foo:99999",
+                "foo:http",
+                "::1",
+                "[::1",
+                "a b",
+            )
+        ),
+        ("MANGA_ALLOWED_HOSTS", "foo.com, http://bar.com", "has to be names"),
+        *(("MANGA_CATALOG_URL", text, "address") for text in ("embedded", "embedded:x", "search.example", "localhost:9200")),
+        ("MANGA_CATALOG_URL", "https://", "a host is missing"),
+        ("MANGA_CATALOG_URL", "https://u:p@", "a host is missing"),
+        ("MANGA_CATALOG_URL", "https://h:0", "host is missing"),
+        ("MANGA_CATALOG_URL", "https://h:x", "port"),
+        ("MANGA_CATALOG_URL", "https://h?index=x", "unknown parameter"),
+        ("MANGA_CATALOG_URL", "https://h?alias=A", "alias"),
+        ("MANGA_CATALOG_URL", "http://h?ca=/x.pem", "https:// only"),
+        ("MANGA_CATALOG_FILE", nowhere, "there is no file"),
+        ("MANGA_CATALOG_FILE", str(folder), "is a folder"),
+        *(("MANGA_STORE_URL", text, "address") for text in ("embedded", "eu-west-1", "https://dynamodb")),
+        ("MANGA_STORE_URL", "dynamodb://", "region"),
+        ("MANGA_STORE_URL", "dynamodb:eu-west-1", "region"),
+        ("MANGA_STORE_URL", "dynamodb://eu-west-1?endpoint=localhost:8000", "endpoint"),
+        *(("MANGA_REDIS_URL", text, "address") for text in ("embedded", "cache:6379", "localhost", "http://cache")),
+        *(
+            ("MANGA_REDIS_URL", text, "a host is missing")
+            for text in ("redis://", "redis://user:pw@", "redis:///0", "rediss://:pw@:6379")
+        ),
+        *(("MANGA_REDIS_URL", f"redis://h:{text}", "port") for text in ("0", "x", "99999", "-1")),
+        ("MANGA_REDIS_URL", "redis://h/x", "database"),
+        ("MANGA_REDIS_URL", "redis://h?db=1", "unix:// only"),
+        ("MANGA_REDIS_URL", "redis://h?ssl_ca_certs=/x", "rediss://"),
+        *(("MANGA_REDIS_URL", text, "whole path") for text in ("unix:", "unix://", "unix://run/redis.sock")),
+        *(
+            ("MANGA_EMBEDDER", text, "local, none or bedrock:MODEL")
+            for text in ("bedrock", "bedrock:", "bedrock:a b", "Local", "titan")
+        ),
+        *(("MANGA_FLAGS_URL", text, "address") for text in ("flags.json", "/etc/flags.json")),
+        *(
+            ("MANGA_FLAGS_URL", text, "whole path")
+            for text in ("file://flags.json", "file:flags.json", "file:", "file://other/f")
+        ),
+        ("MANGA_FLAGS_URL", f"file://{nowhere}", "there is no file"),
+        ("MANGA_FLAGS_URL", f"file://{folder}", "is a folder"),
+        ("MANGA_DATA_DIR", file, "is a file"),
+        ("MANGA_DATA_DIR", f"{file}/below", "nothing can be written"),
+        ("MANGA_DATA_DIR", "~nobody-of-this-name", "home folder"),
+        ("MANGA_AUTH", "tokens", "none, token, jwt"),
+        ("MANGA_AUTH_TOKENS", "x", "token 1 is too short"),
+        ("MANGA_AUTH_TOKENS", "first-of-three,x", "token 2 is too short"),
+        ("MANGA_AUTH_TOKENS", "Bearer first-of-three", "characters"),
+        ("MANGA_AUTH_TOKENS", "päss-wörter-sind", "characters"),
+        ("MANGA_AUTH_TOKENS", "first-of-three", "no effect with MANGA_AUTH=none"),
+        ("MANGA_AUTH_TOKENS_FILE", file, "no effect with MANGA_AUTH=none"),
+        ("MANGA_AUTH_TOKENS_FILE", nowhere, f"there is no file {nowhere}"),
+        ("MANGA_AUTH_TOKENS_FILE", str(folder), f"{folder} is a folder"),
+        ("MANGA_AUTH_TOKENS_FILE", str(short), f"{short}: token 2 is too short"),
+        ("MANGA_AUTH_TOKENS_FILE", str(odd), f"{odd}: token 1 has characters"),
+        ("MANGA_AUTH_TOKENS_FILE", str(bytes_), f"{bytes_} cannot be read: it is not UTF-8"),
+        ("MANGA_AUTH_TOKENS_FILE", str(empty), "needs a token"),
+        *(("MANGA_JWT_JWKS_URL", text, "address") for text in ("issuer.example/jwks", "/etc/jwks.json")),
+        ("MANGA_JWT_JWKS_URL", "https:///jwks", "names no host"),
+        ("MANGA_JWT_JWKS_URL", "file://jwks.json", "whole path"),
+        ("MANGA_JWT_JWKS_URL", "http://issuer.example/jwks", "https"),
+        ("MANGA_JWT_ISSUER", "https://issuer.example/", "no effect with MANGA_AUTH=none"),
+        ("MANGA_JWT_AUDIENCE", "web-shop", "no effect with MANGA_AUTH=none"),
+        ("MANGA_USER", "u" * 256, "at most 255"),
+        ("MANGA_LOG_LEVEL", "verbose", "debug, info, warning, error"),
+        ("MANGA_LOG_TOOL_CALLS", "on", "off, errors, all"),
+        ("MANGA_AUDIT_LOG", str(folder), "is a folder"),
+        ("MANGA_AUDIT_LOG", nowhere, "there is no folder"),
+    ]
+
+
+def test_every_plausible_wrong_value_is_told_in_one_line_that_names_the_setting_and_the_reason(tmp_path: Path) -> None:
+    """Whatever the other settings have to be for it to matter."""
+    silent = []
+    for name, text, reason in wrong_texts(tmp_path):
+        idle = "no effect" in reason
+        auth = "jwt" if name.startswith("MANGA_JWT") else "token"
+        others = {} if idle or not name.startswith(("MANGA_AUTH_", "MANGA_JWT")) else {"MANGA_AUTH": auth}
+        try:
+            Settings.from_environment({**others, name: text})
+        except SettingError as error:
+            said = str(error)
+            assert name in said, (name, text, said)
+            assert reason in said, (name, text, said)
+            assert "\n" not in said
+        else:
+            silent.append((name, text))
+    assert not silent, "accepted silently"
+
+
+def test_no_setting_is_left_out_of_the_table_of_wrong_values(tmp_path: Path) -> None:
+    tabled = {name for name, _, _ in wrong_texts(tmp_path)} | {name for name, _ in wrong_values()}
+    assert set(SETTINGS) == tabled
+
+
+def test_what_is_right_is_still_taken(tmp_path: Path) -> None:
+    for name, text in [
+        ("MANGA_HOST", "::1"),
+        ("MANGA_HOST", "localhost"),
+        ("MANGA_ALLOWED_HOSTS", "shop.example, tools_server:8080, api.example:*, [2001:db8::1]:443, 10.0.0.7"),
+        ("MANGA_REDIS_URL", "redis://u%40x:p%2Fw@cache:7000/3"),
+        ("MANGA_REDIS_URL", "unix:///run/redis.sock?db=4"),
+        ("MANGA_EMBEDDER", "bedrock:arn:aws:bedrock:eu-west-1:1:provisioned-model/x"),
+        ("MANGA_DATA_DIR", f"{tmp_path}/not/yet/there"),
+        ("MANGA_AUDIT_LOG", f"{tmp_path}/audit.jsonl"),
+    ]:
+        Settings.from_environment({name: text})
+
+
+def test_a_host_is_known_however_it_is_written() -> None:
+    """Host headers are compared in lower case."""
+    assert Settings.from_environment({"MANGA_ALLOWED_HOSTS": "Shop.Example:*"}).allowed_hosts == ("shop.example:*",)

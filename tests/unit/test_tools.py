@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator, SchemaError
 
 from server.protocol import listed_tool
+from tests.support.examples import defaults, least_arguments, least_result
 from tests.support.pipeline import COMPILED
 from tools.contract import TEXT, CachePolicy, Tool
 from tools.failures import InvalidArguments
@@ -26,24 +27,15 @@ TABLE = {
     "get_recommendations": (1000, 60, True, "cached_trending_manga"),
     "lookup_order": (300, None, None, None),
 }
-LEAST = {
-    "search_manga_catalog": {"query": "x"},
-    "get_manga_details": {"title_id": "manga-000001"},
-    "check_inventory": {},
-    "get_recommendations": {"criteria": "x"},
-    "lookup_order": {},
-}
-DEFAULTS = {
-    "search_manga_catalog": {"genre": "", "author": "", "max_results": 5, "min_rating": 0},
-    "get_recommendations": {"exclude_titles": [], "count": 3},
-}
+DESIGNED = pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.name in TABLE], ids=lambda tool: tool.name)
 
 
 def test_the_tools_and_their_order_are_the_designs() -> None:
-    assert [tool.name for tool in TOOLS] == list(TABLE)
+    """Others may stand between and after them."""
+    assert [tool.name for tool in TOOLS if tool.name in TABLE] == list(TABLE)
 
 
-@EVERY_TOOL
+@DESIGNED
 def test_time_cache_and_fallback_are_the_designs(tool: Tool) -> None:
     cache = (tool.cache.fresh_seconds, tool.cache.per_user) if tool.cache else (None, None)
     assert (tool.timeout_ms, *cache, tool.fallback.name if tool.fallback else None) == TABLE[tool.name]
@@ -69,7 +61,7 @@ def test_arguments_that_it_does_not_name_are_refused(tool: Tool) -> None:
     assert tool.input_schema["type"] == "object"
     assert tool.input_schema["additionalProperties"] is False
     with pytest.raises(InvalidArguments, match="no argument 'surprise'"):
-        validated(tool, {**LEAST[tool.name], "surprise": 1})
+        validated(tool, {**least_arguments(tool), "surprise": 1})
 
 
 @EVERY_TOOL
@@ -148,7 +140,7 @@ def test_what_history_remembers_are_arguments_that_exist_and_no_free_text(tool: 
 
 @EVERY_TOOL
 def test_defaults_are_applied_and_satisfy_their_own_rules(tool: Tool) -> None:
-    assert validated(tool, LEAST[tool.name]) == {**DEFAULTS.get(tool.name, {}), **LEAST[tool.name]}
+    assert validated(tool, least_arguments(tool)) == {**defaults(tool), **least_arguments(tool)}
     for rule in tool.input_schema["properties"].values():
         if "default" in rule:
             Draft202012Validator(rule).validate(rule["default"])
@@ -156,9 +148,9 @@ def test_defaults_are_applied_and_satisfy_their_own_rules(tool: Tool) -> None:
 
 @EVERY_TOOL
 def test_defaults_of_one_call_are_not_the_next_ones(tool: Tool) -> None:
-    first = validated(tool, LEAST[tool.name])
+    first = validated(tool, least_arguments(tool))
     first.clear()
-    assert validated(tool, LEAST[tool.name]) == {**DEFAULTS.get(tool.name, {}), **LEAST[tool.name]}
+    assert validated(tool, least_arguments(tool)) == {**defaults(tool), **least_arguments(tool)}
 
 
 @EVERY_TOOL
@@ -170,14 +162,7 @@ def test_it_is_listed_with_everything_that_a_client_needs(tool: Tool) -> None:
 
 @EVERY_TOOL
 def test_summaries_are_short_and_need_no_more_than_a_result(tool: Tool) -> None:
-    results: dict[str, dict[str, Any]] = {
-        "search_manga_catalog": {"results": [], "total": 0},
-        "get_manga_details": {"title": "x"},
-        "check_inventory": {"items": [{"in_stock": True}, {"in_stock": None}]},
-        "get_recommendations": {"recommendations": []},
-        "lookup_order": {"kind": "order", "status": "shipped"},
-    }
-    assert 0 < len(tool.summary(results[tool.name])) < 60
+    assert 0 < len(tool.summary(least_result(tool))) < 60
 
 
 def validated(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -191,7 +176,7 @@ def test_a_name_is_found_exactly_and_near_ones_are_offered() -> None:
     assert COMPILED.get("check_inventory") is not None
     assert COMPILED.get("Check_Inventory") is None
     assert COMPILED.nearest("check_inventry")[0] == "check_inventory"
-    assert COMPILED.nearest("?" * 10_000) == list(TABLE)
+    assert COMPILED.nearest("?" * 10_000) == [tool.name for tool in TOOLS]
 
 
 def test_two_tools_of_one_name_and_a_schema_that_is_none_stop_the_start() -> None:
@@ -301,8 +286,8 @@ def test_a_name_that_is_near_none_is_not_guessed_at_and_many_cost_no_more_than_a
     "name", ["session_id", "sessionId", "X-Session-ID", "turn_id", "turnId", "conversation_id", "customer_id", "userToken"]
 )
 def test_who_calls_is_no_argument_and_no_reason_to_refuse(tool: Tool, name: str) -> None:
-    arguments = {**LEAST[tool.name], name: {"any": ["value"]}}
-    assert validated(tool, arguments) == validated(tool, LEAST[tool.name])
+    arguments = {**least_arguments(tool), name: {"any": ["value"]}}
+    assert validated(tool, arguments) == validated(tool, least_arguments(tool))
     assert COMPILED._by_name[tool.name].validator.ignored(arguments) == [name]
 
 

@@ -9,7 +9,9 @@ import subprocess
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
+from infra.agent.bedrock import problem_of
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving
 
@@ -20,12 +22,13 @@ ORDER = ["lookup_order", {"order_id": "MNG-DEMO1001"}]
 DONE = None
 
 
-def run_where_the_agent_runs(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """By the Python of its own environment, in the project's folder."""
+def run_where_the_agent_runs(*words: str, stdin: str = "", **aws: str) -> subprocess.CompletedProcess[str]:
+    """By the Python of its own environment, in the project's folder, with no AWS settings but the given ones."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return subprocess.run(
         [str(python_of("clients/strands")), *words],
         cwd=ROOT,
-        env=dict(os.environ),
+        env={**own, **aws},
         input=stdin,
         capture_output=True,
         text=True,
@@ -33,8 +36,8 @@ def run_where_the_agent_runs(*words: str, stdin: str = "") -> subprocess.Complet
     )
 
 
-def run_agent(url: str) -> subprocess.CompletedProcess[str]:
-    return run_where_the_agent_runs("-m", "infra.agent.agent", "--url", url)
+def run_agent(url: str, *arguments: str, **aws: str) -> subprocess.CompletedProcess[str]:
+    return run_where_the_agent_runs("-m", "infra.agent.agent", "--url", url, *arguments, **aws)
 
 
 def read_there(expression: str) -> Any:
@@ -126,3 +129,43 @@ def test_without_a_server_it_says_so_in_one_line() -> None:
     ended = run_agent(f"http://127.0.0.1:{port}/sse")
     assert ended.returncode == 1
     assert ended.stderr.splitlines() == [f"no server listens at http://127.0.0.1:{port}/sse; start one with: make run"]
+
+
+NOBODY = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "AWS_EC2_METADATA_DISABLED": "true"}
+KNOWN = {**NOBODY, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_MAX_ATTEMPTS": "1"}
+NOWHERE = {"AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:9"}
+
+
+@pytest.mark.parametrize(
+    ("aws", "said"),
+    [
+        (NOBODY, "there are no AWS credentials; set AWS_PROFILE"),
+        ({**NOBODY, "AWS_PROFILE": "none"}, "there is no such profile; correct AWS_PROFILE"),
+        ({**KNOWN, **NOWHERE}, "Bedrock cannot be reached; set AWS_REGION"),
+    ],
+    ids=["no credentials", "no profile", "no endpoint"],
+)
+def test_bedrock_that_cannot_be_asked_is_told_in_one_line(aws: dict[str, str], said: str, server: Serving) -> None:
+    """Exit status 1, what to do, and no traceback."""
+    done = run_agent(f"{server.url}/sse", "--bedrock", **aws)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith(f"amazon.nova-lite-v1:0: {said}")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("AccessDeniedException", "ask for access to the model"),
+        ("ValidationException", "no such model here"),
+        ("ExpiredTokenException", "sign in again"),
+        ("SomethingNewException", "Bedrock answered SomethingNewException"),
+    ],
+)
+def test_a_refusal_of_bedrock_is_told_by_its_kind(code: str, said: str) -> None:
+    """Whatever Strands wraps it in; and what is not AWS's is nobody's guess."""
+    refusal = ClientError({"Error": {"Code": code, "Message": "no"}}, "ConverseStream")
+    wrapped = RuntimeError("the event loop")
+    wrapped.__cause__ = refusal
+    assert said in str(problem_of(wrapped))
+    assert problem_of(RuntimeError("of its own")) is None

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.serving import ROOT, STOP_SECONDS, Serving, clean_environment
+from tools.registry import TOOLS
 
 ONE_PIECE = "manga-001001"
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -98,7 +99,7 @@ def test_a_2024_client_is_served_over_pipes_until_it_closes_them(tmp_path: Path,
         assert lines.ask(request(2, "ping"))["result"] == {}
         lines.send(b"{this is no JSON")
         lines.send(b"")
-        assert len(lines.ask(request(3, "tools/list"))["result"]["tools"]) == 5
+        assert len(lines.ask(request(3, "tools/list"))["result"]["tools"]) == len(TOOLS)
         search = request(4, "tools/call", name="search_manga_catalog", arguments={"query": "ワンピース", "max_results": 1})
         found = lines.ask(search)["result"]
         assert json.loads(found["content"][0]["text"])["results"][0]["title_id"] == ONE_PIECE
@@ -185,7 +186,7 @@ def test_curl_is_a_client(path: str, options: tuple[str, ...], server: Serving) 
         assert curl.endpoint.startswith("/messages/?session_id=")
         assert curl.ask(initialize(1, "2024-11-05"))["result"]["protocolVersion"] == "2024-11-05"
         assert curl.post(INITIALIZED) == 202
-        assert len(curl.ask(request(2, "tools/list"))["result"]["tools"]) == 5
+        assert len(curl.ask(request(2, "tools/list"))["result"]["tools"]) == len(TOOLS)
         call = request(3, "tools/call", name="lookup_order", arguments={"order_id": "MNG-DEMO1001"})
         assert curl.ask(call)["result"]["structuredContent"]["error"]["name"] == "FORBIDDEN"
         mine = curl.ask({**call, "id": 4}, "X-User-ID: demo-user-1")["result"]

@@ -15,6 +15,7 @@ from mcp_types import ToolListChangedNotification
 
 from tests.support.clients import TRANSPORTS, Client, Connections, OfSdk
 from tests.support.serving import Serving
+from tools.registry import TOOLS
 
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
 SECONDS = 10.0
@@ -103,7 +104,7 @@ async def test_a_tool_that_is_off_is_not_listed_and_says_what_to_use_instead(
     switches.set({OFF: False})
     for name, client in clients.items():
         names = await until_listed(client, lambda names: OFF not in names)
-        assert names == ["search_manga_catalog", "get_manga_details", "check_inventory", "lookup_order"], name
+        assert names == [tool.name for tool in TOOLS if tool.name != OFF], name
         error = (await client.call(OFF, {"criteria": "anything"})).error
         assert (error["code"], error["name"]) == (-32601, "TOOL_NOT_FOUND"), name
         assert "search_manga_catalog" in error["data"]["details"]["instead"], name

@@ -45,6 +45,8 @@ class OpenSearchAddress:
         if not host or port == 0:
             raise ValueError("a host is missing, as in https://search.example:9200")
         options = _options(parts.query)
+        if "ca" in options and not tls:
+            raise ValueError("ca is for https:// only")
         if serverless and (parts.username or parts.password):
             raise ValueError("Serverless takes AWS credentials from the environment, no user and password")
         return cls(

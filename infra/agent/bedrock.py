@@ -1,0 +1,57 @@
+"""What kept Amazon Bedrock from answering, in one line for whoever started the example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    NoRegionError,
+    PartialCredentialsError,
+    ProfileNotFound,
+)
+
+CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+REGION = "set AWS_REGION to one that has the model"
+KINDS: dict[type[BotoCoreError], str] = {
+    NoCredentialsError: f"there are no AWS credentials; {CREDENTIALS}",
+    PartialCredentialsError: f"the AWS credentials are incomplete; {CREDENTIALS}",
+    ProfileNotFound: "there is no such profile; correct AWS_PROFILE",
+    NoRegionError: f"no region is set; {REGION}",
+    EndpointConnectionError: f"Bedrock cannot be reached; {REGION}, and check the network",
+}
+CODES = {
+    "AccessDeniedException": "these credentials may not use the model; allow bedrock:InvokeModelWithResponseStream, and ask "
+    "for access to the model in the Bedrock console",
+    "ValidationException": "Bedrock has no such model here, or not on demand; name another one, or set AWS_REGION",
+    "ResourceNotFoundException": "Bedrock has no such model here, or nobody asked for access to it; see the Bedrock console",
+    "UnrecognizedClientException": f"AWS does not know these credentials; {CREDENTIALS}",
+    "InvalidSignatureException": f"AWS does not take these credentials; {CREDENTIALS}",
+    "ExpiredTokenException": "the AWS credentials have expired; sign in again",
+    "ThrottlingException": "Bedrock is too busy, or the quota is used up; try again later",
+}
+
+
+def problem_of(error: BaseException) -> str | None:
+    """None for what is not AWS's doing."""
+    for each in _chain(error):
+        if isinstance(each, ClientError):
+            code = str(each.response.get("Error", {}).get("Code", ""))
+            return CODES.get(code, f"Bedrock answered {code or 'with an error'}")
+        if isinstance(each, BotoCoreError):
+            said = (words for kind, words in KINDS.items() if isinstance(each, kind))
+            return next(said, f"Bedrock cannot be asked ({type(each).__name__})")
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it stems from."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        yield found
+        found = found.__cause__ or found.__context__

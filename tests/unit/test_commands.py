@@ -1,0 +1,125 @@
+"""The commands as processes: what is printed for a reader who leaves, one call, and who the customer is over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.readers import BROKEN_PIPE, while_read
+from server.results import META_KEY
+from server.settings import ROOT
+from tests.support.process import environment, run
+from tests.support.raw import INITIALIZE, call
+
+BOUND_SECONDS = 60
+AN_ORDER = {"order_id": "MNG-DEMO1001"}
+
+
+def into_a_closed_pipe(*command: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """A command whose reader left before the first byte, as `head` does after the last one that it wants."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    own = {name: value for name, value in environment().items() if name != "PYTHONUNBUFFERED"}
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", *command], cwd=ROOT, env={**own, **variables}, stdout=writing,
+            stderr=subprocess.PIPE, timeout=BOUND_SECONDS, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(writing)
+
+
+@pytest.mark.parametrize("buffered", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("server", "doctor", "--json"),
+        ("server", "doctor"),
+        ("server", "call", "lookup_order", json.dumps(AN_ORDER), "--user", "demo-user-1"),
+        ("infra.seed", "--dry-run"),
+    ],
+    ids=lambda command: " ".join(command[:3]),
+)
+def test_a_reader_who_leaves_is_no_error(command: tuple[str, ...], buffered: dict[str, str]) -> None:
+    """The status that a shell has for it, and nothing of Python's on stderr."""
+    done = into_a_closed_pipe(*command, **buffered)
+    assert done.returncode == BROKEN_PIPE, done.stderr
+    for word in (b"Traceback", b"BrokenPipe", b"Exception ignored"):
+        assert word not in done.stderr
+
+
+@pytest.mark.parametrize("command", [("server", "--help"), ("server", "--version"), ("infra.seed", "--help")], ids=" ".join)
+def test_help_into_a_closed_pipe_is_quiet(command: tuple[str, ...]) -> None:
+    done = into_a_closed_pipe(*command)
+    assert (done.returncode, done.stderr) == (BROKEN_PIPE, b"")
+
+
+def test_a_connection_that_breaks_is_not_taken_for_the_reader() -> None:
+    """Whoever reads stdout is still there."""
+
+    def main() -> int:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        while_read(main)
+
+
+def test_one_call_is_answered_as_by_a_server_that_has_been_up_for_a_while(tmp_path: Path) -> None:
+    """Search by meaning included, also where its vectors were never computed: nothing is missing from the answer."""
+    asked = json.dumps({"query": "dark fantasy with swords and demons", "max_results": 3})
+    done = subprocess.run(
+        [sys.executable, "-m", "server", "call", "search_manga_catalog", asked],
+        cwd=ROOT, env=environment(embedder="local", data_dir=tmp_path), capture_output=True, text=True, timeout=110, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stderr.splitlines()[-1])[META_KEY]["degraded"] == []
+    assert list(tmp_path.rglob("*vectors*")), "computed for the next one too"
+
+
+async def order_over_stdio(*arguments: str, meta: dict[str, Any] | None = None, **settings: str) -> dict[str, Any]:
+    """The result of asking for the first demo customer's order, as a host does that knows no `_meta`."""
+    pipe = asyncio.subprocess.PIPE
+    async with run("stdio", *arguments, stdin=pipe, stdout=pipe, **settings) as process:
+        stdin, stdout = process.process.stdin, process.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        asked = call("lookup_order", AN_ORDER, meta or {}, number=2)
+        for message in (INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}, asked):
+            stdin.write(json.dumps(message).encode() + b"\n")
+        async with asyncio.timeout(BOUND_SECONDS):
+            while (answer := json.loads(await stdout.readline())).get("id") != 2:
+                pass
+        stdin.close()
+        assert await process.ended(10) == 0
+    return dict(answer["result"]["structuredContent"])
+
+
+async def test_a_stdio_host_that_can_state_no_identity_is_started_with_one() -> None:
+    """By the argument or the setting, the argument first; and what is stated with a call goes before both."""
+    assert (await order_over_stdio())["error"]["name"] == "FORBIDDEN"
+    assert (await order_over_stdio("--user", "demo-user-1"))["order_id"] == AN_ORDER["order_id"]
+    assert (await order_over_stdio(user="demo-user-1"))["order_id"] == AN_ORDER["order_id"]
+    assert (await order_over_stdio("--user", "demo-user-2", user="demo-user-1"))["error"]["name"] == "NOT_FOUND"
+    stated = {"com.mangaassist/userId": "demo-user-2"}
+    assert (await order_over_stdio("--user", "demo-user-1", meta=stated))["error"]["name"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("command", [(), ("serve",), ("call", "lookup_order"), ("forget", "--user", "x")])
+async def test_a_customer_for_everybody_is_refused_where_callers_state_their_own(command: tuple[str, ...]) -> None:
+    """Over HTTP it would make one customer of all who do not say who they are."""
+    async with run(*command, user="demo-user-1") as process:
+        assert await process.ended(BOUND_SECONDS) == 2
+        assert process.lines[-1].startswith("manga-tools: MANGA_USER is for stdio alone")
+
+
+async def test_a_customer_that_is_too_long_is_told() -> None:
+    async with run("stdio", "--user", "u" * 256) as process:
+        assert await process.ended(BOUND_SECONDS) == 2
+        assert process.lines[-1] == "manga-tools: --user: may have at most 255 characters"
