@@ -62,6 +62,12 @@ def path(text: str) -> Path:
         raise SettingError("names a home folder that does not exist") from None
 
 
+def place(text: str) -> Path:
+    """A path that is left as it is named: /dev/stderr leads to what cannot be opened by the name it has."""
+    path(text)
+    return Path(text).expanduser().absolute()
+
+
 def url_of(*schemes: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         try:

@@ -19,6 +19,7 @@ from server.parsing import (
     jwks_url,
     optional,
     path,
+    place,
     switch,
     url_of,
 )
@@ -101,7 +102,12 @@ class Settings:
         choice("off", "errors", "all"), "errors", "Which calls leave a log line: off, errors or all."
     )
     audit_log: Path | None = setting(
-        optional(path), None, "File for the audit of order accesses, a JSON line each; by default they go to stderr."
+        optional(place), None, "File for the audit of order accesses, a JSON line each; by default they go to stderr."
+    )
+    audit: str = setting(
+        choice("best-effort", "required"),
+        "best-effort",
+        "What if a line of the audit cannot be written: best-effort answers, required shows no order (needs the file).",
     )
 
     @classmethod
@@ -131,6 +137,8 @@ class Settings:
             _parsed("MANGA_STORE_URL", self.store_url, DynamoAddress.parse)
         if self.auth == "token" and not self.tokens():
             raise SettingError("MANGA_AUTH=token needs MANGA_AUTH_TOKENS or MANGA_AUTH_TOKENS_FILE")
+        if self.audit == "required" and self.audit_log is None:
+            raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
         self._check_jwt()
         if self.auth == "none" and not self.loopback and not self.allow_insecure:
             raise SettingError(

@@ -21,7 +21,7 @@ from server.pipeline import Parts, Pipeline, build
 from server.profile_queue import ProfileQueue
 from server.protocol import Protocol
 from server.settings import Settings
-from server.telemetry.audit import AuditLog, audit_lines
+from server.telemetry.audit import AuditLog, audit_sink
 from server.telemetry.log_line import LogLine
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
@@ -83,10 +83,12 @@ async def open_app(
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         audit = _audit(settings, stack)
+        log_line = LogLine(settings.log_tool_calls)
+        stack.callback(log_line.close)
         identifier = await open_identifier(settings, stack, local=local)
         redis = await open_redis(settings, stack)
         ports = await open_ports(settings, stack, progress)
-        app = _wire(settings, redis, ports, metrics, audit, identifier)
+        app = _wire(settings, redis, ports, metrics, audit, log_line, identifier)
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
         await run_in_background(stack, "popular titles", app.pipeline.store.popular.keep_warm())
@@ -102,7 +104,13 @@ async def open_app(
 
 
 def _wire(
-    settings: Settings, redis: KeyValue, ports: Ports, metrics: Metrics, audit: AuditLog, identifier: Identifier
+    settings: Settings,
+    redis: KeyValue,
+    ports: Ports,
+    metrics: Metrics,
+    audit: AuditLog,
+    log_line: LogLine,
+    identifier: Identifier,
 ) -> Application:
     registry = Registry([_with_freshness(tool, settings.cache_ttl_s) for tool in TOOLS])
     access = ToolAccess(registry, _flags(settings, registry))
@@ -117,7 +125,7 @@ def _wire(
     store = _store(ports, backends, memory, cache=settings.cache)
     pipeline = build(
         Parts(
-            sinks=(metrics, LogLine(settings.log_tool_calls), Spans(), audit),
+            sinks=(metrics, log_line, Spans()),
             identifier=identifier,
             access=access,
             memory=memory,
@@ -127,6 +135,7 @@ def _wire(
             max_concurrent_calls=settings.max_concurrent_calls,
             call_timeout_ms=settings.call_timeout_ms,
             cache=settings.cache,
+            audit=audit,
         )
     )
     metrics.under_way.set_function(lambda: pipeline.shed.under_way)
@@ -185,9 +194,12 @@ def _with_freshness(tool: Tool, seconds: int) -> Tool:
 
 def _audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
     try:
-        return AuditLog(stack.enter_context(audit_lines(settings.audit_log)))
+        sink = stack.enter_context(audit_sink(settings.audit_log))
     except OSError as error:
         raise SettingError(f"MANGA_AUDIT_LOG: the file cannot be written: {error.strerror}") from None
+    audit = AuditLog(sink, required=settings.audit == "required")
+    stack.callback(audit.close)
+    return audit
 
 
 def _flags(settings: Settings, registry: Registry) -> Flags:

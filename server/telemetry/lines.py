@@ -113,11 +113,18 @@ class Lines:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Waits until all of it is taken, also by a descriptor that somebody else has set to non-blocking. Raises OSError."""
-    left = memoryview(data)
-    while left:
+    """Waits until all of it is taken. Raises OSError."""
+    sent = 0
+    while sent < len(data):
+        sent += write_some(fd, data[sent:])
+
+
+def write_some(fd: int, data: bytes) -> int:
+    """How many bytes were taken, at least one: waits for room also where the descriptor does not block, as others may have
+    set it. Raises OSError."""
+    while True:
         try:
-            left = left[os.write(fd, left) :]
+            return os.write(fd, data)
         except BlockingIOError:
             waiting = select.poll()
             waiting.register(fd, select.POLLOUT)
