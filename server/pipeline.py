@@ -72,7 +72,7 @@ def build(parts: Parts) -> Pipeline:
     shed = Shed(parts.max_concurrent_calls)
     cache = Cache(parts.memory, enabled=parts.cache)
     stages: list[Stage] = [
-        Telemetry(parts.sinks, parts.audit and Audited(parts.audit)),  # one event a call, whatever becomes of it
+        Telemetry(parts.sinks, Audited(parts.audit) if parts.audit else None),  # one event a call, whatever becomes of it
         Guard(),  # failures become outcomes; the only broad except
         shed,  # refuses what would only queue
         Identify(parts.identifier, parts.access),  # who calls, and may they use this tool

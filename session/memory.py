@@ -142,17 +142,17 @@ class SessionMemory:
         except PartlyUnavailable:
             self._breaker.ignored(era)
             raise
-        except MemoryUnavailable:
+        except MemoryUnavailable as failure:
             if seconds is not None and seconds <= self._clock() - started < TRIP_SECONDS:
                 self._breaker.ignored(era)  # this call was in a hurry, which is not Redis's fault
             else:
-                self._breaker.failed(era)
+                self._breaker.failed(era, str(failure))
             raise
         except BaseException:
             self._breaker.ignored(era)
             raise
         if any(isinstance(reply, Exception) for reply in replies):
-            self._breaker.failed(era)
+            self._breaker.failed(era, "Redis refused a command")
             raise MemoryUnavailable("Redis refused a command")
         self._breaker.succeeded(self._clock() - started, era)
         return replies

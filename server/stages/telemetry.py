@@ -59,6 +59,7 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
         traceparent=call.stated.traceparent,
         arguments=remembered(call),
         agent=call.principal.agent,
+        empty=bool(outcome and outcome.value and outcome.value.get("results") == []),
         violations=_violations(outcome),
         audited=_shown(call, call.tool.tool.audited) if call.tool.tool.personal else None,
     )
