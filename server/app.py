@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
 from server.http.bodies import Bodies
+from server.http.counted import CountedRefusals
 from server.http.gate import Arrival, Authenticated, Draining, Shortcut, TrustedOrigin
 from server.http.head_size import BoundedHead
 from server.http.mcp_endpoint import McpEndpoint
@@ -54,6 +55,7 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
         metadata = ResourceMetadata(settings.jwt_issuer, scopes)
         routes += [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
     gate = [
+        Middleware(CountedRefusals, refused=app.metrics.refused),
         Middleware(Arrival),
         Middleware(BoundedHead),
         Middleware(Draining, lifecycle=app.lifecycle),

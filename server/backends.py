@@ -17,6 +17,7 @@ from server.settings import DEMO, Settings
 from session.backends.address import RedisAddress
 from session.deadline import Deadline
 from session.keyvalue import KeyValue
+from tools.backends.watched_embedder import WatchedEmbedder
 from tools.failures import Failure
 from tools.ports import CatalogPort, Embedder, OrdersPort, ProfilePort, StockPort, TitlesPort
 
@@ -51,6 +52,7 @@ class Ports:
     stock: StockPort
     orders: OrdersPort
     profiles: ProfilePort
+    embedder: WatchedEmbedder | None = None
     prepared: Prepared = _nothing_to_prepare
 
 
@@ -90,11 +92,13 @@ def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
 
 async def open_ports(settings: Settings, stack: AsyncExitStack, progress: Progress | None) -> Ports:
     """The catalogue and the store. Those in this process are loaded; those elsewhere need not answer yet."""
-    catalog = await _open_catalog(settings, stack, progress)
+    embedder = await open_embedder(settings, stack)
+    watched = WatchedEmbedder(embedder) if embedder is not None else None
+    catalog = await _open_catalog(settings, stack, watched, progress)
     prepared = getattr(catalog, "wait_for_vectors", _nothing_to_prepare)
     if settings.store_url == EMBEDDED:
-        return Ports(catalog, *await _open_embedded_store(settings, stack, catalog), prepared)
-    return Ports(catalog, *await _open_dynamodb(settings, stack), prepared)
+        return Ports(catalog, *await _open_embedded_store(settings, stack, catalog), watched, prepared)
+    return Ports(catalog, *await _open_dynamodb(settings, stack), watched, prepared)
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
@@ -115,8 +119,9 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder |
         raise SettingError("MANGA_EMBEDDER: Bedrock needs AWS_DEFAULT_REGION, or an AWS_PROFILE that has one") from None
 
 
-async def _open_catalog(settings: Settings, stack: AsyncExitStack, progress: Progress | None) -> CatalogPort:
-    embedder = await open_embedder(settings, stack)
+async def _open_catalog(
+    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None
+) -> CatalogPort:
     if settings.catalog_url == EMBEDDED:
         return await _open_embedded_catalog(settings, stack, embedder, progress)
     from tools.backends.opensearch.address import OpenSearchAddress

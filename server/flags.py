@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from session.outage import Outage
+
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
@@ -76,17 +78,19 @@ class FlagsFile:
         self._path = path
         self._tools = tools
         self._flags = flags
-        self._seen: str | None = None
+        self._seen: bytes | None = None
+        self._outage = Outage(logger, "the file of MANGA_FLAGS_URL")
 
     def load(self) -> bool:
         """Whether the flags changed. Raises `FlagsError`, OSError."""
+        content = self._path.read_bytes()
+        if content == self._seen:
+            return False
+        self._seen = content  # before it is judged: what is wrong with it is told once, not every second
         try:
-            text = self._path.read_text("utf-8")
+            text = content.decode()
         except UnicodeError:
             raise FlagsError("the flags are not UTF-8 text") from None
-        if text == self._seen:
-            return False
-        self._seen = text  # before it is judged: what is wrong with it is told once, not every second
         percents = parse_flags(text, self._tools)
         changed = percents != self._flags.percents
         self._flags.percents = percents
@@ -98,6 +102,10 @@ class FlagsFile:
             await asyncio.sleep(POLL_SECONDS)
             try:
                 if await asyncio.to_thread(self.load):
+                    logger.info("the flags have changed")
                     await changed()
-            except (FlagsError, OSError) as error:
-                logger.warning("flags left as they were: %s", error if isinstance(error, FlagsError) else "unreadable")
+                self._outage.over()
+            except FlagsError as error:
+                logger.warning("flags left as they were: %s", error)
+            except OSError as error:
+                self._outage.failed(f"{error.strerror}; they stay as they were")

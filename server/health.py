@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +12,11 @@ from typing import Any
 from session.breaker import Breaker, BreakerState
 from session.deadline import Deadline
 from session.failures import SessionFailure
+from session.outage import Outage
 from tools.failures import Failure
 from tools.models import Health
+
+logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 0.5
 REMEMBERED_SECONDS = 1.0
@@ -22,27 +26,38 @@ Probe = Callable[[Deadline], Awaitable[Health]]
 
 @dataclass(slots=True)
 class Dependencies:
-    """Every dependency by name, with the probe that asks it and the breaker that guards it."""
+    """Every dependency by name, with the probe that asks it and the breaker that guards it, if any. The log says once that
+    one does not answer, and once that it does again."""
 
-    probes: Mapping[str, tuple[Probe, Breaker]]
+    probes: Mapping[str, tuple[Probe, Breaker | None]]
     _states: dict[str, dict[str, Any]] = field(default_factory=dict)
     _asked_at: float = float("-inf")
+    _outages: dict[str, Outage] = field(default_factory=dict)
 
     async def states(self) -> dict[str, dict[str, Any]]:
         """`{name: {state, latency_ms, detail?}}`; all asked at once, each for at most half a second."""
         if time.monotonic() - self._asked_at > REMEMBERED_SECONDS:
             names = list(self.probes)
-            states = await asyncio.gather(*(self._state(*self.probes[name]) for name in names))
+            states = await asyncio.gather(*(self._state(name, *self.probes[name]) for name in names))
             self._states = dict(zip(names, states, strict=True))
             self._asked_at = time.monotonic()
         return self._states
 
-    async def _state(self, probe: Probe, breaker: Breaker) -> dict[str, Any]:
+    async def _state(self, name: str, probe: Probe, breaker: Breaker | None) -> dict[str, Any]:
         started = time.monotonic()
         health = await _asked(probe)
         latency_ms = round((time.monotonic() - started) * 1000, 2)
-        state = "down" if not health.ok else "ok" if breaker.state is BreakerState.CLOSED else breaker.state.value
+        self._tell(name, health)
+        state = "ok" if breaker is None or breaker.state is BreakerState.CLOSED else breaker.state.value
+        state = state if health.ok else "down"
         return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
+
+    def _tell(self, name: str, health: Health) -> None:
+        outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency"))
+        if health.ok:
+            outage.over()
+        else:
+            outage.failed(health.detail or "it is not well")
 
 
 async def _asked(probe: Probe) -> Health:

@@ -149,8 +149,10 @@ def folder(text: str) -> Path:
 
 
 def file_to_write(text: str) -> Path:
-    """In a folder that is there. Raises `SettingError`."""
-    found = path(text)
+    """In a folder that is there, as it is named: /dev/stderr leads to what cannot be opened by the name it has. Raises
+    `SettingError`."""
+    path(text)
+    found = Path(text).expanduser().absolute()
     if found.is_dir():
         raise SettingError(f"{found} is a folder, and has to be a file")
     if not found.parent.is_dir():

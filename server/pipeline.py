@@ -12,6 +12,7 @@ from server.caller_limits import CallerLimits
 from server.identity import Identifier
 from server.profile_queue import ProfileQueue
 from server.stages.admit import Admit
+from server.stages.audit import Audited
 from server.stages.cache import Cache
 from server.stages.complete import Complete
 from server.stages.deadline import Limit
@@ -26,6 +27,7 @@ from server.stages.shed import Shed
 from server.stages.telemetry import Telemetry
 from server.stages.tool import RunTool
 from server.stages.validate import Validate
+from server.telemetry.audit import AuditLog
 from server.telemetry.events import Sink
 from server.tool_access import ToolAccess
 from session.memory import SessionMemory
@@ -52,6 +54,7 @@ class Parts:
     max_concurrent_calls: int
     call_timeout_ms: int
     cache: bool
+    audit: AuditLog | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def build(parts: Parts) -> Pipeline:
     shed = Shed(parts.max_concurrent_calls)
     cache = Cache(parts.memory, enabled=parts.cache)
     stages: list[Stage] = [
-        Telemetry(parts.sinks),  # one event a call, whatever becomes of it
+        Telemetry(parts.sinks, Audited(parts.audit) if parts.audit else None),  # one event a call, whatever becomes of it
         Guard(),  # failures become outcomes; the only broad except
         shed,  # refuses what would only queue
         Refusals(parts.caller_limits),  # what the next three refuse counts against the caller's limit

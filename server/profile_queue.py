@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from session.deadline import Clock, Deadline
 from session.latest import Latest
+from session.outage import Outage
 from session.profile import Event, EventKind, ProfileStore
+from session.tasks import start_task
 from tools.failures import BackendFailure
 
 logger = logging.getLogger(__name__)
@@ -51,6 +53,7 @@ class ProfileQueue:
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _writer: asyncio.Task[None] | None = None
     _closed: bool = False
+    _outage: Outage = field(default_factory=lambda: Outage(logger, "the writing of profiles"))
 
     def put(self, user: str, event: Event) -> None:
         what = (user, event.kind, event.subject)
@@ -68,7 +71,7 @@ class ProfileQueue:
             if len(self._waiting) >= ENOUGH:
                 self._hurry.set()
             if self._writer is None or self._writer.done():
-                self._writer = asyncio.create_task(self._write(), name="profiles")
+                self._writer = start_task(self._write(), "profiles")
 
     async def aclose(self) -> None:
         """Takes no more, gives what is waiting a moment, then lets go of it."""
@@ -104,8 +107,9 @@ class ProfileQueue:
             async with asyncio.timeout(WRITE_SECONDS):
                 await self.profiles.remember(entries, Deadline.after(WRITE_SECONDS))
             written = True
-        except (BackendFailure, OSError):
-            pass
+            self._outage.over()
+        except (BackendFailure, OSError) as failure:
+            self._outage.failed(failure.name if isinstance(failure, BackendFailure) else type(failure).__name__)
         except Exception as failure:
             logger.error("events could not be written to profiles: %s", type(failure).__name__)
         finally:

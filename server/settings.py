@@ -127,6 +127,11 @@ class Settings:
         None,
         "File for the audit of order accesses, a JSON line each; by default they go to stderr.",
     )
+    audit: str = setting(
+        choice("best-effort", "required"),
+        "best-effort",
+        "What if a line of the audit cannot be written: best-effort answers, required shows no order (needs the file).",
+    )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
@@ -152,6 +157,8 @@ class Settings:
             _parsed("MANGA_CATALOG_URL", self.catalog_url, OpenSearchAddress.parse)
         if self.store_url != "embedded:":
             _parsed("MANGA_STORE_URL", self.store_url, DynamoAddress.parse)
+        if self.audit == "required" and self.audit_log is None:
+            raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
         self._check_tokens()
         self._check_jwt()
         if self.auth == "none" and not self.loopback and not self.allow_insecure:

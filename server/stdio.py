@@ -1,12 +1,13 @@
 """One client over stdin and stdout: JSON lines on stdout, logs on stderr, the end at EOF or on a signal.
 
-Either way the calls that were asked for before the end are answered first.
+Either way the calls that were asked for before the end are answered first. A parent that takes no answers is not waited for.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
+import sys
+from contextlib import redirect_stdout
 from types import TracebackType
 from typing import Any
 
@@ -16,16 +17,20 @@ from mcp.shared.message import SessionMessage
 
 from server.settings import Settings
 from server.signals import first_of, on_signals
+from server.telemetry.stderr import leave
 from server.wiring import Application, open_app
 
 LAST_LINE_SECONDS = 0.05
 """What the thread that writes gets for an answer it has just been handed."""
+FAREWELL_SECONDS = 0.5
+"""What the SDK gets to end by itself after the last answer: it waits for that to be taken, however long it takes."""
 
 
 class OpenCalls:
-    """The tool calls that were read and not yet answered."""
+    """The tool calls that were read and not yet answered. `ended` once nothing more will be read."""
 
     def __init__(self) -> None:
+        self.ended = False
         self._open: set[types.RequestId] = set()
         self._none = asyncio.Event()
         self._none.set()
@@ -59,10 +64,11 @@ class OpenCalls:
 
 
 class _Reading:
-    """The SDK's stream of what was read, whose end waits for the answers: the SDK cancels what is under way there."""
+    """The SDK's stream of what was read, whose end waits for the answers: the SDK cancels what is under way there. `stop` is
+    set when it then does not end."""
 
-    def __init__(self, inner: Any, calls: OpenCalls, seconds: float) -> None:
-        self._inner, self._calls, self._seconds = inner, calls, seconds
+    def __init__(self, inner: Any, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
+        self._inner, self._calls, self._seconds, self._stop = inner, calls, seconds, stop
 
     @property
     def last_context(self) -> Any:
@@ -84,6 +90,8 @@ class _Reading:
             item: SessionMessage | Exception = await anext(self._inner)
         except StopAsyncIteration:
             await self._calls.all_answered(self._seconds)
+            self._calls.ended = True
+            asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
             raise
         self._calls.read(item)
         return item
@@ -115,18 +123,20 @@ async def serve_stdio(settings: Settings) -> None:
     on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
     async with open_app(settings, local=True) as app:
-        talking = asyncio.create_task(_talk(app, calls, budget), name="stdio")
+        talking = asyncio.create_task(_talk(app, calls, budget, stop), name="stdio")
         await first_of(talking, stop)
         if talking.done():
             talking.result()
-        else:
+        elif not calls.ended:
             await calls.all_answered(budget)
     if not talking.done():
-        os._exit(0)  # a thread still waits for a line of stdin, and the interpreter would wait for it
+        leave(0)  # a thread still waits for a line of stdin, or for room in stdout, and the interpreter would wait for it
 
 
-async def _talk(app: Application, calls: OpenCalls, seconds: float) -> None:
+async def _talk(app: Application, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
     mcp = app.protocol.mcp
+    # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
     async with stdio_server() as (read, write):
-        reading, writing = _Reading(read, calls, seconds), _Writing(write, calls, seconds)
-        await mcp.run(reading, writing, mcp.create_initialization_options())
+        with redirect_stdout(sys.stderr):
+            reading, writing = _Reading(read, calls, seconds, stop), _Writing(write, calls, seconds, stop)
+            await mcp.run(reading, writing, mcp.create_initialization_options())

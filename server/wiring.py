@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from server.backends import Ports, Prepared, Progress, open_ports, open_redis
-from server.background import run_in_background
+from server.background import Background, Work
 from server.caller_limits import CallerLimits
 from server.flags import Flags, FlagsError, FlagsFile
 from server.health import Dependencies, Probe
@@ -22,10 +21,12 @@ from server.pipeline import Parts, Pipeline, build
 from server.profile_queue import ProfileQueue
 from server.protocol import Protocol
 from server.settings import Settings
-from server.telemetry.audit import AuditLog, audit_lines
+from server.telemetry.audit import AuditLog, audit_sink
+from server.telemetry.breakers import Breakers
 from server.telemetry.log_line import LogLine
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
+from server.telemetry.stderr import dropped_lines
 from server.tool_access import ToolAccess
 from server.version import VERSION
 from session.breaker import Breaker, BreakerPolicy
@@ -93,19 +94,20 @@ async def open_app(
     """
     async with AsyncExitStack() as stack:
         metrics = Metrics()
+        background = Background(stack, metrics.background_died)
         audit = _audit(settings, stack)
-        identifier = await open_identifier(settings, stack, local=local)
+        log_line = LogLine(settings.log_tool_calls)
+        stack.callback(log_line.close)
+        identifier = await open_identifier(settings, stack, background, local=local)
         redis = await open_redis(settings, stack)
         ports = await open_ports(settings, stack, progress)
-        app = _wire(settings, redis, ports, metrics, audit, identifier)
+        app = _wire(settings, redis, ports, metrics, audit, log_line, identifier, background)
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
-        await run_in_background(stack, "popular titles", app.pipeline.store.popular.keep_warm())
-        await run_in_background(
-            stack, "inventory snapshot", _stock_snapshot(app.pipeline.store, app.memory, ports.stock).keep()
-        )
+        background.run("popular titles", app.pipeline.store.popular.keep_warm)
+        background.run("inventory snapshot", _stock_snapshot(app.pipeline.store, app.memory, ports.stock).keep)
         if watch := _flags_watch(settings, app):
-            await run_in_background(stack, "flags", watch)
+            background.run("flags", watch)
         app.lifecycle.ready = True
         try:
             yield app
@@ -115,14 +117,22 @@ async def open_app(
 
 
 def _wire(
-    settings: Settings, redis: KeyValue, ports: Ports, metrics: Metrics, audit: AuditLog, identifier: Identifier
+    settings: Settings,
+    redis: KeyValue,
+    ports: Ports,
+    metrics: Metrics,
+    audit: AuditLog,
+    log_line: LogLine,
+    identifier: Identifier,
+    background: Background,
 ) -> Application:
     registry = Registry([_with_freshness(tool, settings.cache_ttl_s) for tool in TOOLS])
     access = ToolAccess(registry, _flags(settings, registry))
-    backends = {name: Backend(name, policy, on_change=metrics.breaker_changed) for name, policy in POLICIES.items()}
+    told = Breakers(metrics).changed
+    backends = {name: Backend(name, policy, on_change=told) for name, policy in POLICIES.items()}
     # A trip that took too long has failed by itself. Shorter ones are never called slow: with many calls at once most of
     # what a clock sees is this process's own work, and a breaker that opened for it would take everyone's session away.
-    redis_breaker = Breaker("redis", BreakerPolicy(slow_seconds=math.inf), on_change=metrics.breaker_changed)
+    redis_breaker = Breaker("redis", BreakerPolicy(slow_seconds=math.inf), on_change=told)
     turns = TurnShadows()
     rate = Rate() if settings.rate_limit else None
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns)
@@ -131,7 +141,7 @@ def _wire(
     limits = CallerLimits(rate, by_address=not settings.loopback)
     pipeline = build(
         Parts(
-            sinks=(metrics, LogLine(settings.log_tool_calls), Spans(), audit),
+            sinks=(metrics, log_line, Spans()),
             identifier=identifier,
             access=access,
             memory=memory,
@@ -141,10 +151,19 @@ def _wire(
             max_concurrent_calls=settings.max_concurrent_calls,
             call_timeout_ms=settings.call_timeout_ms,
             cache=settings.cache,
+            audit=audit,
         )
     )
+    lifecycle = Lifecycle()
     metrics.under_way.set_function(lambda: pipeline.shed.under_way)
+    metrics.ready.set_function(lambda: lifecycle.serves)
+    metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped)
     breakers = {name: backend.breaker for name, backend in backends.items()}
+    probes: dict[str, tuple[Probe, Breaker | None]] = {
+        **_probes(store, memory, breakers | {"redis": redis_breaker}),
+        **({"embedder": (ports.embedder.health, None)} if ports.embedder else {}),
+        "background": (background.health, None),
+    }
     return Application(
         protocol=Protocol(VERSION, registry, access, identifier, limits, pipeline, metrics.answer_sent),
         pipeline=pipeline,
@@ -152,8 +171,8 @@ def _wire(
         identifier=identifier,
         memory=memory,
         turns=turns,
-        dependencies=Dependencies(_probes(store, memory, breakers | {"redis": redis_breaker})),
-        lifecycle=Lifecycle(),
+        dependencies=Dependencies(probes),
+        lifecycle=lifecycle,
         metrics=metrics,
         prepared=ports.prepared,
     )
@@ -205,9 +224,12 @@ def _with_freshness(tool: Tool, seconds: int) -> Tool:
 
 def _audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
     try:
-        return AuditLog(stack.enter_context(audit_lines(settings.audit_log)))
+        sink = stack.enter_context(audit_sink(settings.audit_log))
     except OSError as error:
         raise SettingError(f"MANGA_AUDIT_LOG: the file cannot be written: {error.strerror}") from None
+    audit = AuditLog(sink, required=settings.audit == "required")
+    stack.callback(audit.close)
+    return audit
 
 
 def _flags(settings: Settings, registry: Registry) -> Flags:
@@ -221,9 +243,10 @@ def _flags(settings: Settings, registry: Registry) -> Flags:
     return flags
 
 
-def _flags_watch(settings: Settings, app: Application) -> Coroutine[Any, Any, None] | None:
+def _flags_watch(settings: Settings, app: Application) -> Work | None:
     path = settings.flags_file()
     if path is None:
         return None
     names = [tool.name for tool in app.registry]
-    return FlagsFile(path, names, app.protocol.access.flags).watch(app.protocol.audience.tell_tools_changed)
+    file = FlagsFile(path, names, app.protocol.access.flags)
+    return lambda: file.watch(app.protocol.audience.tell_tools_changed)

@@ -38,7 +38,8 @@ class Breaker:
 
     Every admitted call reports exactly once: `succeeded`, `failed` or, when it says nothing of the backend (the caller's
     mistake, a cancelled call), `ignored`. It gives the `era` in which it was admitted: what began before the last change
-    of state ended late, and is no word on the state that follows.
+    of state ended late, and is no word on the state that follows. `on_change` is told name, state and the last bad one's
+    reason.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Breaker:
         policy: BreakerPolicy,
         clock: Clock = time.monotonic,
         jitter: Callable[[], float] = random.random,
-        on_change: Callable[[str, BreakerState], None] | None = None,
+        on_change: Callable[[str, BreakerState, str], None] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy
@@ -60,6 +61,7 @@ class Breaker:
         self._bad_in_a_row = 0
         self._opened_times = 0
         self._opens_again_at = 0.0
+        self._why = ""
         self._probing = 0
         self._probes_passed = 0
         self.era = 0
@@ -86,18 +88,22 @@ class Breaker:
         return True
 
     def succeeded(self, seconds: float, era: int) -> None:
-        self._report(era, bad=seconds >= self.policy.slow_seconds)
+        slow = seconds >= self.policy.slow_seconds
+        self._report(era, "slow answers" if slow else None)
 
-    def failed(self, era: int) -> None:
-        self._report(era, bad=True)
+    def failed(self, era: int, why: str = "failures") -> None:
+        """`why` is for a person, and carries no address."""
+        self._report(era, why)
 
     def ignored(self, era: int) -> None:
         if era == self.era and self._state is BreakerState.HALF_OPEN:
             self._probing -= 1
 
-    def _report(self, era: int, *, bad: bool) -> None:
+    def _report(self, era: int, why: str | None) -> None:
         if era != self.era:
             return
+        bad = why is not None
+        self._why = why or self._why
         if self._state is BreakerState.HALF_OPEN:
             self._report_probe(bad=bad)
         else:
@@ -141,4 +147,4 @@ class Breaker:
         self._outcomes.clear()
         self._bad = self._bad_in_a_row = self._probing = self._probes_passed = 0
         if self._on_change is not None:
-            self._on_change(self.name, state)
+            self._on_change(self.name, state, self._why)

@@ -144,11 +144,11 @@ class SessionMemory:
         except PartlyUnavailable:
             self._breaker.ignored(era)
             raise
-        except MemoryUnavailable:
+        except MemoryUnavailable as failure:
             if allowed <= self._clock() - started < TRIP_SECONDS:
                 self._breaker.ignored(era)  # this call was in a hurry, which is not Redis's fault
             else:
-                self._breaker.failed(era)
+                self._breaker.failed(era, str(failure))
             raise
         except BaseException:
             self._breaker.ignored(era)
@@ -158,7 +158,7 @@ class SessionMemory:
             self._breaker.succeeded(self._clock() - started, era)
             return replies
         if any(refusal.of_redis_itself for refusal in refusals):
-            self._breaker.failed(era)
+            self._breaker.failed(era, "Redis refused a command")
         else:
             self._breaker.ignored(era)
         raise MemoryUnavailable("Redis refused a command")

@@ -63,7 +63,7 @@ class PopularTitles:
         try:
             titles = await self.catalog.popular(Filters(), HOW_MANY, Deadline.after(ASK_SECONDS))
         except Failure as failure:
-            logger.info("popular titles not refreshed: %s", failure.name)
+            logger.debug("popular titles not refreshed: %s", failure.name)
             return False
         if titles:  # a catalogue that is being filled takes away nothing that is known
             await self._take(titles)

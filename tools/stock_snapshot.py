@@ -95,7 +95,7 @@ class StockSnapshot:
             try:
                 await self._read(due[start : start + BATCH])
             except Failure as failure:
-                logger.info("stock of popular titles not read: %s", failure.name)
+                logger.debug("stock of popular titles not read: %s", failure.name)
                 break
             await asyncio.sleep(PAUSE_SECONDS * random.uniform(0.5, 1.5))
         return any(self.reader.age(title_id) < math.inf for title_id in self.popular.title_ids)

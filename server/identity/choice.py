@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from server.background import run_in_background
+from server.background import Background
 from server.identity.everybody import TrustEverybody
 from server.identity.identifier import Identifier
 from server.identity.tokens import TrustTokens
 from server.settings import Settings
 
 
-async def open_identifier(settings: Settings, stack: AsyncExitStack, *, local: bool) -> Identifier:
+async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
     """Neither blocked nor stopped by an issuer that is away. Raises `SettingError`."""
     if local:
         return TrustEverybody(settings.user)
@@ -20,7 +20,7 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, *, local: b
     if settings.auth == "token":
         tokens = TrustTokens(settings.tokens())
         if settings.auth_tokens_file is not None:
-            await run_in_background(stack, "tokens", tokens.follow(settings.tokens))
+            background.run("tokens", lambda: tokens.follow(settings.tokens))
         return tokens
     from server.identity.claims import Expected
     from server.identity.issuer import TrustIssuer
@@ -31,5 +31,5 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, *, local: b
     assert settings.jwt_jwks_url is not None
     assert settings.jwt_issuer is not None
     keys = IssuerKeys(await stack.enter_async_context(jwks_source(settings.jwt_jwks_url)))
-    await run_in_background(stack, "issuer's keys", keys.keep_fresh())
+    background.run("issuer's keys", keys.keep_fresh)
     return TrustIssuer(Verifier(keys, Expected(settings.jwt_issuer, settings.jwt_audience)))

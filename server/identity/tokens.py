@@ -50,6 +50,8 @@ class TrustTokens:
                 tokens = ()
             if not tokens and not trouble:
                 logger.warning("MANGA_AUTH_TOKENS_FILE cannot be read or is empty; the tokens stay as they were")
+            if tokens and trouble:
+                logger.info("MANGA_AUTH_TOKENS_FILE can be read again")
             trouble = not tokens
             fresh = tuple(token.encode() for token in tokens) or self._tokens
             if fresh != self._tokens:

@@ -14,6 +14,7 @@ from server.stages.keyed_calls import OWN, KeyedCalls
 from session.begin import ClaimRequest, ClaimState
 from session.memory import SessionMemory
 from session.result_cache import encode
+from session.tasks import start_task
 from tools.failures import Failure, InvalidArguments, ServerBusy, Violation
 
 
@@ -56,7 +57,7 @@ class Idempotency:
                 raise
 
     def _let_go(self, request: ClaimRequest) -> None:
-        task = asyncio.create_task(self._memory.end([self._memory.settle(request, None)]), name="let go of a key")
+        task = start_task(self._memory.end([self._memory.settle(request, None)]), "let go of a key")
         self._letting_go.add(task)
         task.add_done_callback(self._letting_go.discard)
 

@@ -9,6 +9,7 @@ from server.call import Call, Handler, Outcome
 from server.stages.flights import apart
 from session.keyvalue import Step
 from session.memory import SessionMemory
+from session.tasks import start_task
 from tools.failures import Failure
 
 MOST_REFRESHES = 8
@@ -27,7 +28,7 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     def start(self, key: str, call: Call, inner: Handler) -> None:
         if key in self or len(self) >= MOST_REFRESHES:
             return
-        task = self[key] = asyncio.create_task(self._refresh(apart(call), inner), name=f"refresh {call.name}")
+        task = self[key] = start_task(self._refresh(apart(call), inner), f"refresh {call.name}")
         task.add_done_callback(lambda _: self.pop(key, None))
 
     async def _refresh(self, call: Call, inner: Handler) -> None:

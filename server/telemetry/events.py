@@ -10,7 +10,8 @@ from typing import Protocol
 class CallFinished:
     """`outcome` is "ok", a failure's name, or "cancelled". `budget_left_ms` is None where no turn was read.
     `arguments` holds only what the tool's allowlist lets through, `audited` what the audit alone
-    may show (None: the call leaves no line there)."""
+    may show (None: the call leaves no line there), `violations` the path and rule of each that arguments broke,
+    `empty` tells of a search that found nothing."""
 
     call_id: str
     tool: str
@@ -26,6 +27,8 @@ class CallFinished:
     arguments: dict[str, object]
     agent: str | None = None
     audited: dict[str, object] | None = None
+    empty: bool = False
+    violations: tuple[tuple[str, str], ...] = ()
 
 
 class Sink(Protocol):

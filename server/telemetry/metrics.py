@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import platform
 import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
+from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
 
 from server.call import Call
 from server.telemetry.events import CallFinished
+from server.version import VERSION
 from session.breaker import BreakerState
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -48,8 +54,21 @@ class Metrics:
             "manga_profile_events", "What customers did, on its way to their profiles.", ["result"], registry=self.registry
         )
         self._breakers = Gauge("manga_breaker_state", "0 closed, 1 half open, 2 open.", ["backend"], registry=self.registry)
+        self._empty = Counter(
+            "manga_empty_searches", "Searches that went well and found nothing.", ["tool"], registry=self.registry
+        )
+        self._refusals = Counter(
+            "manga_refusals", "Requests that never became a call, by what they were told.", ["kind"], registry=self.registry
+        )
+        self._deaths = Counter(
+            "manga_background_deaths", "Background tasks that died and were begun again.", ["task"], registry=self.registry
+        )
+        self.ready = Gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.", registry=self.registry)
         self.under_way = Gauge("manga_calls_under_way", "Calls being answered now.", registry=self.registry)
         self.streams = Gauge("manga_sse_streams", "Open SSE streams.", registry=self.registry)
+        build = Info("manga_build", "What runs here.", registry=self.registry)
+        build.info({"version": VERSION, "python": platform.python_version(), "sdk": version("mcp")})
+        ProcessCollector(registry=self.registry)
 
     def __call__(self, event: CallFinished) -> None:
         calls, seconds = self._series(event)
@@ -57,6 +76,8 @@ class Metrics:
         seconds.observe(event.milliseconds / 1000)
         for what in event.degraded:
             self._degraded.labels(what).inc()
+        if event.empty:
+            self._empty.labels(event.tool).inc()
 
     def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
         """The two series that every call adds to, looked up once for each combination of labels."""
@@ -79,5 +100,25 @@ class Metrics:
     def breaker_changed(self, backend: str, state: BreakerState) -> None:
         self._breakers.labels(backend).set(STATES[state])
 
+    def refused(self, kind: str) -> None:
+        """`kind` is one of a few names, never what a client sent."""
+        self._refusals.labels(kind).inc()
+
+    def background_died(self, task: str) -> None:
+        self._deaths.labels(task).inc()
+
+    def watch_lines(self, log: Callable[[], float], audit: Callable[[], float]) -> None:
+        """How many lines each has dropped is counted by the threads that write them, and read when somebody asks."""
+        self.registry.register(_Counted("manga_log_lines_dropped", "Lines of the log that stderr did not take.", log))
+        self.registry.register(_Counted("manga_audit_lines_dropped", "Lines of the audit that were not written.", audit))
+
     def text(self) -> bytes:
         return generate_latest(self.registry)
+
+
+class _Counted(Collector):
+    def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
+        self._name, self._about, self._read = name, about, read
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        yield CounterMetricFamily(self._name, self._about, value=self._read())

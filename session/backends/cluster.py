@@ -22,6 +22,7 @@ from session.backends.topology import QUESTION, Place, Redirection, Topology, fi
 from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.keyvalue import Command, Evaluation, Reply, Step
+from session.tasks import start_task
 
 AT_ONCE = 1000
 """Trips at once; more of them wait for their turn."""
@@ -182,7 +183,7 @@ class ClusteredRedis:
 
     def _learn(self) -> None:
         if not self._closed and (self._learning is None or self._learning.done()):
-            self._learning = asyncio.create_task(self._learn_until_certain(), name="redis-topology")
+            self._learning = start_task(self._learn_until_certain(), "redis-topology")
 
     async def _learn_until_certain(self) -> None:
         pause, certain = LEARN_AGAIN_SECONDS if self._learnt.is_set() else 0.0, False

@@ -7,6 +7,7 @@ parent is killed hard, and a development server that outlives Ctrl-C is a surpri
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 import signal
@@ -20,6 +21,9 @@ from session.backends.address import RedisAddress
 from session.backends.multiplexed import MultiplexedRedis
 from session.deadline import Deadline
 from session.failures import MemoryUnavailable
+from session.tasks import start_task
+
+logger = logging.getLogger(__name__)
 
 START_SECONDS = 5.0
 STOP_SECONDS = 1.0
@@ -47,6 +51,7 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
     folder = Path(tempfile.mkdtemp(prefix="manga-valkey-"))
     try:
         process = await _launch(folder)
+        watching = start_task(_watch(process), "embedded Valkey")
         try:
             socket = folder / "valkey.sock"
             await _wait_for(socket, process)
@@ -57,6 +62,7 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
             finally:
                 await redis.aclose()
         finally:
+            watching.cancel()
             await _stop(process)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -94,6 +100,11 @@ async def _wait_for(socket: Path, process: asyncio.subprocess.Process) -> None:
         if process.returncode is not None or deadline.expired():
             raise MemoryUnavailable("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
         await asyncio.sleep(0.005)  # Valkey has no way to tell that its socket is there but the socket
+
+
+async def _watch(process: asyncio.subprocess.Process) -> None:
+    status = await process.wait()
+    logger.error("the embedded Valkey has ended by itself (status %d): nothing is remembered until the next start", status)
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:

@@ -9,6 +9,7 @@ queries"; that order is guaranteed for one connection is part of the protocol sp
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import socket
 import ssl
@@ -21,6 +22,10 @@ from session.backends.wire import Wire
 from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.keyvalue import Command, Evaluation, Reply, Step
+from session.outage import Outage
+from session.tasks import start_task
+
+logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 1.0
 REDIAL_SECONDS = 0.1
@@ -49,6 +54,7 @@ class MultiplexedRedis:
         self._dialling: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
         self._closing = False
+        self._outage = Outage(logger, _named(address))
 
     @property
     def host(self) -> str:
@@ -116,13 +122,15 @@ class MultiplexedRedis:
         return replies
 
     def _lost(self) -> None:
+        if not self._closing:
+            self._outage.failed("the connection has ended")
         self._dial()
         if self._when_lost is not None and not self._closing:
             self._when_lost()
 
     def _dial(self) -> None:
         if not self._closing and (self._dialling is None or self._dialling.done()):
-            self._dialling = asyncio.create_task(self._dial_until_connected(), name="redis-dial")
+            self._dialling = start_task(self._dial_until_connected(), "redis-dial")
 
     async def _dial_until_connected(self) -> None:
         pause = REDIAL_SECONDS
@@ -130,11 +138,13 @@ class MultiplexedRedis:
             try:
                 async with asyncio.timeout(CONNECT_SECONDS):
                     self._wire = await self._greet()
-            except (OSError, TimeoutError, UnicodeError, MemoryUnavailable, MemoryRefused):
+            except Exception as failure:  # whatever it was: without this task there would never be a connection again
+                self._outage.failed(_why(failure))
                 self._tried.set()
                 # Half of it by chance: a Redis that comes back is not greeted by all who lost it at the same moment.
                 await asyncio.sleep(pause * (0.5 + random.random() / 2))
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        self._outage.over()
         self._tried.set()
 
     async def _greet(self) -> Wire:
@@ -178,6 +188,18 @@ class MultiplexedRedis:
         if address.database:
             commands.append(Command(("SELECT", address.database)))
         return commands
+
+
+def _named(address: RedisAddress) -> str:
+    return "Redis (on a Unix socket)" if address.path is not None else f"Redis at {address.host}:{address.port}"
+
+
+def _why(failure: Exception) -> str:
+    """What the network says, or this package; never what somebody else's text may hold."""
+    if isinstance(failure, MemoryUnavailable | MemoryRefused):
+        return str(failure)
+    said = failure.strerror if isinstance(failure, OSError) else None
+    return f"{type(failure).__name__}, {said}" if said else type(failure).__name__
 
 
 def is_unknown_script(reply: Reply | Exception) -> bool:

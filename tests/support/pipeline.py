@@ -20,6 +20,7 @@ from server.identity import Identifier, TrustEverybody
 from server.pipeline import Parts, Pipeline, build
 from server.profile_queue import ProfileQueue
 from server.results import call_tool_result
+from server.telemetry.audit import AuditLog
 from server.telemetry.events import CallFinished
 from server.tool_access import ToolAccess
 from server.wiring import POLICIES
@@ -145,6 +146,7 @@ async def open_kit(
     timeout_ms: int | None = None,
     warm: bool = True,
     limits_clock: Clock = time.monotonic,
+    audit: AuditLog | None = None,
 ) -> AsyncIterator[Kit]:
     """`timeout_ms` replaces every tool's own, so that what hangs is given up sooner, and what works is not on a busy machine.
     A backend's attempt has as long as its call; `limits_clock` is that of the limits in the process."""
@@ -189,6 +191,7 @@ async def open_kit(
             max_concurrent_calls=most,
             call_timeout_ms=call_timeout_ms,
             cache=cache,
+            audit=audit,
         )
     )
     try:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from server.telemetry.audit import NAME, AuditLog, audit_lines
+from server.telemetry.audit import NAME, AuditLog, audit_sink
+from server.telemetry.audit_file import AuditFile
 from server.telemetry.events import CallFinished
+from server.telemetry.repeats import EACH, SECONDS, Repeats
+from session.backends.multiplexed import MultiplexedRedis
+from tests.support.clocks import HandClock
+from tests.support.pipeline import open_kit
+from tests.support.store import Backends
+from tests.support.valkey import eventually
 
 
 def an_event(**changed: Any) -> CallFinished:
@@ -22,11 +31,25 @@ def an_event(**changed: Any) -> CallFinished:
     return CallFinished(**{**facts, **changed})
 
 
+class Sink:
+    """Takes lines as a disk does: `says` what becomes of each, None for one that hangs."""
+
+    def __init__(self, says: bool | None = True, *, room: bool = True) -> None:
+        self.says, self.room, self.dropped = says, room, 0
+        self.lines: list[dict[str, Any]] = []
+
+    def put(self, line: bytes, written: Callable[[bool], None] | None = None) -> bool:
+        self.lines.append(json.loads(line))
+        if written is not None and self.room and self.says is not None:
+            written(self.says)
+        return self.room
+
+
 def test_a_line_says_who_asked_for_what_and_what_became_of_it() -> None:
     """And nothing more: an allowlist."""
-    lines: list[str] = []
-    AuditLog(lines.append)(an_event(outcome="NOT_FOUND"))
-    line = json.loads(lines[0])
+    sink = Sink()
+    AuditLog(sink).record(an_event(outcome="NOT_FOUND"))
+    (line,) = sink.lines
     assert line.pop("at").endswith("+00:00")
     assert line == {
         "call": "c1", "tool": "lookup_order", "agent": "agent", "user": "hash-of-user",
@@ -36,20 +59,75 @@ def test_a_line_says_who_asked_for_what_and_what_became_of_it() -> None:
 
 def test_calls_of_tools_that_touch_no_orders_leave_none() -> None:
     """An audit that holds everything is read by nobody."""
-    lines: list[str] = []
-    AuditLog(lines.append)(an_event(tool="search_manga_catalog", audited=None))
-    assert lines == []
+    sink = Sink()
+    AuditLog(sink).record(an_event(tool="search_manga_catalog", audited=None))
+    assert sink.lines == []
+
+
+@pytest.mark.parametrize("outcome", ["ok", "NOT_FOUND", "cancelled"])
+def test_each_access_has_its_line(outcome: str) -> None:
+    """Whoever goes through the numbers shows, call by call."""
+    sink = Sink()
+    audit = AuditLog(sink, repeats=Repeats(HandClock(0.0)))
+    for _ in range(1000):
+        audit.record(an_event(outcome=outcome))
+    assert len(sink.lines) == 1000
+
+
+@pytest.mark.parametrize("outcome", ["VALIDATION_ERROR", "RATE_LIMITED", "FORBIDDEN", "SERVER_BUSY"])
+def test_calls_that_are_refused_again_and_again_are_counted(outcome: str) -> None:
+    """Nothing was looked for, and a caller can be refused without end."""
+    sink, clock = Sink(), HandClock(0.0)
+    audit = AuditLog(sink, repeats=Repeats(clock))
+    for _ in range(1000):
+        audit.record(an_event(outcome=outcome))
+    assert len(sink.lines) == EACH
+    clock.now += SECONDS
+    audit.record(an_event())
+    assert [line.get("left_out") for line in sink.lines[EACH:]] == [
+        [{"user": "hash-of-user", "tool": "lookup_order", "outcome": outcome, "times": 1000 - EACH}],
+        None,
+    ]
+
+
+# -- the file
 
 
 def test_a_file_gets_the_lines_and_the_log_does_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """All of them are there once it is closed, and only its owner can read it."""
     path = tmp_path / "audit.jsonl"
-    with audit_lines(path) as write:
+    with audit_sink(path) as sink:
         for number in range(100):
-            write(f'{{"n":{number}}}')
+            sink.put(b'{"n":%d}\n' % number)
     assert [json.loads(line)["n"] for line in path.read_text().splitlines()] == list(range(100))
     assert path.stat().st_mode & 0o077 == 0
     assert not caplog.records
+
+
+def test_a_file_that_was_there_is_closed_to_others(tmp_path: Path) -> None:
+    """And what it holds stays."""
+    path = tmp_path / "audit.jsonl"
+    path.write_text("before\n")
+    path.chmod(0o644)
+    with audit_sink(path) as sink:
+        sink.put(b"after\n")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == "before\nafter\n"
+
+
+def test_a_file_that_is_moved_away_is_made_anew(tmp_path: Path) -> None:
+    """As logrotate does it; what was written before stays where it is."""
+    path = tmp_path / "audit.jsonl"
+    file = AuditFile(path)
+    file.write(b"one\n")
+    path.rename(tmp_path / "audit.1")
+    file.write(b"two\n")
+    path.unlink()
+    file.write(b"three\n")
+    file.close()
+    assert (tmp_path / "audit.1").read_text() == "one\n"
+    assert path.read_text() == "three\n"
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_without_a_file_the_lines_go_to_a_logger_of_their_own_whatever_the_level(caplog: pytest.LogCaptureFixture) -> None:
@@ -58,8 +136,8 @@ def test_without_a_file_the_lines_go_to_a_logger_of_their_own_whatever_the_level
     before = root.level
     root.setLevel(logging.ERROR)
     try:
-        with audit_lines(None) as write:
-            write("a line")
+        with audit_sink(None) as sink:
+            sink.put(b"a line\n")
     finally:
         root.setLevel(before)
     assert [(record.name, record.getMessage()) for record in caplog.records] == [(NAME, "a line")]
@@ -67,5 +145,81 @@ def test_without_a_file_the_lines_go_to_a_logger_of_their_own_whatever_the_level
 
 def test_a_file_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
     """Not at the first order."""
-    with pytest.raises(OSError), audit_lines(tmp_path / "no" / "such" / "folder"):
+    with pytest.raises(OSError), audit_sink(tmp_path / "no" / "such" / "folder"):
         pass
+
+
+async def test_a_full_disk_is_told_of_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    with audit_sink(Path("/dev/full")) as sink:
+        for _ in range(10):
+            assert sink.put(b"a line\n")
+        await eventually(lambda: sink.dropped == 10)
+    assert [record.getMessage() for record in caplog.records] == [
+        "lines of the audit (MANGA_AUDIT_LOG) are lost: No space left on device"
+    ]
+
+
+async def test_a_pipe_that_nobody_reads_is_no_audit_until_somebody_does(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The start does not wait for a reader, and both are told of: that lines are lost, and that they no longer are."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with audit_sink(path) as sink:
+        sink.put(b"lost\n")
+        await eventually(lambda: sink.dropped == 1)
+        reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        written: list[bool] = []
+        sink.put(b"found\n", written.append)
+        await eventually(lambda: written == [True])
+        assert os.read(reading, 100) == b"found\n"
+        os.close(reading)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        "lines of the audit (MANGA_AUDIT_LOG) are lost",
+        "the audit is written again; 1 lines of it are missing",
+    ]
+
+
+def test_a_line_that_was_torn_is_ended_before_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full takes a part of it."""
+    path = tmp_path / "audit.jsonl"
+    file, write = AuditFile(path), os.write
+
+    def part(fd: int, data: bytes) -> int:
+        if data.startswith(b"full"):
+            raise OSError(28, "No space left on device")
+        return write(fd, data[:5])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", part)
+        with pytest.raises(OSError, match="No space"):
+            file.write(b"disk-full\n")
+    file.write(b"whole\n")
+    file.close()
+    assert path.read_text() == "disk-\nwhole\n"
+
+
+# -- what is shown of an order
+
+
+@pytest.mark.parametrize(("required", "sink"), [(True, Sink()), (False, Sink(says=False)), (False, Sink(room=False))])
+async def test_an_order_is_shown_when_its_line_is_written_or_need_not_be(
+    redis: MultiplexedRedis, moody: Backends, required: bool, sink: Sink
+) -> None:
+    async with open_kit(redis, moody, audit=AuditLog(sink, required=required)) as kit:
+        answer = await kit.ask("lookup_order", {"order_id": "MNG-UUUU0001"}, user="u", session="s")
+    assert answer.failure is None
+    assert [line["outcome"] for line in sink.lines] == ["ok"]
+
+
+@pytest.mark.parametrize("sink", [Sink(says=False), Sink(says=None), Sink(room=False)], ids=["fails", "hangs", "full"])
+async def test_a_required_audit_that_cannot_be_written_keeps_the_order_back(
+    redis: MultiplexedRedis, moody: Backends, sink: Sink
+) -> None:
+    async with open_kit(redis, moody, audit=AuditLog(sink, required=True)) as kit:
+        answer = await kit.ask("lookup_order", {"order_id": "MNG-UUUU0001"}, user="u", session="s")
+        assert answer.failure == "DEPENDENCY_FAILURE"
+        assert "MNG-UUUU0001" not in json.dumps(answer.result["structuredContent"])
+        assert answer.result["structuredContent"]["error"]["data"]["retryable"]
+        assert (await kit.ask("search_manga_catalog", {"query": "pirates"}, user="u", session="s")).failure is None
+        assert kit.events[0].outcome == "DEPENDENCY_FAILURE"

@@ -166,7 +166,7 @@ def test_calls_that_began_before_it_opened_are_no_word_on_the_probe(breaker: Bre
 
 def test_changes_are_told(clock: HandClock) -> None:
     told: list[BreakerState] = []
-    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda name, state: told.append(state))
+    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda name, state, why: told.append(state))
     trip(breaker)
     clock.advance(0.5)
     call(breaker)

@@ -15,17 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from infra.agent.options import parser as agent_parser
 from infra.seed.__main__ import _parser as seed_parser
+from server.call import Call, Stated
 from server.http.origins import AllowedOrigins
 from server.settings import ROOT, Settings, unknown_settings
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
 from session.backends.address import RedisAddress
 from session.breaker import BreakerState
+from session.deadline import Deadline
 from tests.stack import artefacts
 from tests.stack.require import require
+from tests.support.pipeline import COMPILED
 from tools.backends.dynamodb.address import DynamoAddress
 from tools.backends.opensearch.address import OpenSearchAddress
 
@@ -263,11 +267,25 @@ def test_hadolint_has_nothing_to_say(dockerfile: str) -> None:
 # -- observability
 
 
+def named(expression: str) -> set[str]:
+    return set(re.findall(r"\b(?:manga|process)_\w+", expression))
+
+
+def rules() -> list[dict[str, Any]]:
+    groups = yaml.safe_load((OBSERVABILITY / "alerts.yml").read_text("utf-8"))["groups"]
+    return [rule for group in groups for rule in group["rules"] if rule["alert"] != "MangaDown"]
+
+
 def exported() -> dict[str, dict[str, str]]:
     """The server's metrics with the labels of each, after a call that went well."""
     metrics = Metrics()
-    metrics(CallFinished("c", "lookup_order", "ok", "live", None, 3.0, 2800, ("stock",), "sse", "u", None, {}))
+    metrics(CallFinished("c", "lookup_order", "ok", "live", None, 3.0, 2800, ("stock",), "sse", "u", None, {}, empty=True))
     metrics.breaker_changed("catalog", BreakerState.OPEN)
+    metrics.refused("http_401")
+    metrics.background_died("flags")
+    metrics.profile_event("written")
+    metrics.watch_lines(lambda: 0, lambda: 0)
+    metrics.answer_sent(Call("c", COMPILED._by_name["lookup_order"], {}, Stated(), 0.0, deadline=Deadline.after(-1)))
     samples = [sample for family in metrics.registry.collect() for sample in family.samples]
     return {sample.name: dict(sample.labels) for sample in samples}
 
@@ -278,9 +296,7 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_the_server_has() -> None
     for panel in board["panels"]:
         assert panel["targets"], panel["title"]
         for target in panel["targets"]:
-            names = set(re.findall(r"\bmanga_\w+", target["expr"]))
-            assert len(names) == 1, target["expr"]
-            (name,) = names
+            (name,) = named(target["expr"])
             assert name in known, name
             labels = {each.strip() for by in re.findall(r"by \(([^)]+)\)", target["expr"]) for each in by.split(",")}
             labels |= set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
@@ -289,7 +305,51 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_the_server_has() -> None
             assert chosen.items() <= known[name].items(), target["expr"]
             asked.add(name)
     shown = {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in asked}
-    assert shown == {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in known}, "a metric nobody looks at"
+    ours = {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in known if name.startswith("manga_")}
+    assert ours <= shown, "a metric nobody looks at"
+
+
+def test_the_rules_ask_for_metrics_and_labels_that_the_server_has() -> None:
+    known = exported()
+    for rule in rules():
+        names = named(rule["expr"])
+        assert names, rule
+        for name in names:
+            assert name in known, name
+        labels = {each.strip() for by in re.findall(r"by \(([^)]+)\)", rule["expr"]) for each in by.split(",")}
+        stated = set(re.findall(r"\$labels\.(\w+)", json.dumps(rule["annotations"]))) - {"instance"}
+        has = {label for name in names for label in known.get(name, {})}
+        assert labels | stated <= has, rule["alert"]
+        grouped = re.search(r"sum by \(([^)]+)\)", rule["expr"])
+        if grouped and "group_left" not in rule["expr"]:
+            assert stated <= {each.strip() for each in grouped[1].split(",")}, "a label that the sum has dropped"
+
+
+def test_every_rule_says_what_is_wrong_and_what_to_do() -> None:
+    found = rules()
+    assert len({rule["alert"] for rule in found}) == len(found) > 10
+    for rule in found:
+        assert rule["labels"]["severity"] in ("page", "ticket")
+        assert set(rule["annotations"]) == {"summary", "do"}
+        assert set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
+        assert re.fullmatch(r"\d+m", rule.get("for", "0m"))
+        assert rule["expr"].count("(") == rule["expr"].count(")")
+
+
+def test_prometheus_reads_the_rules() -> None:
+    (where,) = yaml.safe_load((OBSERVABILITY / "prometheus.yml").read_text("utf-8"))["rule_files"]
+    mounted = {volume["target"]: Path(volume["source"]) for volume in composed()["prometheus"]["volumes"]}
+    assert mounted[where] == OBSERVABILITY / "alerts.yml"
+
+
+def test_promtool_takes_the_rules() -> None:
+    """Where Prometheus is installed."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian: apt-get install prometheus)")
+    command = [promtool, "check", "rules", str(OBSERVABILITY / "alerts.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_dashboard_is_where_grafana_looks_and_asks_the_source_that_is_there() -> None:

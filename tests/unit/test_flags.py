@@ -99,7 +99,7 @@ async def test_a_watched_file_is_followed_and_a_wrong_one_changes_nothing(
             path.write_bytes(wrong)
             await eventually(lambda: bool(caplog.records))
         path.unlink()
-        await eventually(lambda: "unreadable" in caplog.text)
+        await eventually(lambda: "MANGA_FLAGS_URL is lost" in caplog.text)
         path.write_text('{"lookup_order": true}')
         await eventually(lambda: told == [False, True])
     assert not watching.done()

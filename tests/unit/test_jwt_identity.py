@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from server.background import Background
 from server.call import Principal, Stated
 from server.identity import TrustEverybody, Unproven, issuer_keys
 from server.identity.choice import open_identifier
@@ -229,7 +230,7 @@ async def test_on_stdio_the_parent_process_is_believed_and_no_issuer_asked(local
     settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:9/jwks", jwt_issuer="i", jwt_audience=("a",))
     before = asyncio.all_tasks()
     async with AsyncExitStack() as stack:
-        identifier = await open_identifier(settings, stack, local=local)
+        identifier = await open_identifier(settings, stack, Background(stack, print), local=local)
         assert isinstance(identifier, TrustEverybody) is local
         assert (asyncio.all_tasks() == before) is local
     assert asyncio.all_tasks() == before

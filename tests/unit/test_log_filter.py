@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from server.log_filter import MOST_REMEMBERED, SECONDS, Sparing
+import pytest
+
+from server.log_filter import MOST_ALIKE, MOST_REMEMBERED, SECONDS, Sparing
 
 
 class Clock:
@@ -30,12 +32,23 @@ def test_the_same_warning_is_said_once_in_a_while_with_how_many_there_were() -> 
     assert again.getMessage() == "Invalid request (and 999 more)"
 
 
-def test_errors_and_this_server_s_own_lines_are_all_said() -> None:
-    """They are not for a client to cause at will."""
+@pytest.mark.parametrize("name", ["uvicorn.error", "server.stages.guard"])
+def test_errors_and_this_server_s_own_lines_are_said_but_not_without_end(name: str) -> None:
+    """A call that always breaks leaves a traceback each time, and a client can ask for it as often as it likes."""
+    clock = Clock()
+    sparing = Sparing(clock)
+    said = [bool(sparing.filter(record("call %s broke", name, logging.ERROR))) for _ in range(1000)]
+    assert said == [True] * MOST_ALIKE + [False] * (1000 - MOST_ALIKE)
+    clock.now += SECONDS
+    again = record("call %s broke", name, logging.ERROR)
+    assert sparing.filter(again)
+    assert again.getMessage() == f"call %s broke (and {1000 - MOST_ALIKE} more)"
+
+
+def test_lines_of_calls_are_sampled_elsewhere() -> None:
+    """They all have the same words, which are none."""
     sparing = Sparing(Clock())
-    for _ in range(3):
-        assert sparing.filter(record("it broke", level=logging.ERROR))
-        assert sparing.filter(record("tool call failed", name="server.telemetry.log_line"))
+    assert all(sparing.filter(record("%s", "manga.calls", logging.INFO)) for _ in range(1000))
 
 
 def test_ever_new_warnings_take_no_memory_without_end() -> None:

@@ -146,6 +146,9 @@ async def test_a_call_that_is_refused_shows_none_of_its_arguments(tool: Tool, ki
     answer = await kit.ask(tool.name, {**ASKED[tool.name], "genre": TYPED, "count": TYPED, "x": 1}, user="u", session="s")
     assert answer.failure == "VALIDATION_ERROR"
     assert kit.events[-1].arguments == {}
+    assert kit.events[-1].violations, "where, and which rule"
+    told = {path for path, _ in kit.events[-1].violations}
+    assert told <= {"$", *(f"$.{name}" for name in tool.input_schema["properties"])}, "no name that somebody chose"
     assert (await kit.memory.recall("s", "u")).calls == [], "it never got to a session"
 
 

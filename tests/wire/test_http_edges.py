@@ -104,7 +104,8 @@ async def test_the_probes_answer_without_a_host_that_is_allowed(http: httpx.Asyn
         assert (await http.get(path, headers={"Host": "10.0.0.7:8080"})).status_code == 200
     ready = (await http.get("/readyz")).json()
     assert ready["status"] == "ready"
-    assert set(ready["dependencies"]) == {"catalog", "titles", "stock", "orders", "profile", "redis"}
+    backends = {"catalog", "titles", "stock", "orders", "profile", "redis", "embedder"}
+    assert set(ready["dependencies"]) == {*backends, "background"}
 
 
 async def test_metrics_count_calls_by_tool(http: httpx.AsyncClient, connections: Connections, server: Serving) -> None:

@@ -73,7 +73,7 @@ class Backend:
         name: str,
         policy: BackendPolicy,
         clock: Clock = time.monotonic,
-        on_change: Callable[[str, BreakerState], None] | None = None,
+        on_change: Callable[[str, BreakerState, str], None] | None = None,
     ) -> None:
         self.name = name
         self.breaker = Breaker(name, BreakerPolicy(policy.slow_seconds), clock, on_change=on_change)
@@ -106,10 +106,10 @@ class Backend:
 
     async def _attempt(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
         if deadline.expired():
-            raise TimedOut(f"There was no time left to ask the {self.name}.", dependency=self.name)
+            raise TimedOut(f"There was no time left to ask the {self.name} backend.", dependency=self.name)
         if not self.breaker.admits():
             raise CircuitOpen(
-                f"The {self.name} is resting after failures.",
+                f"The {self.name} backend is left alone for a moment after failures.",
                 dependency=self.name,
                 retry_after_ms=self._rest_ms(),
             )
@@ -119,15 +119,15 @@ class Backend:
             result = await self._bounded(asking, attempt, given)
         except (TimedOut, asyncio.CancelledError) as cut_off:
             if self._policy.tells(asking.given, asking.had(), left=isinstance(cut_off, asyncio.CancelledError)):
-                self.breaker.failed(era)
+                self.breaker.failed(era, "no answer in time")
             else:
                 self.breaker.ignored(era)
             raise
         except QuestionRefused:
             self.breaker.ignored(era)
             raise
-        except BackendFailure:
-            self.breaker.failed(era)
+        except BackendFailure as failure:
+            self.breaker.failed(era, f"{failure.name}, {failure.message}")
             raise
         except BaseException:
             self.breaker.ignored(era)
@@ -147,7 +147,7 @@ class Backend:
                 asking.begin(deadline)
                 return await attempt(deadline)
         except TimeoutError:
-            raise TimedOut(f"The {self.name} did not answer in time.", dependency=self.name) from None
+            raise TimedOut(f"The {self.name} backend did not answer in time.", dependency=self.name) from None
         except (OSError, EOFError):
             # Adapters translate their drivers' errors; this is the network speaking past one of them.
-            raise DependencyFailure(f"The {self.name} cannot be reached.", dependency=self.name) from None
+            raise DependencyFailure(f"The {self.name} backend cannot be reached.", dependency=self.name) from None

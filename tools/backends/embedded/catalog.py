@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.deadline import Deadline
+from session.tasks import start_task
 from tools.backends.embedded.computed import ComputedStore
 from tools.backends.embedded.engine import Found
 from tools.backends.embedded.loading import Loaded, load_catalog
@@ -83,7 +84,7 @@ class EmbeddedCatalog:
             with suppress(Failure):
                 await leg.prepare(plan, kept, progress, head_start)
 
-        self._preparing = asyncio.create_task(prepare(), name="catalog vectors")
+        self._preparing = start_task(prepare(), "catalog vectors")
 
     def __len__(self) -> int:
         return len(self._shelf)

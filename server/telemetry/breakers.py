@@ -1,0 +1,27 @@
+"""Breakers that open and close, in the log and in the metrics."""
+
+from __future__ import annotations
+
+import logging
+
+from server.telemetry.metrics import Metrics
+from session.breaker import BreakerState
+from session.outage import Outage
+
+logger = logging.getLogger(__name__)
+
+
+class Breakers:
+    """What breakers tell their changes to. An outage is one, however often a probe of it fails."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._outages: dict[str, Outage] = {}
+
+    def changed(self, backend: str, state: BreakerState, why: str) -> None:
+        self._metrics.breaker_changed(backend, state)
+        outage = self._outages.setdefault(backend, Outage(logger, f"the {backend} backend (its breaker has opened)"))
+        if state is BreakerState.OPEN:
+            outage.failed(why)
+        elif state is BreakerState.CLOSED:
+            outage.over()

@@ -1,0 +1,170 @@
+"""Outages in the log: once when they begin, once when they are over."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from server.health import Dependencies
+from server.telemetry.breakers import Breakers
+from server.telemetry.metrics import Metrics
+from session.backends.address import RedisAddress
+from session.backends.multiplexed import MultiplexedRedis
+from session.breaker import BreakerPolicy
+from session.deadline import Deadline
+from session.outage import Outage
+from session.tasks import start_task
+from tests.support.clocks import HandClock
+from tests.support.valkey import eventually
+from tools.backends.watched_embedder import IN_A_ROW, WatchedEmbedder
+from tools.failures import DependencyFailure, InternalFailure
+from tools.models import Health
+from tools.resilience.backend import Backend, BackendPolicy
+
+TOLD = logging.getLogger("server.test")
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    return [(record.levelname, record.getMessage()) for record in caplog.records]
+
+
+@pytest.fixture(autouse=True)
+def _every_level(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+
+def test_an_outage_is_told_at_both_ends(caplog: pytest.LogCaptureFixture) -> None:
+    clock = HandClock(0.0)
+    outage = Outage(TOLD, "the thing", after=2, clock=clock)
+    outage.over()
+    outage.failed("once is nothing")
+    outage.over()
+    for _ in range(100):
+        outage.failed("it is away")
+    clock.advance(12.0)
+    outage.over()
+    outage.over()
+    assert said(caplog) == [("WARNING", "the thing is lost: it is away"), ("INFO", "the thing is back after 12.0 s")]
+
+
+async def test_a_backend_whose_breaker_opens_is_told_of_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    """Not again at each probe that fails while it lasts."""
+    clock, metrics = HandClock(0.0), Metrics()
+    backend = Backend("orders", BackendPolicy(0.25, 0.3), clock, on_change=Breakers(metrics).changed)
+    works = False
+
+    async def ask(_: Deadline) -> None:
+        if not works:
+            raise DependencyFailure("The store cannot be reached.", dependency="orders")
+
+    async def call() -> None:
+        try:
+            await backend.call(ask, Deadline.after(0.001))
+        except DependencyFailure:
+            clock.advance(0.0)
+
+    for _ in range(5):
+        await call()
+    assert b'manga_breaker_state{backend="orders"} 2.0' in metrics.text()
+    for _ in range(5):
+        clock.advance(BreakerPolicy(1.0).longest * 2)
+        await call()
+    works = True
+    for _ in range(2):
+        clock.advance(BreakerPolicy(1.0).longest * 2)
+        await call()
+    (lost_level, lost), (found_level, found) = said(caplog)
+    assert (lost_level, found_level) == ("WARNING", "INFO")
+    assert "orders" in lost
+    assert lost.endswith(": DEPENDENCY_FAILURE, The store cannot be reached.")
+    assert "is back" in found
+
+
+async def test_a_redis_that_is_not_there_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Without a single call that needs it, and however often it is dialled."""
+    redis = MultiplexedRedis(RedisAddress(port=1, password="secret"))
+    dialled = 0
+    greet = redis._greet
+
+    async def counted() -> object:
+        nonlocal dialled
+        dialled += 1
+        return await greet()
+
+    redis._greet = counted  # type: ignore[method-assign,assignment]
+    await redis.connect(Deadline.after(0.1))
+    await eventually(lambda: dialled >= 3)
+    await redis.aclose()
+    assert [level for level, _ in said(caplog)] == ["WARNING"]
+    assert caplog.messages[0].startswith("Redis at 127.0.0.1:1 is lost: ConnectionRefusedError")
+    assert "secret" not in caplog.text
+
+
+async def test_a_dependency_that_does_not_answer_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    well = False
+
+    async def probe(_: Deadline) -> Health:
+        return Health(well, "" if well else "does not answer")
+
+    dependencies = Dependencies({"catalog": (probe, None)})
+    for well in (False, False, True, True):
+        dependencies._asked_at = float("-inf")
+        states = await dependencies.states()
+        assert states["catalog"]["state"] == ("ok" if well else "down")
+    assert [level for level, _ in said(caplog)] == ["WARNING", "INFO"]
+
+
+class Encoder:
+    """An embedder that fails as it is told."""
+
+    name, dimensions = "e", 2
+
+    def __init__(self) -> None:
+        self.failure: Exception | None = None
+
+    async def embed(self, texts: object, deadline: Deadline) -> np.ndarray:  # type: ignore[type-arg]
+        if self.failure is not None:
+            raise self.failure
+        return np.ones((1, 2), np.float32)
+
+
+async def ask(embedder: WatchedEmbedder, times: int) -> None:
+    for _ in range(times):
+        with suppress(DependencyFailure, InternalFailure):
+            await embedder.embed(["x"], Deadline.after(1))
+
+
+async def test_an_embedder_that_is_away_is_told_of_and_shows(caplog: pytest.LogCaptureFixture) -> None:
+    encoder = Encoder()
+    watched = WatchedEmbedder(encoder)
+    encoder.failure = DependencyFailure("The embedder cannot be used.", dependency="embedder")
+    await ask(watched, IN_A_ROW - 1)
+    assert (await watched.health(Deadline.after(1))).ok
+    await ask(watched, 10)
+    assert not (await watched.health(Deadline.after(1))).ok
+    encoder.failure = None
+    await ask(watched, 1)
+    assert (await watched.health(Deadline.after(1))).ok
+    assert [level for level, _ in said(caplog)] == ["WARNING", "INFO"]
+
+
+async def test_an_encoder_that_is_not_installed_is_told_of_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    encoder = Encoder()
+    encoder.failure = InternalFailure("The embedder is not installed.")
+    watched = WatchedEmbedder(encoder)
+    await ask(watched, 5)
+    assert said(caplog) == [("WARNING", "the embedder is lost: The embedder is not installed. Searches go by words alone.")]
+    assert not (await watched.health(Deadline.after(1))).ok
+
+
+async def test_a_task_that_dies_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        raise RuntimeError("nobody foresaw it")
+
+    task = start_task(work(), "a task")
+    await eventually(task.done)
+    await eventually(lambda: caplog.records)
+    assert said(caplog) == [("ERROR", "the task 'a task' has died")]

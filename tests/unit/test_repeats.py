@@ -1,0 +1,61 @@
+"""Lines that are alike, however many callers ask for them."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from server.telemetry.log_line import LogLine
+from server.telemetry.repeats import EACH, MOST_KINDS, MOST_TOLD, SECONDS, TOGETHER, Kind, Repeats
+from tests.support.clocks import HandClock
+from tests.unit.test_audit import an_event
+
+
+def kind(number: int) -> Kind:
+    return Kind(f"user-{number}", "a_tool", "VALIDATION_ERROR")
+
+
+def test_ever_new_callers_fill_neither_the_log_nor_the_memory() -> None:
+    """A name costs nothing: all of them together have a share."""
+    clock = HandClock(0.0)
+    repeats = Repeats(clock)
+    repeats.over()
+    assert sum(repeats.admits(kind(number)) for number in range(100_000)) == TOGETHER
+    assert len(repeats._written) <= TOGETHER
+    assert len(repeats._left_out) <= MOST_KINDS + 1
+    clock.advance(SECONDS)
+    told = repeats.over()
+    assert len(told) == MOST_TOLD + 1
+    assert sum(int(str(each["times"])) for each in told) == 100_000 - TOGETHER
+    assert repeats.over() == []
+    assert repeats.admits(kind(0))
+
+
+def test_one_caller_takes_nothing_from_another() -> None:
+    repeats = Repeats(HandClock(0.0))
+    repeats.over()
+    assert sum(repeats.admits(kind(1)) for _ in range(1000)) == EACH
+    assert repeats.admits(kind(2))
+    assert [each["times"] for each in repeats.rest()] == [1000 - EACH]
+
+
+def test_failed_calls_are_sampled_and_the_others_are_not(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    clock = HandClock(0.0)
+    sink = LogLine("all", Repeats(clock))
+    for _ in range(100):
+        sink(an_event(outcome="VALIDATION_ERROR"))
+        sink(an_event(outcome="ok"))
+    sink.close()
+    lines = [json.loads(record.getMessage()) for record in caplog.records]
+    assert sum(line.get("outcome") == "VALIDATION_ERROR" for line in lines) == EACH
+    assert sum(line.get("outcome") == "ok" for line in lines) == 100
+    assert [each["times"] for each in lines[-1]["left_out"]] == [100 - EACH]
+
+
+def test_a_validation_error_says_where_and_which_rule(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    LogLine("errors")(an_event(outcome="VALIDATION_ERROR", violations=(("$.title_ids[3]", "pattern"),)))
+    assert json.loads(caplog.messages[0])["violations"] == [{"path": "$.title_ids[3]", "rule": "pattern"}]
