@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 PAPER, DIGITAL = "physical", "digital"
 """The two formats that the tools know apart from others."""
@@ -60,6 +61,14 @@ class Filters:
     min_rating: float | None = None
 
 
+class Ordering(StrEnum):
+    """What matches are put in order by, where not by how well they match."""
+
+    POPULARITY = "popularity"
+    RATING = "rating"
+    NEWEST = "newest"
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogQuery:
     text: str
@@ -69,11 +78,17 @@ class CatalogQuery:
 
 @dataclass(frozen=True, slots=True)
 class CatalogPage:
-    """Hits, best first. `total` counts all that match; `degraded` names a leg that was late or down ("vector")."""
+    """Hits, best first. `total` counts all that match; `degraded` names a leg that was late or down ("vector").
+
+    `guessed`: the best hit is there only for a name that is somewhat like the query. `near`: where nothing matches, titles
+    whose names come nearest.
+    """
 
     titles: tuple[Title, ...]
     total: int
     degraded: tuple[str, ...] = ()
+    guessed: bool = False
+    near: tuple[Title, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

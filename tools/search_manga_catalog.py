@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from session.history import LastShown
 from session.profile import EventKind
 from session.result_cache import result_set_name
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
-from tools.failures import DependencyFailure
-from tools.models import CatalogQuery, Filters, Title
+from tools.failures import BackendFailure, DependencyFailure
+from tools.models import CatalogPage, CatalogQuery, Filters, Title
 from tools.presentation import title_card, with_stock
-from tools.schemas import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed
+from tools.schemas import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed, record
 from tools.search.text import normalise
 
 UNAVAILABLE = "The search is not available right now;"
@@ -49,11 +51,17 @@ INPUT = arguments(
     required=["query"],
 )
 
+_NEARLY = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
+MOST_NEARLY = 3
+GUESSED = "No title has this name. These have similar ones: ask the customer whether one of them is meant."
+TRY = "Try fewer or other words, the name in another script, or the author."
+
 OUTPUT = answer(
     {
         "results": listed(TITLE_CARD, "Best match first."),
         "total": {**INTEGER, "description": "How many titles match in all."},
         "result_set": {**STRING, "description": "Names these results; check_inventory takes it in place of title_ids."},
+        "nearly": listed(_NEARLY, "Where nothing matches: titles that come near. They are no matches; ask the customer."),
     },
     required=["results", "total", "result_set"],
 )
@@ -67,7 +75,37 @@ async def search(context: ToolContext, asked: Json) -> Json:
     query = CatalogQuery(asked["query"], filters_of(asked), asked["max_results"])
     page = await context.store.catalog.search(query, context.deadline)
     context.degraded.update(page.degraded)
-    return results(page.titles, page.total)
+    if not page.titles:
+        return results((), 0) | await _nearly(context, query, page.near)
+    return results(page.titles, page.total) | ({"note": GUESSED} if page.guessed else {})
+
+
+async def _nearly(context: ToolContext, query: CatalogQuery, near: Sequence[Title]) -> Json:
+    """What to offer where nothing matches: what the filters alone kept out, else titles with similar names."""
+    if query.filters != Filters():
+        page = await _without_filters(context, query)
+        if page is not None and page.titles and not page.guessed:
+            return {"nearly": _named(page.titles), "note": _kept_out(query.filters, page.total)}
+    if near:
+        return {"nearly": _named(near), "note": f"Nothing matches. The nearest names are in nearly. {TRY}"}
+    return {"note": f"Nothing matches. {TRY}"}
+
+
+async def _without_filters(context: ToolContext, query: CatalogQuery) -> CatalogPage | None:
+    """None when the catalogue does not deliver: that nothing was found is known already."""
+    try:
+        return await context.store.catalog.search(CatalogQuery(query.text, Filters(), MOST_NEARLY), context.deadline)
+    except BackendFailure:
+        return None
+
+
+def _kept_out(filters: Filters, total: int) -> str:
+    names = [name for name in ("genre", "author", "min_rating") if getattr(filters, name) is not None]
+    return f"Nothing matches with {' and '.join(names)} as given; without, {total} titles do, for example those in nearly."
+
+
+def _named(titles: Sequence[Title]) -> list[Json]:
+    return [{"title_id": title.title_id, "title": title.display} for title in titles[:MOST_NEARLY]]
 
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:

@@ -10,9 +10,10 @@ import pytest
 
 from session.deadline import Deadline
 from tools.failures import TimedOut
-from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Title
+from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Ordering, Title
 from tools.ports import CatalogPort
 from tools.search.filters import satisfies
+from tools.search.orderings import standing
 
 # The first test that asks the node starts it and loads the catalogue.
 pytestmark = pytest.mark.timeout(300)
@@ -297,3 +298,72 @@ async def test_facets_of_a_title_do_not_change_it(catalog: CatalogPort, titles: 
     first, second = await found(catalog, "naruto"), await found(catalog, "naruto")
     assert first == second
     assert replace(first.titles[0]) == called(titles, "Naruto")
+
+
+@pytest.mark.parametrize(
+    ("text", "ordering"),
+    [
+        ("most popular manga", Ordering.POPULARITY),
+        ("人気順", Ordering.POPULARITY),
+        ("the best rated manga", Ordering.RATING),
+        ("評価の高い漫画", Ordering.RATING),
+        ("newest manga", Ordering.NEWEST),
+        ("最新の漫画", Ordering.NEWEST),
+    ],
+)
+async def test_an_ordering_alone_orders_the_whole_catalogue(
+    catalog: CatalogPort, titles: Sequence[Title], text: str, ordering: Ordering
+) -> None:
+    page = await found(catalog, text, limit=20)
+    assert page.total == len(titles)
+    assert [standing(t, ordering) for t in page.titles] == sorted((standing(t, ordering) for t in titles), reverse=True)[:20]
+
+
+@pytest.mark.parametrize(
+    ("text", "ordering"),
+    [("newest shojo", Ordering.NEWEST), ("top rated shojo", Ordering.RATING), ("最新のスポーツ", Ordering.NEWEST)],
+)
+async def test_an_ordering_orders_what_else_is_asked_for(catalog: CatalogPort, text: str, ordering: Ordering) -> None:
+    page = await found(catalog, text)
+    stand = [standing(title, ordering) for title in page.titles]
+    assert len(stand) > 3
+    assert stand == sorted(stand, reverse=True)
+    if "shojo" in text:
+        assert {title.genre for title in page.titles} == {"shojo"}
+
+
+async def test_what_is_called_so_stays_first_whatever_the_ordering(catalog: CatalogPort) -> None:
+    assert (await found(catalog, "latest naruto")).titles[0].romaji == "Naruto"
+
+
+async def test_an_author_named_twice_is_the_author_and_the_best_known_work_first(
+    catalog: CatalogPort, titles: Sequence[Title]
+) -> None:
+    author = Filters(author="Oda")
+    works = [t for t in titles if satisfies(t, author)]
+    assert works
+    for text in ("Oda", "oda", "manga by Oda"):
+        page = await found(catalog, text, author)
+        assert page.titles[0].romaji == "One Piece"
+        assert page.total == len(works)
+
+
+async def test_a_short_family_name_means_its_best_known_bearer(catalog: CatalogPort) -> None:
+    assert (await found(catalog, "Oda")).titles[0].romaji == "One Piece"
+
+
+async def test_a_name_that_is_only_somewhat_alike_is_marked_as_a_guess(catalog: CatalogPort) -> None:
+    page = await found(catalog, "Batman")
+    assert page.titles[0].romaji == "Bakuman"
+    assert page.guessed
+
+
+@pytest.mark.parametrize("text", ["bersrek", "ベルセクル", "berserk miura", "dark fantasy", "三浦", "newest manga"])
+async def test_an_answer_that_is_clear_is_no_guess(catalog: CatalogPort, text: str) -> None:
+    assert not (await found(catalog, text)).guessed
+
+
+async def test_where_nothing_matches_the_nearest_names_are_told(catalog: CatalogPort) -> None:
+    page = await found(catalog, "Barserkaman")
+    assert (page.titles, page.total) == ((), 0)
+    assert "Berserk" in [title.romaji for title in page.near]

@@ -31,6 +31,8 @@ class Weights:
     tagged: float = 0.75
     prior: float = 0.12
     name_prior: float = 0.06
+    author: float = 0.92
+    unsure_prior: float = 0.75
     kin: float = 0.9
     sure: float = 0.4
     many: int = 50
@@ -46,7 +48,7 @@ def fuse(reading: Reading, evidence: Evidence, weights: Weights | None = None) -
     """A score for each candidate, shape as in `evidence`; 0 means: not an answer."""
     w = weights or Weights()
     called = _called(reading, evidence, w)
-    by = evidence.people * np.float32(0.92)
+    by = _by(evidence, called, w)
     about = _about(reading, evidence, w)
     best = np.maximum(np.maximum(called, by), about)
     if called.max(initial=0.0) < w.name_threshold and by.max(initial=0.0) < 0.5 and _is_foreign(reading, evidence, w):
@@ -61,6 +63,17 @@ def _called(reading: Reading, e: Evidence, w: Weights) -> Floats:
     """
     least = 0.94 if reading.theme_share > 0.9 else w.name_threshold
     return np.where(e.names >= least, e.names, np.float32(0.0)).astype(np.float32)
+
+
+def _by(e: Evidence, called: Floats, w: Weights) -> Floats:
+    """How surely it is by an author who was named. The less sure the name is, the more fame decides: many are called Oda,
+    and readers who say no more mean the one they know. Where a title is called exactly so, they mean that.
+    """
+    by = np.float32(w.author) * e.people
+    if called.max(initial=0.0) >= w.exact:
+        return by
+    fame = np.where(e.people > 0, (1 - e.people) * e.prior, np.float32(0.0))
+    return (by + np.float32(w.unsure_prior) * fame).astype(np.float32)
 
 
 def _about(reading: Reading, e: Evidence, w: Weights) -> Floats:

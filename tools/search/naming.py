@@ -10,9 +10,9 @@ from tools.search.people import AskedName, AuthorKeys
 from tools.search.query import Reading
 from tools.search.text import has_kanji
 
-_WHOLE, _INSIDE_LATIN, _INSIDE_KANJI, _FAMILY, _TYPO = 1.0, 0.97, 0.95, 0.85, 0.95
+_WHOLE, _INSIDE_LATIN, _INSIDE_KANJI, _ONE_WORD, _FAMILY, _TYPO = 1.0, 0.97, 0.95, 0.95, 0.85, 0.95
 _LEAST_TYPO = 0.84
-_SHORTEST_FAMILY, _SHORTEST_KANJI = 4, 3
+_SHORTEST_FAMILY, _SHORTEST_KANJI = 3, 3
 TYPO_LENGTHS = range(5, 41)
 """Sound keys of these lengths are compared letter by letter."""
 
@@ -29,10 +29,13 @@ class AskedAuthor:
         """How surely the query is about the author with these keys, 0 to 1.
 
         1: it is the name, or the wording asks for an author who has it. About 0.95: the whole name stands inside the query,
-        or it is the name with a typo. 0.85: the query is a family name and nothing else, which may as well be a title.
+        or it is the name with a typo, or a name of one word, which may be somebody else's family name. 0.85: the query is a
+        family name and nothing else, which may as well be a title.
         """
-        if self.name.key in keys.spellings or (self._told and self.name.fits(keys)):
+        if self._told and self.name.fits(keys):
             return _WHOLE
+        if self.name.key in keys.spellings:
+            return _ONE_WORD if len(keys.parts) == len(self.name.words) == 1 else _WHOLE
         key, sure = self.name.key, _latin(self.name.words, keys.parts)
         for spelling in keys.spellings:
             if spelling in key or key in spelling:

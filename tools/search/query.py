@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tools.models import Ordering
 from tools.search.aliases import AliasTable
+from tools.search.orderings import read_ordering
+from tools.search.people import AskedName
 from tools.search.phrases import BY, BY_JA, FILLER_EN, FILLER_JA, GENRES, SAME_AUTHOR, SIMILAR, VOLUME
 from tools.search.romaji import sound_key
 from tools.search.text import has_cjk, normalise
@@ -21,7 +24,8 @@ class Reading:
 
     `names`: the query as a name, with and without filler. `aliases`: names it is a nickname of. `author`: a name that the
     wording says is an author's. `same_author_as` / `similar_to`: a title the wording points from. `themes`: for each
-    theme named, the tags that satisfy it; `theme_share`: how much of the query they are.
+    theme named, the tags that satisfy it; `theme_share`: how much of the query they are. `ordering`: what the matches are
+    to be put in order by.
     """
 
     text: str
@@ -36,6 +40,7 @@ class Reading:
     genre: str | None
     terms: tuple[str, ...]
     translated: tuple[str, ...]
+    ordering: Ordering | None = None
 
     @property
     def empty(self) -> bool:
@@ -55,15 +60,19 @@ class QueryReader:
         """With the shipped tables. The first time it reads two files."""
         return cls(AliasTable.load(), ThemeTable.load())
 
-    def read(self, query: str) -> Reading:
-        text = normalise(query[:_LONGEST])
+    def read(self, query: str, author: str | None = None) -> Reading:
+        """`author` is the one that titles are limited to: a query that only says that name again asks for nothing more."""
+        whole = normalise(query[:_LONGEST])
+        ordering, text = read_ordering(whole)
         core = without_filler(text)
+        if author is not None and _says_again(_asked_author(text) or core, author):
+            core = ""
         pointed = _first(SAME_AUTHOR, text), _first(SIMILAR, text)
         themes, genre = self._themes.themes(text), _genre(text)
         return Reading(
             text=text,
             core=core,
-            names=_keys(text, core) if core else (),
+            names=_keys(whole, core) if core else (),
             aliases=self._aliases.expand(core),
             author=None if pointed[0] else _asked_author(text),
             same_author_as=pointed[0],
@@ -73,6 +82,7 @@ class QueryReader:
             genre=genre,
             terms=tuple(dict.fromkeys(words(core))),
             translated=tuple(dict.fromkeys(w for phrase in self._themes.english(core) for w in words(phrase))),
+            ordering=ordering,
         )
 
 
@@ -103,6 +113,14 @@ def _keys(text: str, core: str) -> tuple[str, ...]:
     plain = "".join(c for c in core if c.isalnum()) if core.isascii() else ""
     keys = (*(sound_key(a) for a in asked), plain)
     return tuple(dict.fromkeys(k for k in keys if len(k) > 1 or len(core) <= len(k)))
+
+
+def _says_again(asked: str, author: str) -> bool:
+    """Whether `asked` is the name `author`, or a part of it."""
+    said, name = AskedName(asked), AskedName(author)
+    if not said.words:
+        return False
+    return set(said.words) <= set(name.words) or name.key.startswith(said.key)
 
 
 def _asked_author(text: str) -> str | None:

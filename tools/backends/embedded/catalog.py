@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -156,9 +156,9 @@ class EmbeddedCatalog:
         return Health(True, f"{len(self._shelf)} titles, searched {state}")
 
     def _page(self, found: Found, degraded: tuple[str, ...]) -> CatalogPage:
-        return CatalogPage(self._named(found.numbers), found.total, degraded)
+        return CatalogPage(self._named(found.numbers), found.total, degraded, found.guessed, self._named(found.near))
 
-    def _named(self, numbers: NDArray[np.intp]) -> tuple[Title, ...]:
+    def _named(self, numbers: Iterable[int]) -> tuple[Title, ...]:
         return tuple(self._shelf.titles[int(n)] for n in numbers)
 
     async def _run(self, deadline: Deadline, work: Callable[..., Any], *arguments: Any) -> Any:

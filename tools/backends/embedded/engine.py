@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,10 @@ from tools.backends.embedded.index import LexicalIndex
 from tools.backends.embedded.legs import Legs
 from tools.backends.embedded.shelf import Shelf
 from tools.backends.embedded.vectors import Vectors
-from tools.models import Facets, Filters
+from tools.models import Facets, Filters, Ordering
 from tools.search.evidence import Evidence
 from tools.search.fusion import Weights, fuse, order, with_kin
+from tools.search.guessing import is_guess, near_names, ordering_of
 from tools.search.query import QueryReader, Reading
 
 Floats = NDArray[np.float32]
@@ -23,11 +25,14 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Numbers of the best titles, best first, and how many match in all. `by_query`: the text asked for something."""
+    """Numbers of the best titles, best first, and how many match in all. `by_query`: the text asked for something.
+    `guessed` and `near` as in `CatalogPage`."""
 
     numbers: NDArray[np.intp]
     total: int
     by_query: bool = True
+    guessed: bool = False
+    near: Sequence[int] = ()
 
 
 class Engine:
@@ -41,11 +46,14 @@ class Engine:
     def search(self, text: str, filters: Filters, limit: int, vector: Floats | None, vectors: Vectors | None) -> Found:
         """The best `limit` titles for the query under the filters; without its `vector` the vector leg is left out."""
         allowed = self._allowed(filters)
-        reading = self._reader.read(text)
+        reading = self._reader.read(text, filters.author)
         if reading.empty:
-            return self._popular(allowed, limit)
-        scores = np.where(allowed, self._scores(reading, allowed, vector, vectors), np.float32(0.0))
-        return Found(order(scores, limit), int(np.count_nonzero(scores)))
+            return self._popular(allowed, limit, reading.ordering)
+        anchor = self._anchor(reading.same_author_as or reading.similar_to)
+        if anchor is not None and reading.similar_to:
+            scores = np.where(allowed, similar_to(self._shelf, anchor, vectors), np.float32(0.0))
+            return Found(self._best(scores, reading.ordering, limit), int(np.count_nonzero(scores)))
+        return self._found(reading, allowed, self._legs.evidence(reading, allowed, anchor, vector, vectors), limit)
 
     def popular(self, filters: Filters, limit: int) -> Found:
         """The best known titles under the filters."""
@@ -56,9 +64,26 @@ class Engine:
         scores = alike(self._shelf, facets)
         return Found(order(scores, limit), int(np.count_nonzero(scores)))
 
-    def _popular(self, allowed: Mask, limit: int) -> Found:
-        hits = self._shelf.by_fame[allowed[self._shelf.by_fame]]
+    def _popular(self, allowed: Mask, limit: int, ordering: Ordering | None = None) -> Found:
+        """Those of equal popularity in the order of their rank."""
+        all_titles = self._shelf.by_fame if ordering is None else self._shelf.ordered[ordering]
+        hits = all_titles[allowed[all_titles]]
         return Found(hits[:limit], len(hits), by_query=False)
+
+    def _found(self, reading: Reading, allowed: Mask, evidence: Evidence, limit: int) -> Found:
+        scores = np.where(allowed, fuse(reading, evidence, self._weights), np.float32(0.0))
+        scores = self._with_kin(scores, evidence)
+        if not scores.any():
+            return Found(np.empty(0, np.intp), 0, near=near_names(evidence))
+        ordering = ordering_of(reading, scores, evidence, self._weights)
+        guessed = is_guess(scores, evidence, self._weights)
+        return Found(self._best(scores, ordering, limit), int(np.count_nonzero(scores)), guessed=guessed)
+
+    def _best(self, scores: Floats, ordering: Ordering | None, limit: int) -> NDArray[np.intp]:
+        if ordering is None:
+            return order(scores, limit)
+        every = self._shelf.ordered[ordering]
+        return np.asarray(every[scores[every] > 0][:limit], np.intp)
 
     def _allowed(self, filters: Filters) -> Mask:
         """Shape (titles,): the predicates of tools.search.filters, by columns."""
@@ -70,14 +95,6 @@ class Engine:
         if filters.author is not None:
             mask &= self._legs.by_author(filters.author)
         return mask
-
-    def _scores(self, reading: Reading, allowed: Mask, vector: Floats | None, vectors: Vectors | None) -> Floats:
-        anchor = self._anchor(reading.same_author_as or reading.similar_to)
-        if anchor is not None and reading.similar_to:
-            return similar_to(self._shelf, anchor, vectors)
-        evidence = self._legs.evidence(reading, allowed, anchor, vector, vectors)
-        scores = np.where(allowed, fuse(reading, evidence, self._weights), np.float32(0.0))
-        return self._with_kin(scores, evidence)
 
     def _with_kin(self, scores: Floats, evidence: Evidence) -> Floats:
         best = int(np.argmax(scores))

@@ -86,7 +86,7 @@ class PeopleLeg:
         grams.
         """
         exact = self._spelled.get(asked.key)
-        if exact:
+        if exact and len(asked.words) > 1:
             return exact
         inside = {a for part in _substrings(asked.key) for a in self._spelled.get(part, ())}
         return self._near(asked) | inside | self._typed_like(asked.key)

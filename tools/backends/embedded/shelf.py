@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.models import Author, Offer, Title
+from tools.models import Author, Offer, Ordering, Title
 from tools.search.document import prior
+from tools.search.orderings import standing
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int32]
@@ -18,7 +19,8 @@ Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Arrays have one place a title. `rating` is NaN where unknown; `by_fame` are all numbers, best known first."""
+    """Arrays have one place a title. `rating` is NaN where unknown; `by_fame` are all numbers, best known first, and
+    `ordered` the same for each ordering, those of which nothing is known last."""
 
     titles: Sequence[Title]
     offers: Sequence[tuple[Offer, ...]]
@@ -30,6 +32,7 @@ class Shelf:
     authors: Sequence[Author]
     works: Sequence[Numbers]
     by_fame: NDArray[np.intp]
+    ordered: Mapping[Ordering, NDArray[np.intp]]
 
     def __len__(self) -> int:
         return len(self.titles)
@@ -41,6 +44,7 @@ def build_shelf(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) ->
     rating = np.array([np.nan if t.rating is None else t.rating for t in titles], np.float64)
     genres = np.array([t.genre or "" for t in titles])
     authors = authors_of(titles)
+    by_fame = np.lexsort((_ranks(titles), -fame))
     return Shelf(
         titles=titles,
         offers=offers,
@@ -51,8 +55,15 @@ def build_shelf(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) ->
         by_tag=_by_tag(titles),
         authors=tuple(authors),
         works=tuple(np.unique(np.array(numbers, np.int32)) for numbers in authors.values()),
-        by_fame=np.lexsort((_ranks(titles), -fame)),
+        by_fame=by_fame,
+        ordered={ordering: _ordered(titles, ordering, by_fame) for ordering in Ordering},
     )
+
+
+def _ordered(titles: Sequence[Title], ordering: Ordering, by_fame: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Equal ones in the order of fame."""
+    stand = np.array([standing(t, ordering) for t in titles], np.float64)[by_fame]
+    return np.asarray(by_fame[np.argsort(-stand, kind="stable")], np.intp)
 
 
 def authors_of(titles: Sequence[Title]) -> dict[Author, list[int]]:

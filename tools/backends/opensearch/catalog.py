@@ -23,7 +23,7 @@ from tools.backends.opensearch.state import IndexState
 from tools.backends.opensearch.statistics import Statistics
 from tools.backends.query_vectors import QueryVectors
 from tools.failures import BackendFailure
-from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
+from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Ordering, Title
 from tools.ports import Embedder
 from tools.search.filters import Predicates
 from tools.search.query import QueryReader, Reading
@@ -66,9 +66,9 @@ class OpenSearchCatalog:
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Raises BackendFailure. Where the cluster or the embedder is late with meaning, words alone answer."""
         async with answering(deadline):
-            reading = self._reader.read(query.text)
+            reading = self._reader.read(query.text, query.filters.author)
             if reading.empty:
-                return await self._popular(query.filters, query.limit, deadline)
+                return await self._popular(query.filters, query.limit, deadline, reading.ordering)
             statistics = await self._state.statistics(deadline)
             found = await self._searched(query, reading, statistics, deadline)
             wanted = self._vectors is not None and not found.sensed
@@ -130,14 +130,17 @@ class OpenSearchCatalog:
         self._state.seen(search.index)
         return found
 
-    async def _popular(self, filters: Filters, limit: int, deadline: Deadline) -> CatalogPage:
-        answer = (await self._client.searches([queries.popular(filters, limit)], deadline))[0]
+    async def _popular(
+        self, filters: Filters, limit: int, deadline: Deadline, ordering: Ordering | None = None
+    ) -> CatalogPage:
+        answer = (await self._client.searches([queries.popular(filters, limit, ordering)], deadline))[0]
         titles = titles_from([queries.column(hit, "packed") for hit in answer["hits"]["hits"]])
         return self._page(Found(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
 
     def _page(self, found: Found, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
         fitting = tuple(filter(Predicates(filters).satisfied_by, found.titles))
-        return CatalogPage(fitting, found.total - (len(found.titles) - len(fitting)), degraded)
+        total = found.total - (len(found.titles) - len(fitting))
+        return CatalogPage(fitting, total, degraded, found.guessed, found.near)
 
 
 def _can_be_an_id(text: str) -> bool:

@@ -27,6 +27,7 @@ from tools.search.candidates import Known, known
 from tools.search.document import prose_terms
 from tools.search.loans import MIN_CONSONANTS, consonants
 from tools.search.names import NameKeys
+from tools.search.orderings import weighted_rating
 from tools.search.people import AuthorKeys, author_keys
 from tools.search.text import has_kanji
 from tools.search.tokens import grams
@@ -68,7 +69,8 @@ def document(title: Title, offers: Sequence[Offer], place: int, kin: Sequence[st
     seen, terms, record = known(title), prose_terms(title), record_of(title, offers)
     return {
         "title_id": title.title_id,
-        **_given(genre=title.genre, rating=title.rating),
+        **_given(genre=title.genre, rating=title.rating, start_year=title.start_year),
+        **({} if title.rating is None else {"weighted_rating": weighted_rating(title)}),
         "tags": list(dict.fromkeys(title.tags)),
         "prior": seen.prior,
         "rank": title.popularity_rank or _UNRANKED,

@@ -150,8 +150,10 @@ def _mappings(dimensions: int, flavour: Flavour) -> Json:
 
 
 def _facts() -> Json:
-    """What filters and orders. Popularity is ordered by `prior` (fame), then `rank`, then `place` in the file."""
+    """What filters and orders. Popularity is ordered by `prior` (fame), then `rank`, then `place` in the file, others by
+    the column of their ordering first."""
     numbers = {"rating": "double", "prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}
+    numbers |= {"weighted_rating": "double", "start_year": "short"}
     texts = {name: _keyword() for name in ("title_id", "genre", "tags")}
     return {**texts, **{name: {"type": kind} for name, kind in numbers.items()}}
 

@@ -51,7 +51,7 @@ class Judge:
 
         if scores.max(initial=0.0) > 0:
             scores = with_kin(scores, evidence, kin_of_best)
-        return Judged(columns.ids, scores, evidence.tags), missing
+        return Judged(columns.ids, scores, evidence), missing
 
     def called(self, candidates: Candidates) -> str | None:
         """The id of the title that the query is surely the name of."""

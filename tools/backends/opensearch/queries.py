@@ -20,7 +20,7 @@ from tools.backends.opensearch.filters import (
     term,
 )
 from tools.backends.opensearch.index import FOUND, ID
-from tools.models import Filters
+from tools.models import Filters, Ordering
 from tools.search.loans import MIN_CONSONANTS, consonants, is_loan
 from tools.search.naming import TYPO_LENGTHS
 from tools.search.people import AskedName
@@ -146,20 +146,29 @@ def frequencies(terms: Sequence[str]) -> Json:
 
 
 def _tagged(reading: Reading, allowed: Sequence[Json]) -> Json:
-    """Titles with the most of the query's themes, the best known first. `all` counts those that have every one."""
+    """Titles with the most of the query's themes, the best known first where no other ordering is asked for. `all` counts
+    those that have every one."""
     themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in reading.themes]
     if reading.genre is not None:
         themes.append(term("genre", reading.genre))
     count = {"all": {"filter": {"bool": {"filter": themes}}}}
-    return search(either([constant(theme, 1.0) for theme in themes]), allowed, RECALL, sort=_BEST_KNOWN, aggs=count)
+    sort = [{"_score": "desc"}, *by(reading.ordering)]
+    return search(either([constant(theme, 1.0) for theme in themes]), allowed, RECALL, sort=sort, aggs=count)
 
 
 _BEST_KNOWN: list[Json] = [{"_score": "desc"}, *BY_FAME]
+_COLUMNS = {Ordering.RATING: "weighted_rating", Ordering.NEWEST: "start_year"}
 
 
-def popular(filters: Filters, limit: int) -> Json:
-    """The best known under the filters, and how many there are."""
-    body = search({"match_all": {}}, filter_queries(filters), limit, sort=BY_FAME)
+def by(ordering: Ordering | None) -> list[Json]:
+    """As `tools.search.orderings.in_order` has it: what is not known of a title puts it last."""
+    column_of = None if ordering is None else _COLUMNS.get(ordering)
+    return BY_FAME if column_of is None else [{column_of: {"order": "desc", "missing": "_last"}}, *BY_FAME]
+
+
+def popular(filters: Filters, limit: int, ordering: Ordering | None = None) -> Json:
+    """The best known under the filters, or the first by another ordering, and how many there are."""
+    body = search({"match_all": {}}, filter_queries(filters), limit, sort=by(ordering))
     return {**body, "track_total_hits": True, **columns("packed")}
 
 

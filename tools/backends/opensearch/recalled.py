@@ -12,7 +12,7 @@ from tools.backends.opensearch.filters import Gate
 from tools.backends.opensearch.index import ID
 from tools.backends.opensearch.queries import column, cosine_of
 from tools.backends.opensearch.shelf import Answer, Entry
-from tools.search.evidence import Floats
+from tools.search.evidence import Evidence, Floats
 
 
 @dataclass(slots=True)
@@ -56,19 +56,21 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Scores of titles, in the order of `ids`; 0 is no answer. `tags`: the share of the themes that each has."""
+    """Scores of titles, in the order of `ids`; 0 is no answer. `evidence`: what they come from, where a query was judged."""
 
     ids: list[str]
     scores: Floats
-    tags: Floats | None = None
+    evidence: Evidence | None = None
 
     def answers(self) -> int:
         return int(np.count_nonzero(self.scores))
 
     def themed(self) -> int:
         """How many of them have all themes of the query."""
-        return 0 if self.tags is None else int(np.count_nonzero(self.tags == 1.0))
+        return 0 if self.evidence is None else int(np.count_nonzero(self.evidence.tags == 1.0))
 
     def all_themed_answer(self) -> bool:
         """Whether having all themes is enough to be an answer, so that those not recalled are answers too."""
-        return self.themed() > 0 and self.tags is not None and bool(np.all(self.scores[self.tags == 1.0] > 0))
+        if self.evidence is None or not self.themed():
+            return False
+        return bool(np.all(self.scores[self.evidence.tags == 1.0] > 0))

@@ -25,9 +25,11 @@ from tools.backends.opensearch.shelf import Place, Shelf, places
 from tools.backends.opensearch.similar import Similar
 from tools.backends.opensearch.statistics import Statistics
 from tools.failures import BackendFailure
-from tools.models import CatalogQuery, Title
+from tools.models import CatalogQuery, Ordering, Title
 from tools.search.evidence import Floats
 from tools.search.fusion import order
+from tools.search.guessing import is_guess, near_names, ordering_of
+from tools.search.orderings import in_order
 from tools.search.query import Reading
 
 Answers = dict[str, Mapping[str, Any]]
@@ -37,11 +39,14 @@ _KEPT_BACK = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best titles, best first, and how many there are. `sensed`: meaning was used."""
+    """The best titles, best first, and how many there are. `sensed`: meaning was used. `guessed` and `near` as in
+    `CatalogPage`."""
 
     titles: tuple[Title, ...]
     total: int
     sensed: bool
+    guessed: bool = False
+    near: tuple[Title, ...] = ()
 
 
 class Search:
@@ -151,10 +156,24 @@ class Search:
         return self._found(judged)
 
     def _found(self, judged: Judged) -> Found:
-        best = [judged.ids[place] for place in order(judged.scores, self._query.limit)]
+        sensed, evidence = self._candidates.senses is not None, judged.evidence
+        if evidence is not None and not judged.answers():
+            return Found((), 0, sensed, near=self._titles(judged, near_names(evidence)))
         total = judged.answers() + max(0, self._themed - judged.themed()) * judged.all_themed_answer()
-        titles = tuple(self._candidates.entries[i].title for i in best)
-        return Found(titles, total, self._candidates.senses is not None)
+        ordering = self._reading.ordering
+        if evidence is not None:
+            ordering = ordering_of(self._reading, judged.scores, evidence)
+        guessed = evidence is not None and is_guess(judged.scores, evidence)
+        return Found(self._best(judged, ordering), total, sensed, guessed)
+
+    def _best(self, judged: Judged, ordering: Ordering | None) -> tuple[Title, ...]:
+        if ordering is None:
+            return self._titles(judged, order(judged.scores, self._query.limit))
+        titles = self._titles(judged, order(judged.scores, len(judged.ids)))
+        return in_order(titles, ordering)[: self._query.limit]
+
+    def _titles(self, judged: Judged, best: Iterable[int]) -> tuple[Title, ...]:
+        return tuple(self._candidates.entries[judged.ids[place]].title for place in best)
 
     async def _ask(self, searches: Mapping[str, queries.Json], deadline: Deadline) -> Answers:
         if not searches:

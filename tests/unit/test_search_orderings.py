@@ -1,0 +1,83 @@
+"""Orderings in the words of a query, and what titles are ordered by."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.models import Ordering, Title
+from tools.search.orderings import UNKNOWN, in_order, read_ordering, standing, weighted_rating
+from tools.search.query import QueryReader
+from tools.search.romaji import sound_key
+
+POPULAR, RATED, NEWEST = Ordering.POPULARITY, Ordering.RATING, Ordering.NEWEST
+
+
+@pytest.mark.parametrize(
+    ("text", "ordering", "rest"),
+    [
+        ("most popular romance", POPULAR, "romance"),
+        ("what is the most read manga", POPULAR, "what is manga"),
+        ("best-selling horror", POPULAR, "horror"),
+        ("一番人気の恋愛漫画", POPULAR, "恋愛漫画"),
+        ("売れ筋", POPULAR, ""),
+        ("top rated", RATED, ""),
+        ("highest rated seinen", RATED, "seinen"),
+        ("評価が高い少年漫画", RATED, "少年漫画"),
+        ("newest shonen", NEWEST, "shonen"),
+        ("最新のsf", NEWEST, "sf"),
+        ("新しい順", NEWEST, ""),
+        ("newest, best rated", NEWEST, ", best rated"),
+    ],
+)
+def test_the_words_of_an_ordering_are_read_and_taken_out(text: str, ordering: Ordering, rest: str) -> None:
+    assert read_ordering(text) == (ordering, rest)
+
+
+@pytest.mark.parametrize(
+    "text", ["berserk", "the world's best assassin", "人気者", "新しい世界", "latent", "a new gate", "top of the rated"]
+)
+def test_other_words_are_left_alone(text: str) -> None:
+    assert read_ordering(text) == (None, text)
+
+
+def test_the_whole_query_may_still_be_a_name() -> None:
+    """A title that is called "The Newest" is found by its name."""
+    reading = QueryReader.load().read("the newest gate")
+    assert reading.ordering is NEWEST
+    assert sound_key("the newest gate") in reading.names
+
+
+def test_a_rating_by_few_is_drawn_to_the_usual_one() -> None:
+    few, many = Title("a", rating=5.0, rating_count=2), Title("b", rating=4.5, rating_count=100_000)
+    assert weighted_rating(few) < 3.6 < weighted_rating(many) < 4.5
+    assert weighted_rating(Title("c", rating=4.5)) == 4.0
+    assert weighted_rating(Title("d")) == UNKNOWN
+
+
+def test_what_is_not_known_comes_last_and_equals_by_fame() -> None:
+    titles = [
+        Title("unknown", rating_count=9000),
+        Title("old", start_year=1990),
+        Title("new", start_year=2020),
+        Title("new and famous", start_year=2020, rating_count=5000),
+    ]
+    assert [t.title_id for t in in_order(titles, NEWEST)] == ["new and famous", "new", "old", "unknown"]
+    assert [t.title_id for t in in_order(titles, POPULAR)][:2] == ["unknown", "new and famous"]
+    assert standing(titles[0], NEWEST) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("query", "author", "empty"),
+    [
+        ("Oda", "Oda", True),
+        ("oda", "Eiichiro Oda", True),
+        ("尾田", "尾田栄一郎", True),
+        ("manga by Eiichiro Oda", "Oda Eiichiro", True),
+        ("Oda pirates", "Oda", False),
+        ("One Piece", "Oda", False),
+        ("Oda", None, False),
+        ("…", "Oda", True),
+    ],
+)
+def test_a_query_that_only_names_the_author_again_asks_for_nothing_more(query: str, author: str | None, empty: bool) -> None:
+    assert QueryReader.load().read(query, author).empty is empty
