@@ -14,7 +14,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-stack clients check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality snapshots example lock sbom audit demo clean help
+.PHONY: run test test-stack clients check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -76,6 +76,9 @@ snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshot
 example: $(VENV)/.dev ## follow the README's steps to a new tool in a copy, and test that (3 minutes)
 	@$(BIN)/python -m tests.new_tool $(ARGS)
 
+mutants: $(VENV)/.dev .cache/mutants/environment/.lock ## how many small faults the tests notice (half an hour); ARGS="--seed 7", "--write"
+	@.cache/mutants/environment/bin/python tests/mutants/run.py $(ARGS)
+
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
 	@$(BIN)/python tests/quality/run.py $(ARGS)
 
@@ -95,12 +98,13 @@ clean: ## remove what was installed and computed: .venv and .cache
 	rm -rf $(VENV) .cache
 
 .cache/sbom/.lock: requirements-sbom.lock
+.cache/mutants/environment/.lock: tests/mutants/requirements.lock
 $(STRANDS)/.lock: infra/agent/requirements.lock
 .cache/clients/openai-agents/.lock: tests/wire/clients/openai-agents.lock
 .cache/clients/mcp-1/.lock: tests/wire/clients/mcp-1.lock
 
 # Each keeps the lock that it was made from, written last: half an installation is none.
-.cache/sbom/.lock $(CLIENTS):
+.cache/sbom/.lock .cache/mutants/environment/.lock $(CLIENTS):
 	@echo "installing into $(@D) (once)"
 	@$(ENOUGH)
 	@rm -rf $(@D) && mkdir -p $(@D) && $(PYTHON) -m venv $(@D)

@@ -17,6 +17,7 @@ LOCKS = {
     "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
     "requirements.lock": ("pyproject.toml", "--constraint", "requirements-dev.lock"),
     "requirements-sbom.lock": ("--group", "sbom"),
+    "tests/mutants/requirements.lock": ("--group", "mutants"),
     "infra/agent/requirements.lock": ("--group", "agent"),
     "tests/wire/clients/openai-agents.lock": ("--group", "openai-agents"),
     "tests/wire/clients/mcp-1.lock": ("--group", "mcp-1"),
