@@ -1,11 +1,10 @@
 """The clients that a test body is run with: every transport and era, behind one small interface.
 
-The official client is driven in this process; Strands, which pins an older SDK, in one of its own (`StrandsDriver`).
+The official client is driven in this process; Strands, which pins an older SDK, in one of its own.
 """
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
@@ -21,50 +20,13 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 
-from tests.support.driver import Driver
-from tests.support.environments import python_of
+from tests.support.answers import Answer, Json, RpcError, meta_of
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.serving import ROOT, clean_environment
+from tests.support.strands import OfStrands, StrandsDriver
 
-Json = dict[str, Any]
 MODERN = "2026-07-28"
-CALL_META = "com.mangaassist/call"
-STATED = "com.mangaassist/"
 STDIO = ["-m", "server", "stdio"]
-
-
-class RpcError(Exception):
-    """A JSON-RPC error, as far as the client tells it: Strands keeps the message only."""
-
-    def __init__(self, code: int | None, message: str, data: Any = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.data = code, message, data
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A tool result."""
-
-    is_error: bool
-    structured: Json
-    texts: tuple[str, ...]
-    meta: Json
-
-    @property
-    def error(self) -> Json:
-        """The envelope of a failure; fails the test when the call succeeded."""
-        assert self.is_error, f"the call succeeded: {self.structured}"
-        return dict(self.structured["error"])
-
-    @property
-    def value(self) -> Json:
-        """The result of a success; fails the test when the call failed."""
-        assert not self.is_error, f"the call failed: {self.structured}"
-        return self.structured
-
-    @property
-    def call(self) -> Json:
-        return dict(self.meta[CALL_META])
 
 
 class Client(Protocol):
@@ -76,12 +38,6 @@ class Client(Protocol):
         Raises `RpcError`.
         """
         ...
-
-
-def meta_of(stated: Mapping[str, Any]) -> Json | None:
-    further = dict(stated.get("meta") or {})
-    own = {STATED + name: value for name, value in stated.items() if name != "meta"}
-    return {**own, **further} or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,68 +98,6 @@ class OfSdk:
             raise RpcError(error.error.code, error.error.message, error.error.data) from None
         texts = tuple(block.text for block in result.content if isinstance(block, types.TextContent))
         return Answer(bool(result.is_error), result.structured_content, texts, dict(result.meta or {}))
-
-
-@dataclass(frozen=True, slots=True)
-class OfStrands:
-    """The agent framework's client, in whichever era it negotiates by itself."""
-
-    driver: Driver
-    name: str
-
-    async def tools(self) -> list[Json]:
-        listed = await self.driver.asked("tools", client=self.name)
-        return [_plain_tool(tool["spec"], tool["title"]) for tool in listed]
-
-    async def call(self, tool: str, arguments: Json | None = None, **stated: Any) -> Answer:
-        raw = await self.raw_call(tool, arguments, **stated)
-        texts = tuple(block["text"] for block in raw["content"])
-        if "structuredContent" not in raw:
-            raise RpcError(None, texts[0])
-        return Answer(raw["status"] == "error", raw["structuredContent"], texts, raw.get("metadata", {}))
-
-    async def raw_call(self, tool: str, arguments: Json | None = None, traced: Json | None = None, **stated: Any) -> Json:
-        """What Strands hands to its agent. `traced` is OpenTelemetry's context around the call (see strands_driver.py)."""
-        asked = {"tool": tool, "arguments": arguments or {}, "meta": meta_of(stated), "traced": traced}
-        return dict(await self.driver.asked("call", client=self.name, **asked))
-
-    async def models_call(self, tool: str, arguments: Json) -> Json:
-        """The same through the tool object that an agent holds."""
-        return dict(await self.driver.asked("tool", client=self.name, tool=tool, arguments=arguments))
-
-
-class StrandsDriver:
-    """Starts the one process of a test run when the first of its clients is opened."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._driver: Driver | None = None
-        self._names = (f"client-{number}" for number in itertools.count(1))
-
-    def open(self, target: Json, on_tools_changed: Callable[[list[str]], None] | None = None) -> OfStrands:
-        """`on_tools_changed` gets the names of the tools, on another thread."""
-        driver, name = self._running(), next(self._names)
-        if on_tools_changed is not None:
-            driver.listen(name, lambda said: on_tools_changed(said["tools"]))
-        driver.ask("open", client=name, target=target, listen=on_tools_changed is not None)
-        return OfStrands(driver, name)
-
-    def close(self) -> None:
-        if self._driver is not None:
-            self._driver.close()
-
-    def _running(self) -> Driver:
-        if self._driver is None:
-            program = ROOT / "tests" / "wire" / "clients" / "strands_driver.py"
-            command = [str(python_of("clients/strands")), str(program)]
-            self._driver = Driver(command, self._folder / "strands.log")
-        return self._driver
-
-
-def _plain_tool(spec: Mapping[str, Any], title: str | None) -> Json:
-    plain = {"name": spec["name"], "title": title, "description": spec["description"]}
-    schemas = {name: spec[name]["json"] for name in ("inputSchema", "outputSchema")}
-    return {**plain, **schemas, "annotations": spec["annotations"]}
 
 
 @asynccontextmanager

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients import TRANSPORTS, Client, Connections, StrandsDriver, Transport
+from tests.support.clients import TRANSPORTS, Client, Connections, Transport
 from tests.support.serving import Serving, served, wait_for_meaning
+from tests.support.strands import StrandsDriver
 
 Serve = Callable[..., Serving]
 

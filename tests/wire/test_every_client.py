@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.support.clients import Answer, Client, RpcError, Transport
+from tests.support.answers import Answer, RpcError
+from tests.support.clients import Client, Transport
 
 OWNER, OWN_ORDER = "demo-user-1", "MNG-DEMO1001"
 FOREIGN_ORDER, MISSING_ORDER = "MNG-DEMO2001", "MNG-ZZZZZZZZ"

@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.clients import CALL_META, MODERN, STATED, TRANSPORTS, Client, Connections
+from tests.support.answers import CALL_META, STATED
+from tests.support.clients import MODERN, TRANSPORTS, Client, Connections
 from tests.support.serving import Serving
 
 OWNER, OWN_ORDER = "demo-user-1", "MNG-DEMO1001"

@@ -6,8 +6,10 @@ import uuid
 
 import pytest
 
-from tests.support.clients import CALL_META, TRANSPORTS, Connections, OfStrands
+from tests.support.answers import CALL_META
+from tests.support.clients import TRANSPORTS, Connections
 from tests.support.serving import Serving
+from tests.support.strands import OfStrands
 
 STRANDS = [name for name, transport in TRANSPORTS.items() if transport.strands]
 ONE_PIECE = "manga-001001"
