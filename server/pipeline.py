@@ -20,7 +20,6 @@ from server.stages.fallback import Ladder
 from server.stages.guard import Guard
 from server.stages.idempotency import Idempotency
 from server.stages.identity import Identify
-from server.stages.refusals import Refusals
 from server.stages.remember import Remember
 from server.stages.session import OpenSession
 from server.stages.shed import Shed
@@ -76,7 +75,6 @@ def build(parts: Parts) -> Pipeline:
         Telemetry(parts.sinks, Audited(parts.audit) if parts.audit else None),  # one event a call, whatever becomes of it
         Guard(),  # failures become outcomes; the only broad except
         shed,  # refuses what would only queue
-        Refusals(parts.caller_limits),  # what the next three refuse counts against the caller's limit
         Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they use this tool, and now
         Validate(),  # cleans and checks the arguments, before any backend is asked
         OpenSession(parts.memory, parts.call_timeout_ms, cache.enabled),  # turn, limits, memory

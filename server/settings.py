@@ -115,7 +115,9 @@ class Settings:
     max_concurrent_calls: int = setting(integer(1, 10_000), 50, "Calls at once; more are answered SERVER_BUSY.")
     max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams; more are answered 503.")
     max_body_bytes: int = setting(integer(1024, 64 * 2**20), 2**20, "Largest request body.")
-    rate_limit: bool = setting(switch, True, "off lifts the limits of 10 calls a second (burst 40) per user or session.")
+    rate_limit: bool = setting(
+        switch, True, "off lifts the limits of 10 calls a second (burst 40) per user or session, refused calls included."
+    )
     log_level: str = setting(
         choice("debug", "info", "warning", "error"), "info", "Least level that is logged: debug, info, warning or error."
     )

@@ -1,4 +1,4 @@
-"""Who calls, and whether they may use this tool."""
+"""Who calls, whether they may use this tool, and whether they may call at all just now."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from server.caller_limits import CallerLimits, caller_of
 from server.identity import Identifier
 from server.stated import checked_expected_calls, checked_session
 from server.tool_access import ToolAccess
-from tools.failures import Forbidden
+from tools.failures import CallerFailure, Forbidden, RateLimited
 
 
 class Identify:
-    """Sets `principal`, `session` and `expected_calls`. Whoever is over its limit gets no further."""
+    """Sets `principal`, `session` and `expected_calls`. What is refused here or further in, before the session is opened and
+    counts the call, counts against its caller's limit all the same; whoever is over it gets no further."""
 
     def __init__(self, identifier: Identifier, access: ToolAccess, limits: CallerLimits) -> None:
         self._identifier = identifier
@@ -19,6 +20,17 @@ class Identify:
         self._limits = limits
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        try:
+            await self._identify(call)
+            return await inner(call)
+        except RateLimited:
+            raise
+        except CallerFailure:
+            if call.begun is None and (wait_ms := self._limits.charge(caller_of(call))):
+                raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms) from None
+            raise
+
+    async def _identify(self, call: Call) -> None:
         if call.stated.user_conflict:
             raise Forbidden("The user in _meta and the user in the header are not the same.")
         call.principal = await self._identifier.identify(call.stated, call.bearer)
@@ -26,4 +38,3 @@ class Identify:
         self._limits.admit(caller_of(call))
         self._access.check(call.tool.tool, call.principal)
         call.expected_calls = checked_expected_calls(call.stated.expected_calls)
-        return await inner(call)

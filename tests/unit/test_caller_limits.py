@@ -111,6 +111,7 @@ def test_a_name_of_ones_own_for_each_call_is_no_way_round_the_limit() -> None:
 def test_an_agent_that_was_proven_may_name_as_many_customers_as_it_has() -> None:
     limits = CallerLimits(RATE, by_address=True, clock=HandClock())
     assert all(admitted(limits, Caller(session=f"s{n}", address=ADDRESS, vouched=True)) for n in range(1000))
+    assert sum(admitted(limits, Caller(address=ADDRESS, vouched=True)) for _ in range(9)) == RATE.burst, "it named nobody"
 
 
 def test_without_a_rate_and_on_loopback_no_address_is_counted() -> None:

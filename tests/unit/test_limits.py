@@ -95,3 +95,25 @@ def test_the_scripts_and_the_process_count_alike(  # type: ignore[no-untyped-def
         there = reply[0] if isinstance(reply, list) else reply
         assert abs(there - limits.wait_ms("b")) <= 1, "one ms for rounding"
         assert 0 <= there <= 1000 / per_second + 1
+
+
+@pytest.mark.parametrize("step", [as_user, as_session])
+@pytest.mark.parametrize("per_second", [3, 7, 13])
+def test_whoever_waits_as_long_as_they_are_told_passes(  # type: ignore[no-untyped-def]
+    runner: asyncio.Runner, bucket: MultiplexedRedis, step, per_second: int
+) -> None:
+    """In the scripts and in the process; where the time is no whole number of ms too."""
+    rate, clock = Rate(per_second, 1), HandClock()
+    limits, redis = LocalLimits(rate, clock), Clocked(bucket, clock, lasting=True)
+    runner.run(ask(bucket, "DEL", "{b}", "{b}:turns"))
+
+    def there() -> int:
+        (reply,) = runner.run(redis.trip([step(rate)], Deadline.after(5)))
+        return reply[0] if isinstance(reply, list) else reply
+
+    for count in (there, lambda: limits.wait_ms("b")):
+        assert count() == 0
+        told = count()
+        clock.now = round(clock.now + told / 1000, 3)
+        assert count() == 0
+        assert count() > 0, "and has taken what they waited for"

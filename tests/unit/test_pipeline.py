@@ -117,8 +117,8 @@ def test_the_order_of_the_stages_is_the_designs(monkeypatch: pytest.MonkeyPatch)
     parts = the_pipeline.Parts((), None, None, None, None, None, None, 1, 1, cache=True)  # type: ignore[arg-type]
     the_pipeline.build(parts)
     assert seen == [
-        "Telemetry", "Guard", "Shed", "Refusals", "Identify", "Validate", "OpenSession", "Idempotency", "Remember", "Complete", "Ladder",
-        "Cache", "Admit", "Limit", "RunTool",
+        "Telemetry", "Guard", "Shed", "Identify", "Validate", "OpenSession", "Idempotency", "Remember", "Complete", "Ladder", "Cache",
+        "Admit", "Limit", "RunTool",
     ]  # fmt: skip
 
 
