@@ -36,6 +36,8 @@ from tools.models import Filters, Order
 from tools.popular_titles import HOW_MANY
 from tools.registry import TOOLS
 
+pytestmark = pytest.mark.timeout(400)
+
 MOST_LINES = 25_000
 OPENING_SECONDS = 300.0
 """Eight on a machine that has nothing else to do."""
