@@ -79,7 +79,7 @@ class Search:
         judged, missing = self._judged()
         if missing:
             judged = await self._with_kin(missing, judged, deadline)
-        return self._found(judged)
+        return await self._found(judged)
 
     async def _first(self, deadline: Deadline) -> str | None:
         """What words find. The id of the title that the query names, if it is one's name."""
@@ -153,27 +153,27 @@ class Search:
         self._candidates.take(await self._shelf.of(places(answers.values()), deadline))
         judged = similar.judged(self._candidates, answers)
         self._themed = 0
-        return self._found(judged)
+        return await self._found(judged)
 
-    def _found(self, judged: Judged) -> Found:
+    async def _found(self, judged: Judged) -> Found:
         sensed, evidence = self._candidates.senses is not None, judged.evidence
         if evidence is not None and not judged.answers():
-            return Found((), 0, sensed, near=self._titles(judged, near_names(evidence)))
+            return Found((), 0, sensed, near=await self._titles(judged, near_names(evidence)))
         total = judged.answers() + max(0, self._themed - judged.themed()) * judged.all_themed_answer()
         ordering = self._reading.ordering
         if evidence is not None:
             ordering = ordering_of(self._reading, judged.scores, evidence)
         guessed = evidence is not None and is_guess(judged.scores, evidence)
-        return Found(self._best(judged, ordering), total, sensed, guessed)
+        return Found(await self._best(judged, ordering), total, sensed, guessed)
 
-    def _best(self, judged: Judged, ordering: Ordering | None) -> tuple[Title, ...]:
+    async def _best(self, judged: Judged, ordering: Ordering | None) -> tuple[Title, ...]:
         if ordering is None:
-            return self._titles(judged, order(judged.scores, self._query.limit))
-        titles = self._titles(judged, order(judged.scores, len(judged.ids)))
+            return await self._titles(judged, order(judged.scores, self._query.limit))
+        titles = await self._titles(judged, order(judged.scores, len(judged.ids)))
         return in_order(titles, ordering)[: self._query.limit]
 
-    def _titles(self, judged: Judged, best: Iterable[int]) -> tuple[Title, ...]:
-        return tuple(self._candidates.entries[judged.ids[place]].title for place in best)
+    async def _titles(self, judged: Judged, best: Iterable[int]) -> tuple[Title, ...]:
+        return await self._shelf.titles([self._candidates.entries[judged.ids[place]] for place in best])
 
     async def _ask(self, searches: Mapping[str, queries.Json], deadline: Deadline) -> Answers:
         if not searches:
