@@ -164,12 +164,15 @@ async def _open_embedded_catalog(
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
     """Filled from the catalogue file, whoever searches it: with OpenSearch the file still says what is sold."""
     from tools.backends.embedded.profile import EmbeddedProfiles
-    from tools.backends.embedded.records import Record, load
+    from tools.backends.embedded.records import CatalogFileError, Record, load
     from tools.backends.embedded.stock_and_orders import EmbeddedStore
     from tools.backends.embedded.titles import EmbeddedTitles
 
     known: Sequence[Record] | None = getattr(catalog, "records", None)
-    records = await asyncio.to_thread(load, settings.catalog_file) if known is None else known
+    try:
+        records = await asyncio.to_thread(load, settings.catalog_file) if known is None else known
+    except CatalogFileError as error:
+        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     offers = [(title.title_id, sold) for title, sold in records]
     store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
     return EmbeddedTitles(title for title, _ in records), store, store, EmbeddedProfiles()

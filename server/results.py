@@ -16,6 +16,7 @@ from tools.text import bounded
 META_KEY = "com.mangaassist/call"
 NEARLY_GONE_MS = 500
 PLAIN_WORDS = {
+    "catalog": "the catalogue itself (this is the store's own record)",
     "session": "the memory of this conversation",
     "vector": "search by meaning",
     "stock": "some prices and stock",

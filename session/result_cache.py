@@ -34,8 +34,9 @@ def digest(*parts: object) -> str:
 
 
 def encode(value: Mapping[str, Any], now: float) -> bytes | None:
-    """The stored form: "MILLISECONDS JSON". None when it is too large to keep."""
-    stored = f"{round(now * 1000)} {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}".encode()
+    """The stored form: "MILLISECONDS JSON". None when it is too large to keep. Half a character is kept as a question mark:
+    a result must not be lost to what nobody can write."""
+    stored = f"{round(now * 1000)} {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}".encode("utf-8", "replace")
     return stored if len(stored) <= LARGEST_BYTES else None
 
 

@@ -71,13 +71,21 @@ class Shop:
 def shop() -> Shop:
     by_offer = {f"manga-{n:06}": (Offer("digital", 400 + n, None), Offer("physical", 500, n)) for n in range(1, 101)}
     return Shop(
-        offers={**by_offer, "manga-000200": (Offer("digital", 473, None),), "manga-000201": (), "manga-000300": ()},
+        offers={
+            **by_offer,
+            "manga-000200": (Offer("digital", 473, None),),
+            "manga-000201": (),
+            "manga-000202": (Offer("digital", 0, None),),
+            "manga-000203": (),
+            "manga-000300": (),
+        },
         volumes={
             "manga-000200": (
                 VolumeStock(1, "9784000000116", "physical", 528, 7),
                 VolumeStock(2, "9784000000215", "physical", 528, 0, restock_date="2026-12-01"),
                 VolumeStock(3, "9784000000314", "physical", 528, 0, release_date="2027-01-04"),
             ),
+            "manga-000203": tuple(VolumeStock(n, None, "digital", 0 if n == 1 else 450 + n, 9) for n in (1, 2, 3)),
             "manga-000201": tuple(VolumeStock(n, None, "physical", 550, n % 3) for n in range(1, 111)),
         },
         orders=_orders(),

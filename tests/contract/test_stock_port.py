@@ -38,6 +38,14 @@ async def test_a_title_with_offers_alone_answers_by_offers(stock_port: StockPort
     assert row.title_id == "manga-000042"
 
 
+async def test_what_is_free_is_written_and_read(stock_port: StockPort, shop: Any, soon: Deadline) -> None:
+    """A free first volume says nothing of what the others cost, and is sold like them."""
+    rows = (await stock_port.availability(["manga-000202", "manga-000203"], soon)).rows
+    assert rows["manga-000202"].offers == (Offer("digital", 0, None),)
+    assert rows["manga-000203"].offers == (Offer("digital", 452, 27),)
+    assert rows["manga-000203"].volumes == shop.volumes["manga-000203"]
+
+
 async def test_a_title_that_is_not_sold_is_neither_answered_nor_unanswered(stock_port: StockPort, soon: Deadline) -> None:
     page = await stock_port.availability(["manga-000300", "manga-999999", "manga-000001"], soon)
     assert set(page.rows) == {"manga-000001"}

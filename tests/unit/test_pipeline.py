@@ -283,6 +283,36 @@ async def test_details_of_a_title_that_is_not_popular_survive_the_catalogue(
     assert again.meta["source"] == "live", "what was made without the catalogue is not kept"
 
 
+class Halved:
+    """A catalogue whose texts hold half a character, which no UTF-8 can write."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def search(self, *asked: Any) -> Any:
+        page = await self.inner.search(*asked)
+        return replace(page, titles=tuple(map(self.half, page.titles)))
+
+    async def get(self, *asked: Any) -> Any:
+        return {title_id: self.half(title) for title_id, title in (await self.inner.get(*asked)).items()}
+
+    async def alike(self, *asked: Any) -> Any:
+        return tuple(map(self.half, await self.inner.alike(*asked)))
+
+    def half(self, title: Any) -> Any:
+        return replace(title, en=f"{title.en} \ud800", synopsis_en="half \udfff of it", tags=("Drama\ud800",))
+
+
+@pytest.mark.parametrize("tool", CACHED)
+async def test_half_a_character_out_of_a_backend_costs_no_answer(kit: Kit, tool: str) -> None:
+    """Loading refuses it; what comes all the same is shown without it, live and from the cache."""
+    kit.backends.catalog.inner = Halved(kit.backends.catalog.inner)
+    for source in ("live", "cache"):
+        answer = await kit.ask(tool, ARGUMENTS[tool], user="u", session="s")
+        assert (answer.failure, answer.meta["source"]) == (None, source)
+        assert json.dumps(answer.value, ensure_ascii=False).encode()
+
+
 async def test_details_cost_the_records_nothing_in_good_times(kit: Kit) -> None:
     """One request for the title, one for the titles it is related to, both of the catalogue."""
     await kit.ask("get_manga_details", TITLE)

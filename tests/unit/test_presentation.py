@@ -73,7 +73,14 @@ def test_a_card_has_no_price_and_no_stock_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("given", "yen"),
-    [([PAPER, EBOOK], 528), ([EBOOK], 480), ([Offer("physical", 700, 0), PAPER], 528), ([], None)],
+    [
+        ([PAPER, EBOOK], 528),
+        ([EBOOK], 480),
+        ([Offer("digital", 0, None)], 0),
+        ([Offer("digital", 0, None), PAPER], 528),
+        ([Offer("physical", 700, 0), PAPER], 528),
+        ([], None),
+    ],
 )
 def test_the_price_is_that_of_paper_where_there_is_one(given: list[Offer], yen: int | None) -> None:
     assert price(given) == yen

@@ -93,6 +93,17 @@ def test_one_bad_line_stops_the_load_before_anybody_is_asked(
     assert "colour" in said
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_half_a_character_is_told_of_by_line_and_field_and_not_after_minutes(
+    more: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No table, no index and no vector can hold it."""
+    monkeypatch.setenv("MANGA_CATALOG_URL", f"http://127.0.0.1:{refused_port()}")
+    catalog = lines(tmp_path / "catalog.jsonl", TITLE, {**TITLE, "title_id": "b", "synopsis": {"en": "x\ud800"}})
+    assert main(["--catalog", str(catalog), *more]) == 2
+    assert "catalog.jsonl: line 2: synopsis.en: half a character (\\ud800) at place 1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
