@@ -17,7 +17,7 @@ from tools.stock_reader import StockReader
 from tools.title_names import TitleNames
 
 Json = dict[str, Any]
-WallClock = Callable[[], datetime]
+Now = Callable[[], datetime]
 """A moment, with its time zone."""
 Schema = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ class Store:
     stock_port: StockPort
     profiles: ProfilePort
     names: TitleNames = field(default_factory=TitleNames)
-    now: WallClock = utc_now
+    now: Now = utc_now
 
 
 @dataclass(slots=True)
