@@ -18,7 +18,7 @@ from tools.title_names import TitleNames
 from tools.title_reader import TitleReader
 
 Json = dict[str, Any]
-WallClock = Callable[[], datetime]
+Now = Callable[[], datetime]
 """A moment, with its time zone."""
 Schema = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ class Store:
     titles: TitleReader
     records: TitlesPort
     names: TitleNames = field(default_factory=TitleNames)
-    now: WallClock = utc_now
+    now: Now = utc_now
 
 
 @dataclass(slots=True)

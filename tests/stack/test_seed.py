@@ -325,5 +325,6 @@ async def _shown(client: Any, query: str) -> list[str]:
 
 
 def _without_times(value: Any) -> Any:
-    """Stock is read anew, so its time is another."""
-    return json.loads(json.dumps(value), object_hook=lambda each: {k: v for k, v in each.items() if k != "as_of"})
+    """Stock is read anew, so its time is another; and what is stale says so."""
+    own = ("as_of", "note")
+    return json.loads(json.dumps(value), object_hook=lambda each: {k: v for k, v in each.items() if k not in own})
