@@ -12,7 +12,7 @@ endif
 .PHONY: run test test-stack check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack quality snapshots example lock sbom demo clean help
 
 help: ## what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
 
 run: $(VENV)/.runtime ## serve the demo catalogue on 127.0.0.1:8080; MANGA_* settings pass through
 	@exec $(if $(filter command,$(origin PORT)),env MANGA_PORT=$(PORT)) $(BIN)/python -m server serve --with-parent
@@ -56,7 +56,7 @@ bench-orders: $(VENV)/.dev ## whether the time of an answer tells a foreign orde
 load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (25 minutes); writes tests/load/report.md
 	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)
 
-chaos: $(VENV)/.dev ## every fault at every backend of the real stack (15 minutes); writes tests/chaos/report.md
+chaos: $(VENV)/.dev ## every fault at every backend of the real stack (15 minutes; clocks need libfaketime); writes tests/chaos/report.md
 	@$(BIN)/python -m tests.chaos.run --write $(ARGS)
 
 fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
@@ -89,16 +89,17 @@ clean: ## remove what was installed and computed: .venv and .cache
 	@touch $@
 
 $(VENV)/.created:
+	@echo "making $(VENV) (once)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.runtime: requirements.lock $(VENV)/.created
 	@echo "installing into $(VENV) (once)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.created
 	@echo "installing the tools for tests into $(VENV) (once)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@ $(VENV)/.runtime
