@@ -65,7 +65,7 @@ fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables of the README, .env.example
 	@$(BIN)/python -m tests.snapshots.update
 
-example: $(VENV)/.dev ## follow the README's steps to a new tool in a copy, and test that (3 minutes)
+example: $(VENV)/.dev ## follow the README's steps to a new tool in a copy, and test that (6 minutes)
 	@$(BIN)/python -m tests.new_tool $(ARGS)
 
 quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
