@@ -55,12 +55,12 @@ def test_a_registry_of_another_form_is_told(tree: Path) -> None:
         add_the_line(tree / "tools/registry.py", "count_volumes", ".TOOL")
 
 
-def test_the_copy_is_of_what_git_knows(tmp_path: Path) -> None:
-    """And installs nothing anew."""
+def test_the_copy_has_everything_but_what_was_computed(tmp_path: Path) -> None:
+    """And nobody's own settings."""
     copied(tmp_path)
     assert (tmp_path / "Makefile").read_bytes() == (ROOT / "Makefile").read_bytes()
     assert os.access(tmp_path / "infra/dotenv.py", os.X_OK)
-    assert not (tmp_path / ".git").exists()
+    assert not [name for name in (".git", ".env", ".mypy_cache") if (tmp_path / name).exists()]
 
 
 def test_no_setting_of_whoever_runs_the_tests_reaches_them() -> None:
