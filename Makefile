@@ -17,7 +17,7 @@ endif
 .PHONY: run test test-stack clients check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo clean help
 
 help: ## what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
 
 run: $(VENV)/.runtime ## serve the demo catalogue on 127.0.0.1:8080; MANGA_* settings pass through
 	@exec $(if $(filter command,$(origin PORT)),env MANGA_PORT=$(PORT)) $(BIN)/python -m server serve --with-parent
@@ -64,7 +64,7 @@ bench-orders: $(VENV)/.dev ## whether the time of an answer tells a foreign orde
 load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (25 minutes); writes tests/load/report.md
 	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)
 
-chaos: $(VENV)/.dev $(STRANDS)/.lock ## every fault at every backend of the real stack (15 minutes); writes tests/chaos/report.md
+chaos: $(VENV)/.dev $(STRANDS)/.lock ## every fault at every backend of the real stack (15 minutes; clocks need libfaketime); writes tests/chaos/report.md
 	@$(BIN)/python -m tests.chaos.run --write $(ARGS)
 
 fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
@@ -73,7 +73,7 @@ fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables of the README, .env.example
 	@$(BIN)/python -m tests.snapshots.update
 
-example: $(VENV)/.dev ## follow the README's steps to a new tool in a copy, and test that (3 minutes)
+example: $(VENV)/.dev ## follow the README's steps to a new tool in a copy, and test that (6 minutes)
 	@$(BIN)/python -m tests.new_tool $(ARGS)
 
 mutants: $(VENV)/.dev .cache/mutants/environment/.lock ## how many small faults the tests notice (half an hour); ARGS="--seed 7", "--write"
@@ -112,16 +112,17 @@ $(STRANDS)/.lock: infra/agent/requirements.lock
 	@cp $< $@
 
 $(VENV)/.created:
+	@echo "making $(VENV) (once)"
 	@$(ENOUGH)
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.runtime: requirements.lock $(VENV)/.created
 	@echo "installing into $(VENV) (once)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.created
 	@echo "installing the tools for tests into $(VENV) (once)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@ $(VENV)/.runtime

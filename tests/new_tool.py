@@ -22,6 +22,7 @@ TESTS = (
     *(f"tests/wire/test_{name}.py" for name in ("tool_lists", "raw_clients", "smoke", "switches", "readme_snippets", "jwt")),
 )
 SHARED = (".venv", ".cache")
+LEFT = (".git", ".env", "__pycache__", ".*_cache", ".hypothesis", "node_modules")
 FROM_README = {
     "file": re.compile(
         r"For example `(tools/\w+\.py)`:\n\n<!-- new tool -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL
@@ -34,14 +35,8 @@ FROM_README = {
 
 
 def copied(folder: Path) -> None:
-    """What git knows or would take, and the installed environment by a link."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+    """Everything but what was computed or installed; of that the environment, by a link."""
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*SHARED, *LEFT), dirs_exist_ok=True)
     for name in SHARED:
         if (ROOT / name).exists():
             (folder / name).symlink_to(ROOT / name)

@@ -21,6 +21,7 @@ from server.identity.compact_jws import LONGEST_TOKEN
 from server.identity.verifier import Verified
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying
+from tools.registry import TOOLS
 
 ISSUER = Issuer(name="https://issuer.example")
 RSA, EC = ISSUER.keys
@@ -48,7 +49,7 @@ async def refusal(own: Verifying, token: str) -> str:
 async def test_what_the_issuer_signed_is_believed(key: SigningKey, kind: str | None, believing: Verifying) -> None:
     header = {"alg": key.alg, "kid": key.kid, **({"typ": kind} if kind else {})}
     holder = await believing.verifier.holder(key.signed(header, CLAIMS))
-    assert (holder.user, holder.client, len(holder.scopes)) == ("demo-user-1", "web-shop", 5)
+    assert (holder.user, holder.client, len(holder.scopes)) == ("demo-user-1", "web-shop", len(TOOLS))
     assert "demo-user-1" not in holder.principal
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from server.cli import _parser
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, clean_environment
 from tools.registry import TOOLS
@@ -94,3 +95,14 @@ def test_the_command_for_clients_without_cwd_starts_the_server(cache: Path) -> N
     arguments = json.loads(shown[1].replace("/path/to/manga-tools", str(ROOT)).replace(PYTHON, sys.executable))
     done = run(["sh", *arguments], cache)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_command_in_the_container_is_one_that_the_image_takes() -> None:
+    """What follows the image's name goes to its entry point, `python -m server`: stdio, for that customer."""
+    block = README.partition("<!-- docker -->\n```json\n")[2].partition("```")[0]
+    server = json.loads(block)["mcpServers"]["manga-store"]
+    assert (server["type"], server["command"]) == ("stdio", "docker")
+    options, _, rest = " ".join(server["args"]).partition(" manga-tools ")
+    assert options.split() == ["run", "-i", "--rm"]
+    asked = _parser().parse_args(rest.split())
+    assert (asked.command, asked.user) == ("stdio", "demo-user-1")

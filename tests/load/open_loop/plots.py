@@ -45,7 +45,7 @@ def plot_soak(soak: Soak, file: Path = FOLDER / "soak_memory.svg") -> None:
         mean = sum(sample.rss for sample in soak.settled) / len(soak.settled)
         steep = slope([(sample.at, sample.rss) for sample in soak.settled])
         line = [mean + steep * (sample.at - mean_at) for sample in ends]
-        label = f"{soak.slope:+.2f} MB a minute"
+        label = f"{soak.slope:+.2f} MB a minute\n({soak.halves[0]:+.2f}, then {soak.halves[1]:+.2f})"
         axes.plot([sample.at / 60 for sample in ends], line, color=RED, linestyle="--", label=label)
         axes.set_ylim(bottom=0)
 

@@ -94,7 +94,8 @@ def soak_section(soak: Soak) -> str:
         f"caches fill: {len(run.rows)} calls in all, p50 {_ms(run, 0.5)} ms, "
         f"p99 {_ms(run, P99)} ms, p99.9 {_ms(run, 0.999)} ms; p99 by minute {minutes or '-'} ms (the client was {run.late_ms:.1f} ms late, p99). "
         f"The server's RSS was {first.rss:.1f} MB after the warm-up and "
-        f"{last.rss:.1f} MB at the end, with {last.threads} threads and {last.files} open files. Valkey used "
+        f"{last.rss:.1f} MB at the end ({soak.halves[0]:+.2f} MB a minute in the first half of them, {soak.halves[1]:+.2f} in the "
+        f"last), with {last.threads} threads and {last.files} open files. Valkey used "
         f"{first.valkey_used:.1f} MB in {first.valkey_keys} keys, then {last.valkey_used:.1f} MB in {last.valkey_keys}: every "
         "new search is kept for a day, every session for half an hour, and beyond 256 MB the oldest go."
     )

@@ -54,6 +54,15 @@ class Soak:
         return 60 * slope([(sample.at, sample.rss) for sample in self.settled])
 
     @property
+    def halves(self) -> tuple[float, float]:
+        """The same of each half of what is after the warm-up: whether it slows down."""
+        middle = len(self.settled) // 2
+        first, last = (
+            [(sample.at, sample.rss) for sample in part] for part in (self.settled[:middle], self.settled[middle:])
+        )
+        return 60 * slope(first), 60 * slope(last)
+
+    @property
     def growth(self) -> float:
         """Share by which the server's RSS is larger at the end than after the warm-up; means of a tenth of the samples."""
         few = max(1, len(self.settled) // 10)
@@ -83,6 +92,8 @@ class Soak:
 def slope(points: Sequence[tuple[float, float]]) -> float:
     """Of the straight line with the least squares."""
     count = len(points)
+    if not count:
+        return 0.0
     mean_x, mean_y = (sum(values) / count for values in zip(*points, strict=True))
     across = sum((x - mean_x) ** 2 for x, _ in points)
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / across if across else 0.0

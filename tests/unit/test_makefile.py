@@ -1,0 +1,37 @@
+"""What `make` promises whoever meets it for the first time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from server.settings import ROOT
+
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+
+
+def said(*arguments: str) -> str:
+    done = subprocess.run(["make", "-s", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+def test_help_names_every_target() -> None:
+    """Those that are commands."""
+    phony = re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
+    assert phony is not None
+    helped = {line.split()[0] for line in said("help").splitlines()}
+    assert helped == set(phony[1].split())
+
+
+@pytest.mark.parametrize("stamp", [".runtime", ".dev"])
+def test_the_first_run_shows_what_it_does(stamp: str, tmp_path: Path) -> None:
+    """Steps in words, and pip's own progress; once, because a stamp says that it is done."""
+    steps = said("-n", f"{tmp_path}/new/{stamp}", f"VENV={tmp_path}/new")
+    assert steps.index("making ") < steps.index("-m venv") < steps.index("installing ") < steps.index("pip install")
+    assert not re.search(r"pip install.* (-q|--quiet)\b", steps)
