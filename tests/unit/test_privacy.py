@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import fields, is_dataclass
+from importlib.metadata import version
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -21,6 +23,7 @@ from server.stages.telemetry import remembered
 from server.telemetry.log_line import LogLine
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
+from server.version import VERSION
 from session.backends.multiplexed import MultiplexedRedis
 from session.keys import user_hash
 from tests.support.examples import free_texts
@@ -67,6 +70,9 @@ LABELS = {
     "transport": {"sse", "streamable_http", "stdio", "cli"},
     "result": {"written", "dropped"},
     "backend": {"catalog", "titles", "stock", "orders", "profile", "redis"},
+    "version": {VERSION},
+    "python": {platform.python_version()},
+    "sdk": {version("mcp")},
     "le": None,
 }
 

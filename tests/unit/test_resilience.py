@@ -96,7 +96,7 @@ async def test_what_is_not_the_backends_fault_does_not_count_against_it(backend:
 async def test_the_network_is_told_without_its_addresses(backend: Backend, error: Exception) -> None:
     with pytest.raises(DependencyFailure) as caught:
         await backend.call(Attempts(error), soon())
-    assert caught.value.message == "The stock cannot be reached."
+    assert caught.value.message == "The stock backend cannot be reached."
     assert caught.value.details == {"dependency": "stock"}
 
 
