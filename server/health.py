@@ -27,14 +27,17 @@ class Dependencies:
     probes: Mapping[str, tuple[Probe, Breaker]]
     _states: dict[str, dict[str, Any]] = field(default_factory=dict)
     _asked_at: float = float("-inf")
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def states(self) -> dict[str, dict[str, Any]]:
-        """`{name: {state, latency_ms, detail?}}`; all asked at once, each for at most half a second."""
-        if time.monotonic() - self._asked_at > REMEMBERED_SECONDS:
-            names = list(self.probes)
-            states = await asyncio.gather(*(self._state(*self.probes[name]) for name in names))
-            self._states = dict(zip(names, states, strict=True))
-            self._asked_at = time.monotonic()
+        """`{name: {state, latency_ms, detail?}}`; all asked at once, each for at most half a second. Whoever wants to know
+        meanwhile waits for the same answers."""
+        async with self._asking:
+            if time.monotonic() - self._asked_at > REMEMBERED_SECONDS:
+                names = list(self.probes)
+                states = await asyncio.gather(*(self._state(*self.probes[name]) for name in names))
+                self._states = dict(zip(names, states, strict=True))
+                self._asked_at = time.monotonic()
         return self._states
 
     async def _state(self, probe: Probe, breaker: Breaker) -> dict[str, Any]:

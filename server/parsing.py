@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -53,6 +53,14 @@ def embedder(text: str) -> str:
 
 def hosts(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.split(",") if each.strip())
+
+
+def networks(text: str) -> tuple[str, ...]:
+    """Addresses, or networks as 10.0.0.0/8."""
+    try:
+        return tuple(str(ip_network(each)) for each in hosts(text))
+    except ValueError:
+        raise SettingError("has to be IP addresses or networks, comma separated") from None
 
 
 def path(text: str) -> Path:
