@@ -28,9 +28,14 @@ def excess(data: bytes | bytearray) -> str | None:
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     if unescaped.count(b'"') > 4 * MOST_VALUES:  # a name and a text for each value, two quotes each
         return TOO_MANY
-    bare = b"".join(unescaped.split(b'"')[::2])  # texts are every second piece
+    # Texts are every second piece; a digit in their place keeps what holds one from looking empty.
+    bare = b"0".join(unescaped.split(b'"')[::2]).translate(None, b" \t\r\n")
     brackets = bare.translate(None, NO_BRACKETS)
-    if bare.count(b",") + brackets.count(b"[") + brackets.count(b"{") >= MOST_VALUES:
+    if len(brackets) > 2 * MOST_VALUES:
+        return TOO_MANY
+    empty = bare.count(b"[]") + bare.count(b"{}")
+    # Each comma begins a value, so does each bracket that something follows, and the message is one itself.
+    if bare.count(b",") + brackets.count(b"[") + brackets.count(b"{") - empty >= MOST_VALUES:
         return TOO_MANY
     return TOO_DEEP if _deepest(brackets) > DEEPEST else None
 

@@ -14,6 +14,7 @@ import mcp_types as types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from server.lines import BoundedLines, private_stdin
 from server.settings import Settings
 from server.signals import first_of, on_signals
 from server.wiring import Application, open_app
@@ -115,7 +116,8 @@ async def serve_stdio(settings: Settings) -> None:
     on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
     async with open_app(settings, local=True) as app:
-        talking = asyncio.create_task(_talk(app, calls, budget), name="stdio")
+        lines = BoundedLines(private_stdin(), settings.max_body_bytes)
+        talking = asyncio.create_task(_talk(app, lines, calls, budget), name="stdio")
         await first_of(talking, stop)
         if talking.done():
             talking.result()
@@ -125,8 +127,14 @@ async def serve_stdio(settings: Settings) -> None:
         os._exit(0)  # a thread still waits for a line of stdin, and the interpreter would wait for it
 
 
-async def _talk(app: Application, calls: OpenCalls, seconds: float) -> None:
+async def _talk(app: Application, lines: BoundedLines, calls: OpenCalls, seconds: float) -> None:
     mcp = app.protocol.mcp
-    async with stdio_server() as (read, write):
+    async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
         reading, writing = _Reading(read, calls, seconds), _Writing(write, calls, seconds)
+
+        async def refuse(sentence: str) -> None:
+            error = types.ErrorData(code=types.INVALID_REQUEST, message=sentence)
+            await writing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+
+        lines.refuse = refuse
         await mcp.run(reading, writing, mcp.create_initialization_options())

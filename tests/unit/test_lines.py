@@ -1,0 +1,53 @@
+"""Lines of stdin, which a parent may make as long as it likes."""
+
+from __future__ import annotations
+
+import io
+
+from server.lines import BoundedLines
+from server.message_shape import DEEPEST, TOO_DEEP
+
+MOST = 200
+
+
+async def read(data: bytes) -> tuple[list[str], list[str], int]:
+    """The lines that were passed on, why others were not, and the most bytes that were asked for at once."""
+    refused: list[str] = []
+    largest = 0
+
+    class Source(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            nonlocal largest
+            assert size is not None
+            assert size > 0
+            line = super().readline(size)
+            largest = max(largest, len(line))
+            return line
+
+    lines = BoundedLines(Source(data), MOST)
+
+    async def refuse(sentence: str) -> None:
+        refused.append(sentence)
+
+    lines.refuse = refuse
+    return [line async for line in lines], refused, largest
+
+
+async def test_lines_come_as_they_are_and_the_last_needs_no_end() -> None:
+    """What is no UTF-8 is for the parser to refuse."""
+    assert (await read(b'{"a":1}\n\xff\n{"b":2}'))[0] == ['{"a":1}\n', "\ufffd\n", '{"b":2}']
+
+
+async def test_a_line_that_is_too_long_is_passed_over_and_never_held() -> None:
+    """The next one is a line of its own again; one of just the size is taken."""
+    longest = b"x" * (MOST - 1) + b"\n"
+    passed, refused, largest = await read(b"y" * (50 * MOST) + b"\n" + longest + b"z" * (MOST + 1) + b"\n{}\n" + b"x" * 999)
+    assert passed == [longest.decode(), "{}\n"]
+    assert refused == [f"A message has at most {MOST} bytes."] * 3
+    assert largest <= MOST + 1
+
+
+async def test_a_line_that_holds_too_much_is_passed_over() -> None:
+    """As a body would be."""
+    deep = b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1) + b"\n"
+    assert await read(deep + b"{}\n") == (["{}\n"], [TOO_DEEP], len(deep))
