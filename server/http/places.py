@@ -46,6 +46,9 @@ class Places(Generic[P]):
     def __len__(self) -> int:
         return len(self._taken)
 
+    def __contains__(self, place: P) -> bool:
+        return place in self._taken
+
     def __iter__(self) -> Iterator[P]:
         return iter(list(self._taken))
 

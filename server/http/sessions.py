@@ -42,7 +42,7 @@ class _Session(Place):
         self.quiet.set()
 
     def busy(self) -> bool:
-        return self.posts > 0
+        return self.posts > 0 or not self.name
 
 
 class Sessions:
@@ -71,6 +71,8 @@ class Sessions:
         finally:
             if not session.name:
                 self._places.leave(session)
+            elif session not in self._places:  # it had to yield before it had a name to be ended by
+                await self._end(session)
 
     async def serve(self, posted: Posted | None, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on that names a session. `posted` is None for one without a message."""

@@ -258,3 +258,31 @@ async def test_what_the_sdk_ends_by_itself_is_forgotten() -> None:
         assert len(edge.endpoint.sessions) == 1
         assert await in_session(edge, client) == 404
         assert len(edge.endpoint.sessions) == 0
+
+
+async def test_a_session_that_had_to_yield_before_it_was_open_is_ended_once_it_is() -> None:
+    """Else the SDK would keep it, counted by nobody."""
+    go_on, ended = asyncio.Event(), []
+
+    async def sdk(scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "DELETE":
+            ended.append(dict(scope["headers"])[b"mcp-session-id"])
+            return
+        await go_on.wait()
+        name = scope["user"].access_token.client_id.encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"mcp-session-id", name)]})
+
+    async def unread(message: Any) -> None: ...
+
+    sessions = Sessions(sdk, 2, HandClock())
+
+    async def open_as(principal: str) -> None:
+        user = AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
+        await sessions.open({"type": "http", "method": "POST", "headers": [], "user": user}, unread, unread)
+
+    tasks = [asyncio.create_task(open_as(each)) for each in ("a", "a", "b")]
+    while not ended:
+        await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(*tasks)
+    assert (len(sessions), ended) == (2, [b"", b"a"])
