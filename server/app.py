@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
+from server.http.admission import Admission
 from server.http.bodies import Bodies
 from server.http.counted import CountedRefusals
 from server.http.gate import Arrival, Authenticated, Draining, Shortcut, TrustedOrigin
@@ -16,7 +17,9 @@ from server.http.mcp_endpoint import McpEndpoint
 from server.http.metadata import RESOURCES, WELL_KNOWN, Challenge, MetadataChallenge, ResourceMetadata
 from server.http.origins import AllowedOrigins
 from server.http.probes import Probes, Sessions
-from server.http.streams import MESSAGES, SseEndpoint, SseStreams
+from server.http.scope_check import ScopeCheck
+from server.http.sse import MESSAGES
+from server.http.streams import SseEndpoint, SseStreams
 from server.identity.scopes import as_issued
 from server.settings import Settings
 from server.wiring import Application
@@ -35,8 +38,13 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
     """`port` is the one that is listened on, which MANGA_PORT=0 leaves open until then."""
     mcp = app.protocol.mcp
     bodies = Bodies(settings.max_body_bytes)
-    streams = SseStreams(mcp, settings.max_sse_sessions, bodies, app.metrics.streams)
-    endpoint = McpEndpoint(mcp, streams, bodies, settings.max_body_bytes)
+    challenge, scopes = Challenge(), [tool.scope for tool in app.registry]
+    if settings.jwt_issuer is not None:
+        challenge = MetadataChallenge(settings.jwt_issuer, scopes)
+    scope_check = ScopeCheck(app.identifier, app.registry, challenge) if settings.auth == "jwt" else None
+    admission = Admission(app.protocol.listen)
+    streams = SseStreams(mcp, settings.max_sse_sessions, bodies, admission, app.metrics.streams)
+    endpoint = McpEndpoint(mcp, streams, bodies, admission, settings.max_body_bytes, scope_check)
     probes = Probes(app.lifecycle, app.dependencies, app.metrics)
     sessions = Sessions(app.identifier, app.memory)
     routes = [
@@ -48,11 +56,8 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
         Route("/metrics", probes.metrics),
         Route("/sessions/{session}", sessions.forget, methods=["DELETE"]),
     ]
-    challenge = Challenge()
     if settings.jwt_issuer is not None:
-        scopes = [as_issued(tool.scope, settings.jwt_issuer) for tool in app.registry]
-        challenge = MetadataChallenge(scopes)
-        metadata = ResourceMetadata(settings.jwt_issuer, scopes)
+        metadata = ResourceMetadata(settings.jwt_issuer, [as_issued(each, settings.jwt_issuer) for each in scopes])
         routes += [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
     gate = [
         Middleware(CountedRefusals, refused=app.metrics.refused),

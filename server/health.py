@@ -33,14 +33,17 @@ class Dependencies:
     _states: dict[str, dict[str, Any]] = field(default_factory=dict)
     _asked_at: float = float("-inf")
     _outages: dict[str, Outage] = field(default_factory=dict)
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def states(self) -> dict[str, dict[str, Any]]:
-        """`{name: {state, latency_ms, detail?}}`; all asked at once, each for at most half a second."""
-        if time.monotonic() - self._asked_at > REMEMBERED_SECONDS:
-            names = list(self.probes)
-            states = await asyncio.gather(*(self._state(name, *self.probes[name]) for name in names))
-            self._states = dict(zip(names, states, strict=True))
-            self._asked_at = time.monotonic()
+        """`{name: {state, latency_ms, detail?}}`; all asked at once, each for at most half a second. Whoever wants to know
+        meanwhile waits for the same answers."""
+        async with self._asking:
+            if time.monotonic() - self._asked_at > REMEMBERED_SECONDS:
+                names = list(self.probes)
+                states = await asyncio.gather(*(self._state(name, *self.probes[name]) for name in names))
+                self._states = dict(zip(names, states, strict=True))
+                self._asked_at = time.monotonic()
         return self._states
 
     async def _state(self, name: str, probe: Probe, breaker: Breaker | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Generic, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -128,6 +128,14 @@ def user_id(text: str) -> str:
     if len(text) > LONGEST_USER:
         raise SettingError(f"may have at most {LONGEST_USER} characters")
     return text
+
+
+def networks(text: str) -> tuple[str, ...]:
+    """Addresses, or networks as 10.0.0.0/8."""
+    try:
+        return tuple(str(ip_network(each)) for each in listed(text))
+    except ValueError:
+        raise SettingError("has to be IP addresses or networks, comma separated") from None
 
 
 def path(text: str) -> Path:

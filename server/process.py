@@ -71,14 +71,14 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
         async with open_app(settings, progress=progress) as app:
             _keep_what_is_loaded()
             http = http_app(settings, app, port)
-            async with http.endpoint.sessions.run():
+            async with http.endpoint.manager.run():
                 server = _uvicorn(settings, http.asgi)
                 serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
                 logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
                 await first_of(serving, stop)  # the server ending by itself is a failure
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
                 app.protocol.listen.close()
-                await http.endpoint.close_all()
+                await http.endpoint.sessions.close_all()
                 await http.streams.close_all()
                 server.should_exit = True
                 await serving
@@ -106,6 +106,8 @@ def _uvicorn(settings: Settings, asgi: object) -> PatientServer:
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=CLOSE_SECONDS,
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
     )
     return PatientServer(config, connections)
 

@@ -14,7 +14,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
@@ -23,6 +23,7 @@ from server.audience import Audience
 from server.bearer import bearer_of
 from server.call import Call, Principal, Stated
 from server.caller_limits import Caller, CallerLimits
+from server.http.listens import Listens
 from server.http.streams import STREAM
 from server.identity import Identifier
 from server.pipeline import Pipeline
@@ -87,7 +88,7 @@ class Protocol:
         self._process_session = uuid.uuid4().hex
         self._listed = {tool.name: listed_tool(tool) for tool in registry}
         self.audience = Audience(InMemorySubscriptionBus())
-        self.listen = ListenHandler(self.audience.bus)
+        self.listen = Listens(self.audience.bus)
         self.mcp = self._server(version)
 
     def _server(self, version: str) -> Server[Any]:

@@ -25,6 +25,7 @@ from server.parsing import (
     is_loopback,
     jwks_url,
     listed,
+    networks,
     optional,
     path,
     problem_of_file,
@@ -107,6 +108,9 @@ class Settings:
     user: str | None = setting(
         optional(user_id), None, "The customer, for a stdio host that can state none (python -m server stdio alone)."
     )
+    trusted_proxies: tuple[str, ...] = setting(
+        networks, (), "Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, comma separated."
+    )
     allow_insecure: bool = setting(switch, False, "1 allows MANGA_AUTH=none on another address than loopback.")
     turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
     call_timeout_ms: int = setting(integer(100, 60_000), 5000, "What any one call may take, whatever the turn says.")
@@ -114,7 +118,11 @@ class Settings:
     cache_ttl_s: int = setting(integer(1, 86_400), 300, "How long text about titles is fresh.")
     max_concurrent_calls: int = setting(integer(1, 10_000), 50, "Calls at once; more are answered SERVER_BUSY.")
     max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams; more are answered 503.")
-    max_body_bytes: int = setting(integer(1024, 64 * 2**20), 2**20, "Largest request body.")
+    max_body_bytes: int = setting(
+        integer(1024, 64 * 2**20),
+        2**18,
+        "Largest message: the longest valid arguments, every character escaped, take 185 KB, _meta 20 KB.",
+    )
     rate_limit: bool = setting(
         switch, True, "off lifts the limits of 10 calls a second (burst 40) per user or session, refused calls included."
     )

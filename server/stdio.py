@@ -15,6 +15,7 @@ import mcp_types as types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from server.lines import BoundedLines, private_stdin
 from server.settings import Settings
 from server.signals import first_of, on_signals
 from server.telemetry.stderr import leave
@@ -123,7 +124,8 @@ async def serve_stdio(settings: Settings) -> None:
     on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
     async with open_app(settings, local=True) as app:
-        talking = asyncio.create_task(_talk(app, calls, budget, stop), name="stdio")
+        lines = BoundedLines(private_stdin(), settings.max_body_bytes)
+        talking = asyncio.create_task(_talk(app, lines, calls, budget, stop), name="stdio")
         await first_of(talking, stop)
         if talking.done():
             talking.result()
@@ -133,10 +135,16 @@ async def serve_stdio(settings: Settings) -> None:
         leave(0)  # a thread still waits for a line of stdin, or for room in stdout, and the interpreter would wait for it
 
 
-async def _talk(app: Application, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
+async def _talk(app: Application, lines: BoundedLines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
     mcp = app.protocol.mcp
     # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
-    async with stdio_server() as (read, write):
+    async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
         with redirect_stdout(sys.stderr):
             reading, writing = _Reading(read, calls, seconds, stop), _Writing(write, calls, seconds, stop)
+
+            async def refuse(sentence: str) -> None:
+                error = types.ErrorData(code=types.INVALID_REQUEST, message=sentence)
+                await writing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+
+            lines.refuse = refuse
             await mcp.run(reading, writing, mcp.create_initialization_options())

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from starlette.responses import Response
 from starlette.types import Message, Receive
 
 from server.http.answers import busy, plain
+from server.message_shape import excess
 
-TOGETHER = 64
+TOGETHER = 256
 
 
 class Bodies:
-    """At most `most` bytes each, and 64 times as much of all that are being read: many that are sent slowly add up."""
+    """At most `most` bytes each, and 256 times as much of all that are being read: many that are sent slowly add up.
+
+    One holder may have as much of that as is left over, which is half when it is alone and a third beside another: there
+    is always room for one more (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998)."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._being_read = 0
+        self._room = TOGETHER * most
+        self._held: Counter[str] = Counter()
 
-    async def read(self, receive: Receive) -> bytes | Response:
-        """The body, or what to answer in its place."""
+    async def read(self, receive: Receive, holder: str) -> bytes | Response:
+        """The body, or what to answer in its place. Its values and their depth are bounded too."""
         body = bytearray()
         try:
             while True:
@@ -27,15 +34,21 @@ class Bodies:
                     return plain(400, "The body is not whole.")  # the client has gone, and will not read this
                 piece = part.get("body", b"")
                 body += piece
-                self._being_read += len(piece)
+                self._hold(holder, len(piece))
                 if len(body) > self._most:
                     return plain(413, f"A message has at most {self._most} bytes.")
-                if self._being_read > TOGETHER * self._most:
+                if self._held[holder] > self._room:
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
-                    return bytes(body)
+                    return bytes(body) if (wrong := excess(body)) is None else plain(413, wrong)
         finally:
-            self._being_read -= len(body)
+            self._hold(holder, -len(body))
+
+    def _hold(self, holder: str, size: int) -> None:
+        self._held[holder] += size
+        self._room -= size
+        if not self._held[holder]:
+            del self._held[holder]
 
 
 def read_again(body: bytes, receive: Receive) -> Receive:

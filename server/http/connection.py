@@ -6,13 +6,15 @@ import asyncio
 from typing import Any
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
 from server.http.connections import Connections
+from server.http.parser import PIECE_BYTES, StrictParser
 
 UNFINISHED = (h11.IDLE, h11.SEND_BODY)
 """The client's part of a request that is not whole."""
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+WRONG = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -21,6 +23,7 @@ class Connection(H11Protocol):
 
     def __init__(self, *args: Any, all_of_them: Connections, **named: Any) -> None:
         super().__init__(*args, **named)
+        self.conn = self._parser = StrictParser()
         self._all = all_of_them
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -29,7 +32,10 @@ class Connection(H11Protocol):
         self._all.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        for start in range(0, len(data), PIECE_BYTES):
+            super().data_received(data[start : start + PIECE_BYTES])
+            if self.transport.is_closing():
+                return
         if self.conn.their_state in UNFINISHED:
             self._all.awaited(self)
         else:
@@ -42,6 +48,16 @@ class Connection(H11Protocol):
                 self._all.idle(self)
             else:
                 self._all.awaited(self)
+
+    def send_400_response(self, msg: str) -> None:
+        """Says what was wrong, unless an answer has begun, and closes; who works on the request learns that it is over."""
+        status, sentence = self._parser.refused or (400, msg)
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(WRONG % (status, STATUS_PHRASES[status], len(sentence), sentence.encode("ascii")))
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
-from server.http.streams import MESSAGES
+from server.http.sse import MESSAGES
+from server.identity.scopes import as_issued
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 RESOURCES = ("", "/mcp", "/sse")
@@ -21,21 +22,32 @@ class Challenge:
     """What WWW-Authenticate says (RFC 6750, section 3)."""
 
     def of(self, scope: Scope, error: str | None) -> str:
-        """`error` is None for a request that brought no token at all."""
-        return _joined(_told(error))
+        """For a token that proves nobody; `error` is None for a request that brought none at all."""
+        return _joined(_told("invalid_token", error))
+
+    def of_scope(self, scope: Scope, wanted: str) -> str:
+        """For a token that proves somebody who lacks the scope `wanted`."""
+        return _joined(_told("insufficient_scope", f"This needs the scope {wanted}.") | {"scope": wanted})
 
 
 class MetadataChallenge(Challenge):
-    """And where the tokens come from, with the scopes to ask for."""
+    """And where the tokens come from, with the scopes to ask for, as the issuer names them."""
 
-    def __init__(self, scopes: Sequence[str]) -> None:
-        self._scopes = " ".join(scopes)
+    def __init__(self, issuer: str, scopes: Sequence[str]) -> None:
+        self._issuer = issuer
+        self._scopes = " ".join(as_issued(each, issuer) for each in scopes)
 
     def of(self, scope: Scope, error: str | None) -> str:
+        return _joined(_told("invalid_token", error) | self._where(scope) | {"scope": self._scopes})
+
+    def of_scope(self, scope: Scope, wanted: str) -> str:
+        told = _told("insufficient_scope", f"This needs the scope {wanted}.")
+        return _joined(told | self._where(scope) | {"scope": as_issued(wanted, self._issuer)})
+
+    def _where(self, scope: Scope) -> dict[str, str]:
         path = "/sse" if scope["path"].startswith(MESSAGES) else scope["path"]
         resource = path if path in RESOURCES else ""
-        where = {"resource_metadata": f"{origin(scope)}{WELL_KNOWN}{resource}", "scope": self._scopes}
-        return _joined(_told(error) | where)
+        return {"resource_metadata": f"{origin(scope)}{WELL_KNOWN}{resource}"}
 
 
 class ResourceMetadata:
@@ -59,15 +71,12 @@ class ResourceMetadata:
 
 
 def origin(scope: Scope) -> str:
-    """As the client sees it: the Host has passed the allowlist, and a proxy that ends TLS says so."""
-    headers = Headers(scope=scope)
-    forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
-    scheme = forwarded if forwarded in ("http", "https") else scope["scheme"]
-    return f"{scheme}://{headers['host']}"
+    """As the client sees it: the Host has passed the allowlist, and of the scheme a proxy is believed that is trusted."""
+    return f"{scope['scheme']}://{Headers(scope=scope)['host']}"
 
 
-def _told(error: str | None) -> dict[str, str]:
-    return {} if error is None else {"error": "invalid_token", "error_description": error.replace('"', "'")}
+def _told(code: str, error: str | None) -> dict[str, str]:
+    return {} if error is None else {"error": code, "error_description": error.replace('"', "'")}
 
 
 def _joined(parameters: dict[str, str]) -> str:

@@ -9,38 +9,35 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
-from starlette.types import Message, Scope, Send
+from starlette.types import Message, Send
+
+from server.http.answers import RETRY_AFTER_SECONDS
+from server.http.posted import Posted
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 NO_SESSION = "A session begins with initialize; what follows names it in Mcp-Session-Id."
 NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 
 
-def refusal(code: int, message: str) -> JSONResponse:
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, 400)
+def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
+    retry = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status == 503 else None
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status, retry)
 
 
-def begins_session(scope: Scope) -> bool:
-    """A request of the 2025 era that names no session, so that the SDK would open one."""
-    headers = Headers(scope=scope)
-    version = headers.get("mcp-protocol-version")
-    return "mcp-session-id" not in headers and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
-
-
-def no_initialize(body: bytes | None) -> JSONResponse | None:
+def no_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
     """What is wrong with a request that begins a session, or None. `body` is None for one that has none."""
     if body is None:
         return refusal(INVALID_REQUEST, NO_SESSION)
+    if posted is not None:
+        return None if posted.method == "initialize" else refusal(INVALID_REQUEST, NO_SESSION)
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
         return refusal(PARSE_ERROR, "Parse error")
     if not isinstance(message, dict):
         return refusal(INVALID_REQUEST, NO_MESSAGE)
-    return None if message.get("method") == "initialize" else refusal(INVALID_REQUEST, NO_SESSION)
+    return refusal(INVALID_REQUEST, NO_SESSION)
 
 
 def in_plain_words(send: Send) -> Send:

@@ -18,6 +18,8 @@ from starlette.types import Send
 
 from server.telemetry.answers import sent
 
+MESSAGES = "/messages/"
+"""Where what belongs to a stream is posted."""
 MOST_UNREAD = 256
 """Messages that a stream may have waiting for the server; it reads them as they come, so these are a flood."""
 MOST_UNREAD_BYTES = 2**18
@@ -87,6 +89,8 @@ class Outgoing(_Stream):
     def __init__(self, send: Send) -> None:
         self._send = send
         self._closed = False
+        self.under_way: set[str] = set()
+        """Ids of requests that were posted and are neither answered nor cancelled."""
         self._unread_bytes = 0
 
     @property
@@ -104,7 +108,8 @@ class Outgoing(_Stream):
         # JSON as pydantic writes it has no line ends in it, so one data line holds it.
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         await self.write(b"event: message\r\ndata: %b\r\n\r\n" % text.encode())
-        if isinstance(item.message, types.JSONRPCResponse):
+        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+            self.under_way.discard(str(item.message.id))
             sent()
 
     async def write(self, data: bytes) -> None:

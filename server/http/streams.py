@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote
 
 import anyio
 import mcp_types as types
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext, authorization_context
+from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from prometheus_client import Gauge
@@ -21,11 +21,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from server.http.admission import Admission
 from server.http.answers import busy, plain
 from server.http.bodies import Bodies
-from server.http.sse import HEADERS, Incoming, Outgoing
+from server.http.holders import holder_of, owner_of
+from server.http.places import Place, Places
+from server.http.posted import Posted, introduced
+from server.http.sse import HEADERS, MESSAGES, MOST_UNREAD, Incoming, Outgoing
+from session.deadline import Clock
 
-MESSAGES = "/messages/"
 STREAM = "manga.stream"
 """Where a POST's scope says which stream it belongs to."""
 PING_SECONDS = 15.0
@@ -33,45 +37,60 @@ PING_SECONDS = 15.0
 FINISH_SECONDS = 0.5
 UNUSED_SECONDS = 60.0
 IDLE_SECONDS = 30 * 60.0
-"""A stream may be idle for as long as its client likes. Only when there is no room for another one, that gives its place on
-which nothing has been posted for the longest: for half an hour, or a minute if nothing ever was."""
+"""A stream may be idle for as long as its client likes. When there is no room for another one, who holds more than the
+newcomer gives up the longest unused of theirs; else that yields on which nothing has been posted for half an hour, or a
+minute if nothing ever was."""
 
 
-@dataclass(slots=True)
-class _Stream:
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Stream(Place):
     owner: AuthorizationContext | None
     incoming: Incoming
     outgoing: Outgoing
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    used: bool = False
-    last_used: float = field(default_factory=time.monotonic)
 
-    def yields_at(self) -> float:
-        return self.last_used + (IDLE_SECONDS if self.used else UNUSED_SECONDS)
+    def busy(self) -> bool:
+        return bool(self.outgoing.under_way)
 
 
 class SseStreams:
     """At most `most` at once: each holds a socket and a few tasks for as long as its client likes."""
 
-    def __init__(self, mcp: Server[Any], most: int, bodies: Bodies, gauge: Gauge) -> None:
+    def __init__(
+        self,
+        mcp: Server[Any],
+        most: int,
+        bodies: Bodies,
+        admission: Admission,
+        gauge: Gauge,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self._mcp = mcp
-        self._most = most
         self._bodies = bodies
+        self._admission = admission
         self._gauge = gauge
+        self._places: Places[_Stream] = Places(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._open: dict[str, _Stream] = {}
         self._closed = False
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One stream, for as long as its client stays."""
-        if self._closed or not self._has_room():
+        holder = holder_of(scope)
+        if self._closed or not self._places.is_open_to(holder):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
-            return
-        if scope["method"] == "HEAD":
+        elif scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-            return
+        else:
+            await self._serve(
+                _Stream(holder=holder, owner=owner_of(scope), incoming=Incoming(), outgoing=Outgoing(send)), scope, receive
+            )
+
+    async def _serve(self, stream: _Stream, scope: Scope, receive: Receive) -> None:
+        if (ended := self._places.take(stream)) is not None:
+            ended.scope.cancel()
         name = secrets.token_hex(16)
-        stream = self._open[name] = _Stream(_owner(scope), Incoming(), Outgoing(send))
+        self._open[name] = stream
         self._gauge.inc()
         try:
             endpoint = f"{quote(scope.get('root_path', '').rstrip('/') + MESSAGES)}?session_id={name}"
@@ -79,6 +98,7 @@ class SseStreams:
         finally:
             self._gauge.dec()
             self._open.pop(name, None)
+            self._places.leave(stream)
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One message of a client with an open stream. The answer comes on the stream; here it is 202, or what is wrong."""
@@ -90,7 +110,7 @@ class SseStreams:
             await taken(scope, receive, send)
             return
         stream, message = taken
-        stream.used, stream.last_used = True, time.monotonic()
+        self._places.use(stream)
         await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
         stream.incoming.put(message)
@@ -101,16 +121,6 @@ class SseStreams:
         for stream in list(self._open.values()):
             stream.scope.cancel()
         await asyncio.sleep(0)
-
-    def _has_room(self) -> bool:
-        if len(self._open) < self._most:
-            return True
-        name, stream = min(self._open.items(), key=lambda each: each[1].yields_at(), default=("", None))
-        if stream is None or stream.yields_at() > time.monotonic():
-            return False
-        del self._open[name]
-        stream.scope.cancel()
-        return True
 
     async def _converse(self, stream: _Stream, outgoing: Outgoing, endpoint: str, receive: Receive) -> None:
         await outgoing.open(endpoint)
@@ -137,22 +147,27 @@ class SseStreams:
         if not name:
             return plain(400, "session_id is required.")
         stream = self._open.get(name)
-        if stream is None or stream.owner != _owner(scope):
+        if stream is None or stream.owner != owner_of(scope):
             # Whoever is not the one that opened it learns nothing, not even that there is such a stream.
             return plain(404, "There is no such session.")
-        body = await self._bodies.read(receive)
+        body = await self._bodies.read(receive, holder_of(scope))
         if isinstance(body, Response):
             return body
         try:
             message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
         except ValidationError:
             return plain(400, "This is no JSON-RPC message.")
+        posted = Posted.of_message(message, len(body))
+        refused = None if posted is None else self._admission.refusal(scope, posted)
+        if refused is not None:
+            return refused
         if stream.incoming.full:
             return busy("This session has too many messages waiting.")
-        if stream.outgoing.full and isinstance(message, types.JSONRPCRequest):
-            return busy("This session has too many answers waiting to be read.")
         scope[STREAM] = name
-        return stream, SessionMessage(message, ServerMessageMetadata(request_context=Request(scope)))
+        metadata = ServerMessageMetadata(request_context=Request(scope))
+        if isinstance(message, types.JSONRPCRequest):
+            refused = _asked(stream.outgoing, message, metadata)
+        return refused if refused is not None else (stream, SessionMessage(message, metadata))
 
 
 class SseEndpoint:
@@ -163,6 +178,26 @@ class SseEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._streams.open(scope, receive, send)
+
+
+def _asked(outgoing: Outgoing, message: types.JSONRPCRequest, metadata: ServerMessageMetadata) -> Response | None:
+    """Notes that a request is under way, until it is answered or was cancelled; or says why it cannot be."""
+    number = str(message.id)
+    if outgoing.full:
+        return busy("This session has too many answers waiting to be read.")
+    if len(outgoing.under_way) >= MOST_UNREAD:
+        return busy("This session has too many requests under way.")
+    if number in outgoing.under_way:
+        return plain(400, "There is a request with this id under way in this session.")
+
+    async def unanswered() -> None:
+        outgoing.under_way.discard(number)
+
+    outgoing.under_way.add(number)
+    metadata.on_request_unanswered = unanswered
+    if message.method == "initialize":
+        message.params = introduced(message.params or {})
+    return None
 
 
 async def _until_gone(receive: Receive, incoming: Incoming) -> None:
@@ -180,8 +215,3 @@ async def _keep_alive(outgoing: Outgoing) -> None:
 def _named(query: bytes) -> str | None:
     values = parse_qs(query.decode("latin-1")).get("session_id")
     return values[0] if values else None
-
-
-def _owner(scope: Scope) -> AuthorizationContext | None:
-    user = scope.get("user")
-    return authorization_context(user) if isinstance(user, AuthenticatedUser) else None

@@ -46,14 +46,14 @@ async def stateless(port: int, grammar: Grammar, tally: Tally, more: More) -> No
                     tally.sends("2026")
                 if not batch:
                     return
-                open_still = await _pipelined(port, connection, "2026", batch, tally)
+                open_still = await _pipelined(grammar, port, connection, "2026", batch, tally)
 
 
 async def sessions(port: int, grammar: Grammar, tally: Tally, more: More) -> None:
     """The 2025 era on Streamable HTTP: one session for some hundred messages, then another."""
     number = 0
     while True:
-        async with Connection.to(port) as connection, _session(port) as session:
+        async with Connection.to(port) as connection, _session(port, grammar.own) as session:
             open_still = True
             for _ in range(50):
                 batch, size = [], grammar.random.randrange(1, BATCH + 1)
@@ -62,7 +62,9 @@ async def sessions(port: int, grammar: Grammar, tally: Tally, more: More) -> Non
                     batch.append((grammar.altered(dict(session)), grammar.body(grammar.message(number))))
                     tally.sends("2025")
                 if batch and open_still:
-                    open_still = await _pipelined(port, connection, "2025", batch, tally, own=session["mcp-session-id"])
+                    open_still = await _pipelined(
+                        grammar, port, connection, "2025", batch, tally, own=session["mcp-session-id"]
+                    )
                 if not batch:
                     return
                 if not open_still:
@@ -73,16 +75,16 @@ async def streams(port: int, grammar: Grammar, tally: Tally, more: More) -> None
     """HTTP+SSE: messages posted in one go, their answers on the stream, which has to outlive them all."""
     number = 0
     while True:
-        async with SseClient.to(port) as client, Connection.to(port) as posts:
+        async with SseClient.to(port, grammar.own) as client, Connection.to(port) as posts:
             for _ in range(25):
                 batch, size = [], grammar.random.randrange(1, BATCH + 1)
                 while len(batch) < size and more():
                     number += 1
-                    batch.append(({**BOTH}, grammar.body(grammar.message(number))))
+                    batch.append(({**BOTH, **grammar.own}, grammar.body(grammar.message(number))))
                     tally.sends("sse")
                 if not batch:
                     return
-                if not await _pipelined(port, posts, "sse", batch, tally, client.messages):
+                if not await _pipelined(grammar, port, posts, "sse", batch, tally, client.messages):
                     break
                 sync = f"sync-{number}"
                 try:
@@ -105,7 +107,7 @@ async def requests(port: int, grammar: Grammar, tally: Tally, more: More) -> Non
         async with Connection.to(port) as connection:
             try:
                 await connection.send(data)
-                await _response(port, connection, "http", data, tally, method)
+                await _response(grammar, port, connection, "http", data, tally, method)
             except LOST as error:
                 tally.objects(f"http: {error!r} instead of an answer to {data[:600]!r}")
 
@@ -128,7 +130,7 @@ async def raw_bytes(port: int, grammar: Grammar, tally: Tally, more: More) -> No
                 tally.ended("bytes", "hung up")
                 continue
             tally.answered("bytes", answer, data)
-            await _forget(port, answer)
+            await _forget(grammar, port, answer)
 
 
 DRIVERS: dict[Callable[[int, Grammar, Tally, More], Awaitable[None]], int] = {
@@ -142,10 +144,10 @@ DRIVERS: dict[Callable[[int, Grammar, Tally, More], Awaitable[None]], int] = {
 
 
 @asynccontextmanager
-async def _session(port: int) -> AsyncIterator[dict[str, str]]:
+async def _session(port: int, own: dict[str, str]) -> AsyncIterator[dict[str, str]]:
     """The headers of a Streamable HTTP session, which is ended in the end."""
-    opened = await ask(port, "POST", "/mcp", INITIALIZE)
-    session = {**BOTH, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
+    opened = await ask(port, "POST", "/mcp", INITIALIZE, own)
+    session = {**BOTH, **own, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
     await ask(port, "POST", "/mcp", INITIALIZED, session)
     try:
         yield session
@@ -154,6 +156,7 @@ async def _session(port: int) -> AsyncIterator[dict[str, str]]:
 
 
 async def _pipelined(
+    grammar: Grammar,
     port: int,
     connection: Connection,
     kind: str,
@@ -168,7 +171,7 @@ async def _pipelined(
     try:
         for number, data in enumerate(asked):
             try:
-                answer = await _response(port, connection, kind, data, tally, own=own)
+                answer = await _response(grammar, port, connection, kind, data, tally, own=own)
             except LOST as error:
                 tally.objects(f"{kind}: {error!r} instead of an answer to {data[:600]!r}")
                 return False
@@ -183,6 +186,7 @@ async def _pipelined(
 
 
 async def _response(
+    grammar: Grammar,
     port: int,
     connection: Connection,
     kind: str,
@@ -200,7 +204,7 @@ async def _response(
         if method != "HEAD" and not endless and not (method == "CONNECT" and answer.status < 300):
             await _body(connection, answer)
     tally.answered(kind, answer, data)
-    await _forget(port, answer, own)
+    await _forget(grammar, port, answer, own)
     return answer
 
 
@@ -215,8 +219,8 @@ async def _body(connection: Connection, answer: Answer) -> None:
         answer.body = await connection.reader.read()
 
 
-async def _forget(port: int, answer: Answer, own: str | None = None) -> None:
+async def _forget(grammar: Grammar, port: int, answer: Answer, own: str | None = None) -> None:
     """A session that an initialize has opened by the way would stay for half an hour."""
     session = answer.headers.get("mcp-session-id")
     if session is not None and session != own:
-        await ask(port, "DELETE", "/mcp", headers={**BOTH, "mcp-session-id": session})
+        await ask(port, "DELETE", "/mcp", headers={**BOTH, **grammar.own, "mcp-session-id": session})

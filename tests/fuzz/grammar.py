@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from tests.fuzz.shapes import LONGEST, MARK, shape, shaped
 from tests.support.fuzzing import ODD_NUMBERS, ODD_TEXTS, encoded, nested
 from tests.support.raw import BOTH, VERSION_2025, VERSION_2026, head, in_2026, message
 from tools.registry import TOOLS
@@ -119,11 +120,17 @@ BITS = [
 ]
 
 
+SHAPED = 0.03
+MARKED = encoded(MARK)
+
+
 class Grammar:
     """The same seed makes the same inputs."""
 
-    def __init__(self, seed: int | str) -> None:
+    def __init__(self, seed: int | str, token: str = "") -> None:
         self.random = random.Random(seed)
+        self.own = {"authorization": f"Bearer {token}"} if token else {}
+        """What proves the sender, in nearly every request."""
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -185,6 +192,8 @@ class Grammar:
         """One message, more often a call than not."""
         if self.chance(0.03):
             return self.value()
+        if self.chance(SHAPED):
+            return shaped(self.random, number, VERSION_2025)
         if self.chance(0.7):
             method, params = "tools/call", self.call()
         else:
@@ -211,6 +220,10 @@ class Grammar:
     def body(self, message: Json) -> bytes:
         """As JSON; sometimes damaged, sometimes with a name twice."""
         data = encoded(message)
+        if MARKED in data:
+            first, *rest = data.split(MARKED)
+            data = first + b"".join(shape(self.random) + each for each in rest)
+            data = data[:LONGEST]
         if self.chance(0.03) and data.startswith(b'{"'):
             data = data[:-1] + b"," + data[1:]
         if self.chance(0.06):
@@ -235,7 +248,7 @@ class Grammar:
     def in_2026(self, number: int) -> tuple[dict[str, str], bytes]:
         """A request of the stateless era, with what its headers and `_meta` have to say, or something else."""
         message = self.message(number)
-        headers = {**BOTH, "mcp-protocol-version": VERSION_2026}
+        headers = {**BOTH, **self.own, "mcp-protocol-version": VERSION_2026}
         params = message.get("params") if isinstance(message, dict) else None
         if isinstance(params, dict):
             own = {
@@ -266,7 +279,7 @@ class Grammar:
             return "POST", self.subscription()
         method, target = self.pick(VERBS), self.pick(PATHS) + self.pick(RESTS)
         body = self.body(self.message(1)) if self.chance(0.5) else b""
-        headers = {"host": "127.0.0.1"}
+        headers = {"host": "127.0.0.1", **self.own}
         for name in self.random.sample(list(HEADERS), self.random.randrange(5)):
             headers[name] = self.pick(HEADERS[name])
         headers["content-length"] = str(len(body))
@@ -277,10 +290,11 @@ class Grammar:
 
     def subscription(self) -> bytes:
         """A stream of the 2026 era, which has no end by itself."""
-        params = {"notifications": {"toolsListChanged": True} if self.chance(0.7) else self.value()}
+        uris = {"resourceSubscriptions": [f"manga://titles/{each}" for each in range(self.pick([1, 64, 65, 900]))]}
+        params = {"notifications": self.pick([{"toolsListChanged": True}, {"toolsListChanged": True}, uris, self.value()])}
         body, headers = in_2026(message("subscriptions/listen", params))
         data = encoded(body)
-        return head("POST", "/mcp", headers, len(data)) + data
+        return head("POST", "/mcp", {**headers, **self.own}, len(data)) + data
 
     def bytes(self) -> bytes:
         """What may begin like HTTP and goes on like anything."""

@@ -24,8 +24,9 @@ class Healthy:
         ("search_manga_catalog", {"query": "berserk", "max_results": 3}),
     )
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, token: str) -> None:
         self._port = port
+        self._own = {"authorization": f"Bearer {token}"}
         self._right: list[object] = []
         self.wrong: list[str] = []
         self.seconds: list[float] = []
@@ -33,7 +34,7 @@ class Healthy:
 
     async def learn(self) -> None:
         """What is right, before anybody does harm."""
-        self._right = [await self._asked(number) for number in range(len(self.CALLS))]
+        self._right = [await self.asked(number) for number in range(len(self.CALLS))]
         assert all(isinstance(each, list) and any(each) for each in self._right), self._right
 
     async def live(self, stop: asyncio.Event) -> None:
@@ -43,7 +44,7 @@ class Healthy:
             number, began = turn % len(self.CALLS), loop.time()
             turn += 1
             try:
-                answer = await self._asked(number)
+                answer = await self.asked(number)
             except Exception as error:
                 answer = repr(error)
             self.seconds.append(loop.time() - began)
@@ -54,14 +55,14 @@ class Healthy:
             except TimeoutError:
                 continue
 
-    async def _asked(self, number: int) -> object:
+    async def asked(self, number: int) -> object:
         """The result without what changes from one time to the next, such as stock."""
         name, arguments = self.CALLS[number]
         meta = {"com.mangaassist/userId": "demo-user-1"}
         body, headers = in_2026(message("tools/call", {"name": name, "arguments": arguments, "_meta": meta}))
         give_up = time.monotonic() + PATIENCE_SECONDS
         while True:
-            answer = await ask(self._port, "POST", "/mcp", body, headers)
+            answer = await ask(self._port, "POST", "/mcp", body, {**headers, **self._own})
             content = answer.json()["result"]["structuredContent"]
             error = content.get("error")
             if error is None:

@@ -1,7 +1,7 @@
 """Fuzzes a running server: `python -m tests.fuzz.run [--inputs 200000] [--seed N]`. Exit status 1 when a bar is missed.
 
 The real process, over real sockets, with bad messages of both eras on every transport, bad HTTP and bare bytes, while a
-healthy client calls ten times a second and has to get the right answer each time.
+healthy client, another principal, calls ten times a second and has to get the right answer each time, and soon.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.fuzz.drivers import DRIVERS
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.healthy import Healthy
 from tests.fuzz.tally import Tally
+from tests.fuzz.watch import Waits, watching
 from tests.load.procfs import rss_mb
 from tests.support.process import until
 from tests.support.raw import ask
@@ -30,6 +31,11 @@ WARM_SHARE = 0.3
 """Memory is compared with what it was after this share of the inputs: caches and pools have filled by then."""
 MOST_GROWTH_MB, MOST_GROWTH = 30.0, 0.15
 SETTLE_SECONDS = 20.0
+MOST_WAIT_MS = 250.0
+"""What anything may cost another principal: /healthz, and a customer's order."""
+HARMFUL, HEALTHY = "who-does-harm", "who-does-none"
+"""Two principals: the bars on the second say what the first can do to it."""
+SETTINGS = {"MANGA_EMBEDDER": "none", "MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": f"{HARMFUL},{HEALTHY}"}
 MOST_LOG_BYTES = 400
 """What one input may leave in the log, on average: a line for a call that failed."""
 LOG_ERROR = re.compile(r" (?:ERROR|CRITICAL) |Traceback|[Uu]nhandled|never retrieved|never awaited")
@@ -51,6 +57,7 @@ class Run:
     healthy: list[float] = field(default_factory=list)
     healthy_wrong: list[str] = field(default_factory=list)
     put_off: int = 0
+    waits: Waits = field(default_factory=Waits)
     log_errors: list[str] = field(default_factory=list)
     log_bytes: int = 0
     exit_status: int | None = None
@@ -61,6 +68,8 @@ class Run:
             f"{self.tally.sent} inputs were sent, not {self.inputs}": self.tally.sent == self.inputs,
             f"{self.tally.wrongs} answers were wrong": not self.tally.wrongs,
             f"{len(self.healthy_wrong)} answers of the healthy client were wrong": not self.healthy_wrong,
+            f"others waited, in ms: {self.waits.longest_ms}": max(self.waits.longest_ms.values()) <= MOST_WAIT_MS,
+            "nobody else got to ask": len(self.waits.healthz) > self.seconds / 4,
             "the healthy client did not get to call": len(self.healthy) > self.seconds,
             f"{len(self.log_errors)} errors in the log": not self.log_errors,
             f"{self.log_bytes / self.inputs:.0f} bytes of log an input": self.log_bytes / self.inputs < MOST_LOG_BYTES,
@@ -83,7 +92,10 @@ class Run:
         right = (
             f"{len(times) - len(self.healthy_wrong)} of {len(times)} answers right, {self.put_off} times told to come back"
         )
+        waited = ", ".join(f"{name} {ms:.1f}" for name, ms in self.waits.longest_ms.items())
+        asked = f"asked {len(self.waits.healthz)} times; without {self.waits.not_run:.1f} s for which the machine ran others"
         lines += [
+            f"another principal waited, longest in ms: {waited} ({asked})",
             f"healthy client: {right}; ms p50 {p50:.1f}, p99 {p99:.1f}, longest {most:.1f}",
             f"memory: {self.warm_mb:.1f} MB warm, {self.end_mb:.1f} MB at the end; open files {self.files[0]}, {self.files[1]}",
             f"log: {self.log_bytes / self.inputs:.0f} bytes an input, {len(self.log_errors)} errors",
@@ -96,7 +108,7 @@ class Run:
 
 async def fuzz(serving: Serving, run: Run) -> None:
     port = int(serving.url.rpartition(":")[2])
-    healthy = Healthy(port)
+    healthy = Healthy(port, HEALTHY)
     await healthy.learn()
     files = _files(serving.pid)
 
@@ -109,10 +121,10 @@ async def fuzz(serving: Serving, run: Run) -> None:
     living = asyncio.create_task(healthy.live(stop))
     began = time.monotonic()
     try:
-        async with asyncio.TaskGroup() as group:
+        async with watching(port, HEALTHY, serving.pid) as run.waits, asyncio.TaskGroup() as group:
             for driver, number in DRIVERS.items():
                 for each in range(number):
-                    grammar = Grammar(f"{run.seed} {driver.__name__} {each}")
+                    grammar = Grammar(f"{run.seed} {driver.__name__} {each}", HARMFUL)
                     group.create_task(driver(port, grammar, run.tally, more))
         run.seconds = time.monotonic() - began
     finally:
@@ -142,7 +154,7 @@ def _files(pid: int) -> int:
 def fuzzed(inputs: int, seed: str, folder: Path) -> Run:
     """A server's whole life, with so many bad inputs in it."""
     run = Run(inputs, seed)
-    serving = start(folder, folder / "cache", MANGA_EMBEDDER="none", MANGA_AUTH="none")
+    serving = start(folder, folder / "cache", **SETTINGS)
     try:
         asyncio.run(fuzz(serving, run))
         run.exit_status = serving.stop()

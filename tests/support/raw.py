@@ -169,6 +169,8 @@ class SseClient:
     messages: str = ""
     ended: bool | None = None
     heard: list[Json] = field(default_factory=list)
+    proof: dict[str, str] = field(default_factory=dict)
+    """What proves the client to whom it has to prove itself, in each request."""
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
     _listening: asyncio.Task[None] | None = None
     _number: int = 0
@@ -181,7 +183,8 @@ class SseClient:
             await stream.ask("GET", "/sse", headers={"accept": "text/event-stream", **(headers or {})})
             answer = await stream.begin()
             assert answer.status == 200, answer
-            client = cls(port, stream)
+            proof = {name: value for name, value in (headers or {}).items() if name.lower() == "authorization"}
+            client = cls(port, stream, proof=proof)
             client._listening = asyncio.create_task(client._listen())
             try:
                 await client._wait(lambda: bool(client.messages))
@@ -225,7 +228,7 @@ class SseClient:
         assert condition(), f"the stream ended ({'as it should' if self.ended else 'cut off'}) before the answer came"
 
     async def post(self, body: bytes | Json, headers: Mapping[str, str] | None = None) -> Answer:
-        given = {**BOTH, **(headers or {})}
+        given = {**BOTH, **self.proof, **(headers or {})}
         return await ask(self.port, "POST", self.messages, body, given)
 
     async def answer_to(self, number: int | str, seconds: float = WAIT_SECONDS) -> Json:

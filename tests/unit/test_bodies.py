@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from server.http.bodies import TOGETHER, Bodies, read_again
+from server.message_shape import MOST_VALUES
 
 MOST = 100
 
@@ -35,22 +36,40 @@ def status(read: bytes | Response) -> int:
 async def test_a_body_may_have_so_many_bytes_and_not_one_more() -> None:
     """In whatever pieces it comes."""
     bodies = Bodies(MOST)
-    assert await bodies.read(sender(b"x" * 60, b"x" * 40)) == b"x" * MOST
-    assert status(await bodies.read(sender(b"x" * 60, b"x" * 41))) == 413
+    assert await bodies.read(sender(b"x" * 60, b"x" * 40), "a") == b"x" * MOST
+    assert status(await bodies.read(sender(b"x" * 60, b"x" * 41), "a")) == 413
+
+
+async def test_a_body_may_hold_so_many_values() -> None:
+    """Told before anything reads it."""
+    wide = b"[" + b"[]," * MOST_VALUES + b"[]]"
+    refused = await Bodies(2 * len(wide)).read(sender(wide), "a")
+    assert status(refused) == 413
+    assert isinstance(refused, Response)
+    assert b"values" in refused.body
 
 
 async def test_bodies_that_are_on_their_way_are_counted_together() -> None:
-    """503 for what is too much at once; there is room again when some are whole, or given up."""
+    """503 for one that holds as much as is left; whoever holds less has room, and there is more of it when some are whole,
+    or given up."""
     bodies, end = Bodies(MOST), asyncio.Event()
-    slow = [asyncio.create_task(bodies.read(sender(b"x" * MOST, then=end))) for _ in range(TOGETHER)]
+    half = TOGETHER // 2
+    slow = [asyncio.create_task(bodies.read(sender(b"x" * MOST, then=end), "a")) for _ in range(half)]
     await asyncio.sleep(0)
-    assert status(await bodies.read(sender(b"x"))) == 503
-    slow[0].cancel()
-    await asyncio.gather(slow[0], return_exceptions=True)
-    assert await bodies.read(sender(b"x" * MOST)) == b"x" * MOST
+    assert status(await bodies.read(sender(b"x"), "a")) == 503
+    others = [asyncio.create_task(bodies.read(sender(b"x" * MOST, then=end), "b")) for _ in range(half // 2)]
+    await asyncio.sleep(0)
+    assert status(await bodies.read(sender(b"x"), "b")) == 503
+    assert await bodies.read(sender(b"x" * MOST), "c") == b"x" * MOST
+    for task in [*slow[: half // 2], others[0]]:
+        task.cancel()
+    await asyncio.gather(*slow[: half // 2], others[0], return_exceptions=True)
+    assert await bodies.read(sender(b"x" * MOST), "a") == b"x" * MOST
+    assert await bodies.read(sender(b"x" * MOST), "b") == b"x" * MOST
     end.set()
-    assert set(await asyncio.gather(*slow[1:])) == {b"x" * MOST}
-    assert bodies._being_read == 0
+    read = await asyncio.gather(*slow[half // 2 :], *others[1:])
+    assert set(read) == {b"x" * MOST}
+    assert not bodies._held
 
 
 async def test_what_was_read_can_be_read_again_and_what_follows_comes_from_the_client() -> None:
@@ -62,4 +81,4 @@ async def test_what_was_read_can_be_read_again_and_what_follows_comes_from_the_c
     receive = read_again(b"whole", gone)
     assert await receive() == {"type": "http.request", "body": b"whole", "more_body": False}
     assert await receive() == {"type": "http.disconnect"}
-    assert status(await Bodies(MOST).read(gone)) == 400
+    assert status(await Bodies(MOST).read(gone, "a")) == 400

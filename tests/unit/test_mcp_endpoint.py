@@ -6,37 +6,77 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
+import mcp_types as types
 import pytest
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus
 from prometheus_client import Gauge
 
-from server.http import mcp_endpoint
+from server.http.admission import Admission
 from server.http.bodies import Bodies
+from server.http.listens import Listens
 from server.http.mcp_endpoint import McpEndpoint
+from server.http.posted import LONGEST_NAME
+from server.http.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
 from server.http.streams import SseStreams
-from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, message
+from tests.support.clocks import HandClock
+from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, call, message
 
 MOST_BYTES = 4096
 
 
+@dataclass
+class Edge:
+    """What serves; calls of the tool `wait` last until `go_on` is set, and `who` says what is known of its client."""
+
+    endpoint: McpEndpoint
+    clock: HandClock
+    waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 @asynccontextmanager
-async def serving() -> AsyncIterator[McpEndpoint]:
-    server: Server[Any] = Server("edge")
-    bodies = Bodies(MOST_BYTES)
-    streams = SseStreams(server, 1, bodies, Gauge("s", "s", registry=None))
-    own = McpEndpoint(server, streams, bodies, MOST_BYTES)
-    async with own.sessions.run():
-        yield own
+async def serving(most: int = 100) -> AsyncIterator[Edge]:
+    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name == "wait":
+            edge.waiting.set()
+            await edge.go_on.wait()
+        return types.CallToolResult(content=[types.TextContent(text=ctx.session.client_params.model_dump_json())])
+
+    server: Server[Any] = Server("edge", on_call_tool=call_tool)
+    bodies, clock = Bodies(MOST_BYTES), HandClock()
+    admission = Admission(Listens(InMemorySubscriptionBus()))
+    streams = SseStreams(server, 1, bodies, admission, Gauge("s", "s", registry=None))
+    own = McpEndpoint(server, streams, bodies, admission, MOST_BYTES)
+    own.sessions = Sessions(own.manager.handle_request, most, clock)
+    edge = Edge(own, clock)
+    async with own.manager.run():
+        yield edge
+        edge.go_on.set()
+        await own.sessions.close_all()
 
 
 class Client:
     """Asks once. `takes` is set for a client that takes what it is sent."""
 
-    def __init__(self, endpoint: McpEndpoint, body: bytes, headers: dict[str, str] | None = None) -> None:
-        self._endpoint = endpoint
+    def __init__(
+        self,
+        edge: Edge,
+        body: bytes,
+        headers: dict[str, str] | None = None,
+        method: str = "POST",
+        principal: str | None = None,
+    ) -> None:
+        self._endpoint = edge.endpoint
         self._body = body
+        self._method = method
+        self.principal = principal
+        self.content = b""
         self._headers = {**BOTH, "host": "127.0.0.1", **(headers or {})}
         self.takes = asyncio.Event()
         self.was_sent = asyncio.Event()
@@ -45,7 +85,10 @@ class Client:
 
     async def ask(self) -> int:
         headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]
-        scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": headers, "client": None}
+        where = {"path": "/mcp", "query_string": b"", "client": None}
+        scope: dict[str, Any] = {"type": "http", "method": self._method, "headers": headers, **where}
+        if self.principal is not None:
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=self.principal, scopes=[]))
         async with asyncio.timeout(5):
             await self._endpoint(scope, self._receive, self._send)
         return self.status
@@ -62,56 +105,184 @@ class Client:
         if part["type"] == "http.response.start":
             self.status = part["status"]
             self.headers = {name.decode(): value.decode() for name, value in part["headers"]}
+        else:
+            self.content += part.get("body", b"")
 
 
-def opening(endpoint: McpEndpoint) -> Client:
-    client = Client(endpoint, json.dumps(INITIALIZE).encode())
+def opening(edge: Edge, principal: str | None = None, request: dict[str, Any] = INITIALIZE) -> Client:
+    client = Client(edge, json.dumps(request).encode(), principal=principal)
     client.takes.set()
     return client
 
 
+def within(edge: Edge, opened: Client, request: dict[str, Any] | None, method: str = "POST") -> Client:
+    """A request in a session; without a message it is a DELETE."""
+    named = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
+    body = b"" if request is None else json.dumps(request).encode()
+    client = Client(edge, body, named, "DELETE" if request is None else method, opened.principal)
+    client.takes.set()
+    return client
+
+
+async def in_session(edge: Edge, opened: Client) -> int:
+    return await within(edge, opened, message("notifications/initialized", number=None)).ask()
+
+
 async def test_one_that_takes_no_answer_keeps_nobody_from_opening_a_session() -> None:
-    """The SDK opens sessions one at a time, and would hold the door until the answer is taken."""
-    async with serving() as endpoint:
-        deaf = Client(endpoint, json.dumps(INITIALIZE).encode())
+    """Each waits for its own client."""
+    async with serving() as edge:
+        deaf = Client(edge, json.dumps(INITIALIZE).encode())
         asking = asyncio.create_task(deaf.ask())
         async with asyncio.timeout(5):
             await deaf.was_sent.wait()
-        assert await opening(endpoint).ask() == 200
+        assert await opening(edge).ask() == 200
         deaf.takes.set()
         assert await asking == 200
 
 
-async def test_when_there_is_no_room_the_longest_unused_session_gives_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_when_there_is_no_room_the_longest_unused_session_gives_its_place() -> None:
     """Its client is told 404 and opens another; one that was used a moment ago is kept."""
-    async with serving() as endpoint:
-        monkeypatch.setattr(mcp_endpoint, "MOST_SESSIONS", 2)
-        first, second = opening(endpoint), opening(endpoint)
+    async with serving(most=2) as edge:
+        first, second = opening(edge), opening(edge)
         assert [await first.ask(), await second.ask()] == [200, 200]
-        assert await opening(endpoint).ask() == 503
-        monkeypatch.setattr(mcp_endpoint, "YIELDS_SECONDS", 0.0)
-        assert await in_session(endpoint, first) == 202
-        newcomer = opening(endpoint)
+        assert await opening(edge).ask() == 503
+        edge.clock.advance(UNUSED_SECONDS)
+        assert await in_session(edge, first) == 202
+        newcomer = opening(edge)
         assert await newcomer.ask() == 200
-        assert [await in_session(endpoint, each) for each in (first, second, newcomer)] == [202, 404, 202]
+        assert [await in_session(edge, each) for each in (first, second, newcomer)] == [202, 404, 202]
+        assert await opening(edge).ask() == 503
+        edge.clock.advance(IDLE_SECONDS)
+        assert await opening(edge).ask() == 200
 
 
-async def in_session(endpoint: McpEndpoint, opened: Client) -> int:
-    named = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
-    client = Client(endpoint, json.dumps(message("notifications/initialized", number=None)).encode(), named)
-    client.takes.set()
-    return await client.ask()
+async def test_whoever_holds_every_session_gives_one_to_a_newcomer() -> None:
+    """At once, and one with nothing under way."""
+    async with serving(most=3) as edge:
+        theirs = [opening(edge, "a") for _ in range(3)]
+        for each in theirs:
+            assert await each.ask() == 200
+            edge.clock.advance(1)
+        assert await opening(edge, "a").ask() == 503
+        busy = asyncio.create_task(within(edge, theirs[0], call("wait", {})).ask())
+        await edge.waiting.wait()
+        newcomer = opening(edge, "b")
+        assert await newcomer.ask() == 200
+        assert [await in_session(edge, each) for each in (*theirs, newcomer)] == [202, 404, 202, 202]
+        edge.go_on.set()
+        assert await busy == 200
+
+
+async def test_sessions_that_were_ended_are_in_nobodys_way() -> None:
+    """However many there were: nothing is kept of them, here or in the SDK."""
+    async with serving(most=2) as edge:
+        for _ in range(20):
+            client = opening(edge, "a")
+            assert await client.ask() == 200
+            assert await within(edge, client, None).ask() == 200
+            assert await in_session(edge, client) == 404
+        assert len(edge.endpoint.sessions) == 0
+        manager = edge.endpoint.manager
+        assert (manager._server_instances, manager._session_owners) == ({}, {})
+
+
+async def test_an_end_waits_for_what_was_asked_and_takes_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
+    """A message that met the end of its session would leave a traceback in the log, and its client without an answer."""
+    async with serving() as edge:
+        client = opening(edge)
+        await client.ask()
+        waiting = within(edge, client, call("wait", {}))
+        asked = asyncio.create_task(waiting.ask())
+        await edge.waiting.wait()
+        ending = asyncio.create_task(within(edge, client, None).ask())
+        await asyncio.sleep(0)
+        assert await within(edge, client, call("wait", {}, number=2)).ask() == 404
+        edge.go_on.set()
+        assert (await asked, await ending) == (200, 200)
+        assert b'"result"' in waiting.content
+        assert "Traceback" not in caplog.text
+
+
+async def test_an_id_is_taken_while_its_request_is_under_way() -> None:
+    """The SDK would answer one of the two, and keep the connection of the other until its client gives up."""
+    async with serving() as edge:
+        client = opening(edge)
+        await client.ask()
+        asked = asyncio.create_task(within(edge, client, call("wait", {}, number=7)).ask())
+        await edge.waiting.wait()
+        again = within(edge, client, call("wait", {}, number="7"))
+        assert await again.ask() == 400
+        assert b"this id" in again.content
+        edge.go_on.set()
+        assert await asked == 200
+        assert await within(edge, client, call("wait", {}, number=7)).ask() == 200
+
+
+async def test_of_a_client_only_its_name_is_kept() -> None:
+    """A session lasts for half an hour, and what it was opened with would be kept as long; so with a second initialize."""
+    fat = {"experimental": {"x": {"y": "z" * 500}}}
+    client = {"name": "n" * 500, "version": "1", "description": "d" * 500}
+    introduction = message("initialize", {"protocolVersion": VERSION_2025, "capabilities": fat, "clientInfo": client})
+    async with serving() as edge:
+        opened = opening(edge, request=introduction)
+        assert await opened.ask() == 200
+        assert await within(edge, opened, introduction).ask() == 200
+        who = within(edge, opened, call("who", {}, number=2))
+        assert await who.ask() == 200
+        assert b"n" * LONGEST_NAME in who.content
+        for gone in (b"n" * (LONGEST_NAME + 1), b"zz", b"dd"):
+            assert gone not in who.content
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(message("tools/list")).encode(), b"x" * (MOST_BYTES + 1)])
-async def test_what_opens_no_session_takes_nobody_s_place(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+async def test_what_opens_no_session_takes_nobody_s_place(body: bytes) -> None:
     """It is refused for what it is, full or not."""
-    async with serving() as endpoint:
-        monkeypatch.setattr(mcp_endpoint, "MOST_SESSIONS", 1)
-        monkeypatch.setattr(mcp_endpoint, "YIELDS_SECONDS", 0.0)
-        kept = opening(endpoint)
+    async with serving(most=1) as edge:
+        kept = opening(edge)
         assert await kept.ask() == 200
-        stray = Client(endpoint, body)
+        edge.clock.advance(IDLE_SECONDS)
+        stray = Client(edge, body)
         stray.takes.set()
         assert await stray.ask() in (400, 413)
-        assert await in_session(endpoint, kept) == 202
+        assert await in_session(edge, kept) == 202
+
+
+async def test_what_the_sdk_ends_by_itself_is_forgotten() -> None:
+    """It says 404 of what was idle for too long."""
+    async with serving(most=1) as edge:
+        client = opening(edge)
+        await client.ask()
+        manager = edge.endpoint.manager
+        (transport,) = manager._server_instances.values()
+        await manager._discard_session(client.headers["mcp-session-id"], transport)
+        assert len(edge.endpoint.sessions) == 1
+        assert await in_session(edge, client) == 404
+        assert len(edge.endpoint.sessions) == 0
+
+
+async def test_a_session_that_had_to_yield_before_it_was_open_is_ended_once_it_is() -> None:
+    """Else the SDK would keep it, counted by nobody."""
+    go_on, ended = asyncio.Event(), []
+
+    async def sdk(scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "DELETE":
+            ended.append(dict(scope["headers"])[b"mcp-session-id"])
+            return
+        await go_on.wait()
+        name = scope["user"].access_token.client_id.encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"mcp-session-id", name)]})
+
+    async def unread(message: Any) -> None: ...
+
+    sessions = Sessions(sdk, 2, HandClock())
+
+    async def open_as(principal: str) -> None:
+        user = AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
+        await sessions.open({"type": "http", "method": "POST", "headers": [], "user": user}, unread, unread)
+
+    tasks = [asyncio.create_task(open_as(each)) for each in ("a", "a", "b")]
+    while not ended:
+        await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(*tasks)
+    assert (len(sessions), ended) == (2, [b"", b"a"])

@@ -13,12 +13,18 @@ from typing import Any
 import mcp_types as types
 import pytest
 import uvicorn
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus
 from prometheus_client import Gauge
 
 from server.http import sse, streams
+from server.http.admission import Admission
 from server.http.bodies import Bodies
-from server.http.streams import SseStreams
+from server.http.listens import Listens
+from server.http.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
+from tests.support.clocks import HandClock
 
 MOST_BYTES = 4096
 INITIALIZE = {
@@ -36,6 +42,7 @@ class Edge:
     port: int
     streams: SseStreams
     gauge: Gauge
+    clock: HandClock
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -43,7 +50,10 @@ class Edge:
 class OpenStream:
     """A client by hand: a socket with the stream, another for each POST."""
 
-    def __init__(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, principal: str | None = None
+    ) -> None:
+        self._principal = {} if principal is None else {"X-Principal": principal}
         self._port = port
         self._reader = reader
         self.writer = writer
@@ -75,7 +85,11 @@ class OpenStream:
 
     async def post(self, body: object, **headers: str) -> tuple[int, bytes]:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        given = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        given = {
+            "Content-Type": "application/json",
+            **self._principal,
+            **{k.replace("_", "-"): v for k, v in headers.items()},
+        }
         return await request(self._port, "POST", self.path, content, given)
 
     async def asked(self, message: dict[str, Any]) -> Any:
@@ -106,20 +120,29 @@ async def edge() -> AsyncIterator[Edge]:
                 await asyncio.Event().wait()
             finally:
                 serving.cancelled.set()
+        if params.name == "who":
+            kept = ctx.session.client_params
+            known = kept.capabilities.model_dump(exclude_none=True)
+            text = f"{kept.client_info.name} {kept.client_info.description} {known}"
+            return types.CallToolResult(content=[types.TextContent(text=text)])
         return types.CallToolResult(content=[types.TextContent(text=(params.arguments or {})["say"])])
 
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
     gauge = Gauge("streams", "Open streams.", registry=None)
-    own = SseStreams(server, 2, Bodies(MOST_BYTES), gauge)
+    clock = HandClock()
+    admission = Admission(Listens(InMemorySubscriptionBus()))
+    own = SseStreams(server, 2, Bodies(MOST_BYTES), admission, gauge, clock)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
+        if name := dict(scope["headers"]).get(b"x-principal"):
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=name.decode(), scopes=[]))
         await (own.open if scope["path"] == "/sse" else own.post)(scope, receive, send)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         config = uvicorn.Config(app, lifespan="off", log_level="error", timeout_graceful_shutdown=1)
         http = uvicorn.Server(config)
         http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-        serving = Edge(listener.getsockname()[1], own, gauge)
+        serving = Edge(listener.getsockname()[1], own, gauge, clock)
         task = asyncio.create_task(http.serve([listener]))
         try:
             yield serving
@@ -131,11 +154,12 @@ async def edge() -> AsyncIterator[Edge]:
 
 
 @asynccontextmanager
-async def opened(edge: Edge) -> AsyncIterator[OpenStream]:
+async def opened(edge: Edge, principal: str | None = None) -> AsyncIterator[OpenStream]:
     """A stream that has been greeted and has been told where to post."""
     reader, writer = await asyncio.open_connection("127.0.0.1", edge.port)
-    writer.write(b"GET /sse HTTP/1.1\r\nHost: x\r\n\r\n")
-    stream = OpenStream(edge.port, reader, writer)
+    said = f"X-Principal: {principal}\r\n" if principal else ""
+    writer.write(f"GET /sse HTTP/1.1\r\nHost: x\r\n{said}\r\n".encode())
+    stream = OpenStream(edge.port, reader, writer, principal)
     try:
         await stream.begin()
         yield stream
@@ -246,11 +270,11 @@ async def test_a_silent_stream_says_that_it_lives(edge: Edge, monkeypatch: pytes
         assert (await stream.event())[0] == "comment"
 
 
-async def test_a_stream_that_nobody_uses_gives_its_place(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stream_that_nobody_uses_gives_its_place(edge: Edge) -> None:
     """Only when there is no room, and first the one that nothing was ever posted to."""
-    monkeypatch.setattr(streams, "UNUSED_SECONDS", 0.0)
     async with opened(edge) as used, opened(edge) as unused:
         await used.asked(INITIALIZE)
+        edge.clock.advance(UNUSED_SECONDS)
         async with opened(edge) as newcomer:
             assert (await newcomer.asked(INITIALIZE))["id"] == 1
             await unused.last_chunk()
@@ -259,16 +283,75 @@ async def test_a_stream_that_nobody_uses_gives_its_place(edge: Edge, monkeypatch
             assert (await request(edge.port, "GET", "/sse"))[0] == 503
 
 
-async def test_a_stream_that_was_idle_for_long_gives_its_place(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stream_that_was_idle_for_long_gives_its_place(edge: Edge) -> None:
     """The one that was last used the longest ago."""
-    monkeypatch.setattr(streams, "IDLE_SECONDS", 0.0)
     async with opened(edge) as first, opened(edge) as second:
         await first.asked(INITIALIZE)
         await second.asked(INITIALIZE)
+        edge.clock.advance(IDLE_SECONDS)
         await first.asked(call("echo", 2, say="once more"))
         async with opened(edge):
             await second.last_chunk()
             assert (await first.asked(call("echo", 3, say="still here")))["id"] == 3
+
+
+async def test_whoever_holds_every_stream_gives_one_to_a_newcomer(edge: Edge) -> None:
+    """At once, the longest unused of theirs; to another one of their own they need not, and each keeps a fair share."""
+    async with opened(edge, "a") as first, opened(edge, "a") as second:
+        for stream in (first, second):
+            await stream.asked(INITIALIZE)
+            edge.clock.advance(1)
+        assert (await request(edge.port, "GET", "/sse", headers={"X-Principal": "a"}))[0] == 503
+        await first.asked(call("echo", 2, say="used again"))
+        async with opened(edge, "b") as newcomer:
+            await second.last_chunk()
+            assert (await newcomer.asked(INITIALIZE))["id"] == 1
+            assert (await first.asked(call("echo", 3, say="still here")))["id"] == 3
+            for principal in ("a", "b", "c"):
+                assert (await request(edge.port, "GET", "/sse", headers={"X-Principal": principal}))[0] == 503
+
+
+async def test_head_ends_no_stream_however_full_it_is(edge: Edge) -> None:
+    """It opens none either."""
+    async with opened(edge, "a") as first, opened(edge, "a") as second:
+        edge.clock.advance(IDLE_SECONDS)
+        assert (await request(edge.port, "HEAD", "/sse", headers={"X-Principal": "b"}))[0] == 200
+        for stream in (first, second):
+            assert (await stream.asked(INITIALIZE))["id"] == 1
+
+
+async def test_an_id_is_taken_while_its_request_is_under_way(edge: Edge) -> None:
+    """And free again once that is answered or was cancelled; as a number and as a text it is the same one."""
+    async with opened(edge) as stream:
+        await stream.asked(INITIALIZE)
+        assert (await stream.post(call("wait", 7)))[0] == 202
+        await edge.waiting.wait()
+        assert (await stream.post(call("echo", 7, say="twice")))[0] == 400
+        assert (await stream.post({**call("echo", 0, say="twice"), "id": "7"}))[0] == 400
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+        assert (await stream.post(cancelled))[0] == 202
+        async with asyncio.timeout(5):
+            await edge.cancelled.wait()
+        assert (await stream.asked(call("echo", 7, say="again")))["result"]["content"][0]["text"] == "again"
+        assert (await stream.asked(call("echo", 7, say="once more")))["id"] == 7
+
+
+async def test_so_many_requests_may_be_under_way_on_a_stream(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each holds a task."""
+    monkeypatch.setattr(streams, "MOST_UNREAD", 2)
+    async with opened(edge) as stream:
+        await stream.asked(INITIALIZE)
+        assert [(await stream.post(call("wait", number)))[0] for number in (2, 3, 4)] == [202, 202, 503]
+
+
+async def test_of_a_client_only_its_name_is_kept(edge: Edge) -> None:
+    """A stream may last for days, and what it was opened with would be kept as long."""
+    fat = {"experimental": {"x": {"y": "z" * 1000}}}
+    client = {"name": "n" * 1000, "version": "1", "description": "d" * 1000}
+    message = {**INITIALIZE, "params": {"protocolVersion": "2025-06-18", "capabilities": fat, "clientInfo": client}}
+    async with opened(edge) as stream:
+        assert (await stream.asked(message))["result"]["protocolVersion"] == "2025-06-18"
+        assert (await stream.asked(call("who", 2)))["result"]["content"][0]["text"] == f"{'n' * 128} None {{}}"
 
 
 async def test_closing_all_ends_every_stream_as_a_response_should(edge: Edge) -> None:

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from mcp.client.auth.utils import (
     build_protected_resource_metadata_discovery_urls,
+    extract_field_from_www_auth,
     extract_resource_metadata_from_www_auth,
     extract_scope_from_www_auth,
     handle_protected_resource_response,
@@ -19,7 +20,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.auth_utils import check_resource_allowed
 
 from tests.support import issuer as kinds
-from tests.support.clients import TRANSPORTS, Client, Connections
+from tests.support.clients import TRANSPORTS, Client, Connections, RpcError
 from tests.support.issuer import ALL_TOOLS, Issuer, SigningKey, issuing, scope
 from tests.support.process import until
 from tests.support.raw import INITIALIZE, VERSION_2025, call, in_2026, message
@@ -62,16 +63,21 @@ async def names(client: Client) -> list[str]:
 async def test_a_users_token_lists_and_calls_what_it_grants(
     name: str, fresh: Connections, believing: Serving, issuer: Issuer
 ) -> None:
-    """On every transport, in both eras: other tools are not listed, and called all the same they name the scope."""
+    """On every transport, in both eras: other tools are not listed, and called all the same they name the scope, on a
+    stream in the result and else by HTTP, which few clients pass on."""
     granted = ("check_inventory", "lookup_order")
     key = issuer.keys[OVER_HTTP.index(name) % 2]
     client = fresh.open(name, believing.url, bearer(issuer.token("demo-user-1", *granted, key=key)))
     assert await names(client) == list(granted)
     assert (await client.call("lookup_order", ORDER)).value["order_id"] == ORDER["order_id"]
     assert (await client.call("lookup_order", OTHER_ORDER)).error["name"] == "NOT_FOUND"
-    refused = await client.call("search_manga_catalog", {"query": "robots"})
-    assert (refused.error["code"], refused.error["name"]) == (-32008, "FORBIDDEN")
-    assert refused.error["data"]["details"] == {"scope": scope("search_manga_catalog")}
+    if "sse" in name:
+        refused = await client.call("search_manga_catalog", {"query": "robots"})
+        assert (refused.error["code"], refused.error["name"]) == (-32008, "FORBIDDEN")
+        assert refused.error["data"]["details"] == {"scope": scope("search_manga_catalog")}
+    else:
+        with pytest.raises(RpcError):
+            await client.call("search_manga_catalog", {"query": "robots"})
     another = await client.call("lookup_order", OTHER_ORDER, userId="demo-user-2")
     assert another.error["name"] == "FORBIDDEN"
 
@@ -165,11 +171,39 @@ async def test_the_metadata_tells_a_client_whose_tokens_are_taken(
         "bearer_methods_supported": ["header"],
         "resource_name": "MangaAssist tools",
     }
-    behind_tls = await http.get(METADATA + resource, headers={"X-Forwarded-Proto": "https"})
-    assert behind_tls.json()["resource"].startswith("https://127.0.0.1:")
-    odd = await http.get(METADATA + resource, headers={"X-Forwarded-Proto": "javascript"})
-    assert odd.json()["resource"].startswith("http://127.0.0.1:")
+    forged = await http.get(METADATA + resource, headers={"X-Forwarded-Proto": "https"})
+    assert forged.json()["resource"].startswith("http://127.0.0.1:"), "nobody said that there is a proxy"
     assert (await http.get(METADATA + resource, headers={"Host": "attacker.example"})).status_code == 421
+
+
+def test_a_trusted_proxy_tells_the_scheme_that_clients_used(serve: Callable[..., Serving], issuer: Issuer) -> None:
+    """It ends TLS, and the resource is named as its clients call it."""
+    own = serve(**issuer.settings, MANGA_TRUSTED_PROXIES="127.0.0.0/8")
+    for said, scheme in (("https", "https"), ("javascript", "http")):
+        document = httpx.get(own.url + METADATA, headers={"X-Forwarded-Proto": said, "X-Forwarded-For": "10.1.2.3"}).json()
+        assert document["resource"].startswith(f"{scheme}://127.0.0.1:")
+
+
+async def test_a_bearer_that_lacks_a_scope_is_told_which_and_where_to_ask(
+    http: httpx.AsyncClient, believing: Serving, issuer: Issuer
+) -> None:
+    """403 on Streamable HTTP, as the official client reads it; a token in `_meta` is refused in the result."""
+    own = bearer(issuer.token("demo-user-1", "check_inventory"))
+    opened = await http.post("/mcp", json=INITIALIZE, headers=ACCEPT | own)
+    session = {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": VERSION_2025}
+    in_session = (call("lookup_order", ORDER), ACCEPT | session)
+    for body, headers in (in_2026(call("lookup_order", ORDER)), in_session):
+        refused = await http.post("/mcp", json=body, headers=headers | own)
+        assert refused.status_code == 403
+        assert extract_field_from_www_auth(refused, "error") == "insufficient_scope"
+        assert extract_scope_from_www_auth(refused) == scope("lookup_order")
+        assert extract_resource_metadata_from_www_auth(refused) == f"{believing.url}{METADATA}/mcp"
+    token = issuer.token("demo-user-1", "check_inventory")
+    body, headers = in_2026(call("lookup_order", ORDER), **{"com.mangaassist/userToken": token})
+    for allowed in (own, bearer(issuer.agents_token())):
+        answer = await http.post("/mcp", json=body, headers=headers | allowed)
+        assert answer.status_code == 200
+        assert answer.json()["result"]["structuredContent"]["error"]["name"] == "FORBIDDEN"
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])

@@ -1,0 +1,78 @@
+"""A posted message as far as the edge has to understand it, before the SDK does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from pydantic_core import from_json
+
+LONGEST_NAME = 128
+"""Characters of what a client calls itself, its version, and the protocol's version that it asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """`number` is the request's id as the SDK compares them; None for what is no request."""
+
+    method: str
+    number: str | None
+    params: dict[str, Any]
+    size: int
+
+    @classmethod
+    def of_body(cls, body: bytes) -> Posted | None:
+        """None for what is no message: the SDK says why."""
+        try:
+            message = from_json(body)
+        except ValueError:
+            return None
+        method = message.get("method") if isinstance(message, dict) else None
+        if not isinstance(method, str):
+            return None
+        number, params = message.get("id"), message.get("params")
+        asked = str(number) if isinstance(number, str | int) else None
+        return cls(method, asked, params if isinstance(params, dict) else {}, len(body))
+
+    @classmethod
+    def of_message(cls, message: types.JSONRPCMessage, size: int) -> Posted | None:
+        """None for an answer."""
+        if isinstance(message, types.JSONRPCRequest):
+            return cls(message.method, str(message.id), message.params or {}, size)
+        if isinstance(message, types.JSONRPCNotification):
+            return cls(message.method, None, message.params or {}, size)
+        return None
+
+
+def introduced(params: dict[str, Any]) -> dict[str, Any]:
+    """Of an initialize what is used of it. The SDK keeps it for as long as the session or stream lasts; this server asks
+    its clients for nothing, so that what they are capable of is nothing to it. What is malformed stays so."""
+    kept = {name: _cut(params[name]) for name in ("protocolVersion",) if name in params}
+    if "capabilities" in params:
+        kept["capabilities"] = {} if isinstance(params["capabilities"], dict) else None
+    if "clientInfo" in params:
+        info = params["clientInfo"]
+        kept["clientInfo"] = _named(info) if isinstance(info, dict) else None
+    return kept
+
+
+def body_of_introduction(body: bytes) -> bytes:
+    """The same for a body that is known to be an initialize."""
+    message = from_json(body)
+    kept = {name: _cut(message[name]) for name in ("jsonrpc", "id", "method") if name in message}
+    if isinstance(message.get("params"), dict):
+        kept["params"] = introduced(message["params"])
+    return json.dumps(kept).encode()
+
+
+def _named(info: dict[str, Any]) -> dict[str, Any]:
+    return {name: _cut(info[name]) for name in ("name", "version") if name in info}
+
+
+def _cut(value: Any) -> Any:
+    """A text, at most so long; a number; nothing in place of anything else."""
+    if isinstance(value, str):
+        return value[:LONGEST_NAME]
+    return value if isinstance(value, int) else None

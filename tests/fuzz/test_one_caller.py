@@ -1,0 +1,126 @@
+"""What one caller may take from a running server, and that others get theirs all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from server.http.admission import MOST_BYTES
+from server.message_shape import MOST_VALUES
+from tests.support.process import serving
+from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, SseClient, ask, call, in_2026, message
+
+EMPTY_LISTS: list[list[Any]] = [[] for _ in range(330_000)]
+TOKENS = {"auth": "token", "auth_tokens": "greedy,modest"}
+GREEDY, MODEST = ({"authorization": f"Bearer {name}"} for name in ("greedy", "modest"))
+MOST_GROWTH = 40 * 2**20
+
+
+def introduction(capabilities: Any, name: str = "fat") -> bytes:
+    client = {"name": name, "version": "1"}
+    params = {"protocolVersion": VERSION_2025, "capabilities": capabilities, "clientInfo": client}
+    return json.dumps(message("initialize", params), separators=(",", ":")).encode()
+
+
+FAT = {
+    "a megabyte of empty lists": (introduction({"experimental": {"x": {"y": EMPTY_LISTS}}}), 413),
+    "as many values as may be": (introduction({"experimental": {"x": {"y": [[]] * (MOST_VALUES - 40)}}}), 200),
+    "as many bytes as may be": (introduction({}, "n" * (MOST_BYTES - 300)), 200),
+    "more bytes than that": (introduction({}, "n" * MOST_BYTES), 413),
+}
+
+
+@pytest.mark.parametrize(("body", "status"), FAT.values(), ids=FAT.keys())
+async def test_forty_fat_introductions_leave_little(body: bytes, status: int) -> None:
+    """On both transports that keep what a client says of itself. (They kept a gigabyte.)"""
+    async with serving() as server, AsyncExitStack() as stack:
+        before = server.memory_bytes()
+        for _ in range(20):
+            assert (await ask(server.port, "POST", "/mcp", body, BOTH)).status == status
+            client = await stack.enter_async_context(SseClient.to(server.port))
+            assert (await client.post(body)).status == (202 if status == 200 else status)
+        assert server.memory_bytes() - before < MOST_GROWTH
+
+
+async def test_what_holds_too_many_values_is_refused_at_every_door_and_for_every_method() -> None:
+    """Before the SDK makes models of it, wherever in the message they are."""
+    async with serving() as server:
+        opened = await ask(server.port, "POST", "/mcp", INITIALIZE)
+        session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
+        async with SseClient.to(server.port) as stream:
+            for asked in (message("tools/list"), message("subscriptions/listen"), call("check_inventory", {}), INITIALIZED):
+                body, headers = in_2026(asked)
+                body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = {
+                    "experimental": {"x": EMPTY_LISTS[:9000]}
+                }
+                data = json.dumps(body).encode()
+                assert (await ask(server.port, "POST", "/mcp", data, headers)).status == 413
+                assert (await ask(server.port, "POST", "/mcp", data, {**BOTH, **session})).status == 413
+                assert (await stream.post(data)).status == 413
+            assert not (await stream.call("check_inventory", {"title_ids": ["manga-002001"]}))["isError"]
+
+
+async def test_sessions_that_ended_keep_nobody_out() -> None:
+    """Opened and ended as fast as one can."""
+    async with serving() as server:
+
+        async def churn(times: int) -> list[int]:
+            statuses = []
+            async with Connection.to(server.port) as connection:
+                for _ in range(times):
+                    opened = await connection.request("POST", "/mcp", INITIALIZE)
+                    named = {"mcp-session-id": opened.headers["mcp-session-id"]}
+                    ended = await connection.request("DELETE", "/mcp", headers=named)
+                    statuses += [opened.status, ended.status]
+            return statuses
+
+        await churn(50)
+        before = server.memory_bytes()
+        assert set(sum(await asyncio.gather(*(churn(150) for _ in range(4))), [])) == {200}
+        assert (await ask(server.port, "POST", "/mcp", INITIALIZE)).status == 200
+        assert server.memory_bytes() - before < 5 * 2**20
+
+
+async def test_messages_that_race_the_end_of_their_session_leave_no_traceback() -> None:
+    """Each is answered, or told that there is no such session."""
+    async with serving() as server:
+        for _ in range(15):
+            opened = await ask(server.port, "POST", "/mcp", INITIALIZE)
+            named = {**BOTH, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
+            asked = [message("tools/list", number=number) for number in range(6)]
+            posts = [ask(server.port, "POST", "/mcp", each, named) for each in asked]
+            posts.insert(3, ask(server.port, "DELETE", "/mcp", headers=named))
+            statuses = [answer.status for answer in await asyncio.gather(*posts)]
+            assert statuses[3] == 200
+            assert set(statuses) <= {200, 404}
+        assert "Traceback" not in server.log
+        assert " ERROR " not in server.log
+
+
+async def test_one_principal_that_holds_every_stream_keeps_nobody_out() -> None:
+    """The other one gets a stream at once, though each was used a moment ago; the first keeps all the others."""
+    async with serving(max_sse_sessions=4, **TOKENS) as server, AsyncExitStack() as stack:
+        theirs = [await stack.enter_async_context(SseClient.to(server.port, GREEDY)) for _ in range(4)]
+        refused = await ask(server.port, "GET", "/sse", headers={"accept": "text/event-stream", **GREEDY})
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        async with SseClient.to(server.port, MODEST) as stream:
+            assert not (await stream.call("check_inventory", {"title_ids": ["manga-002001"]}))["isError"]
+            assert await theirs[0].end(5)
+            for each in theirs[1:]:
+                assert not (await each.call("check_inventory", {"title_ids": ["manga-002001"]}))["isError"]
+
+
+async def test_forwarded_addresses_are_believed_of_trusted_proxies_alone() -> None:
+    """Else anybody on loopback could be anybody, for limits and in logs; here each address is a holder of streams."""
+    for trusted, status in (("", 503), ("127.0.0.1", 200)):
+        async with serving(max_sse_sessions=2, trusted_proxies=trusted) as server, AsyncExitStack() as stack:
+            for _ in range(2):
+                await stack.enter_async_context(SseClient.to(server.port))
+            async with Connection.to(server.port) as connection:
+                headers = {"accept": "text/event-stream", "x-forwarded-for": "10.0.0.1"}
+                await connection.ask("GET", "/sse", headers=headers)
+                assert (await connection.begin()).status == status

@@ -1,0 +1,105 @@
+"""What a message may hold, counted in its bytes: never less than a parser meets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from server.message_shape import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, excess
+from server.settings import Settings
+from tests.support.fuzzing import examples
+from tools.registry import Registry
+
+BODY_BYTES = Settings().max_body_bytes
+LEAVES = st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8"), max_size=8)
+ODD = st.text('\\"[]{},:a\u00e9', max_size=12)
+VALUES = st.recursive(LEAVES | ODD, lambda each: st.lists(each) | st.dictionaries(ODD, each), max_leaves=40)
+
+
+def nested(depth: int, brackets: str = "[]") -> bytes:
+    return (brackets[0] * depth + brackets[1] * depth).encode()
+
+
+def counted(value: Any) -> tuple[int, int]:
+    """Values and levels, as a parser finds them."""
+    if not isinstance(value, list | dict):
+        return 1, 0
+    inner = [counted(each) for each in (value.values() if isinstance(value, dict) else value)]
+    return 1 + sum(count for count, _ in inner), 1 + max((depth for _, depth in inner), default=0)
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        (b"[" + b",".join([b"1"] * (MOST_VALUES - 1)) + b"]", None),
+        (b"[" + b",".join([b"1"] * MOST_VALUES) + b"]", TOO_MANY),
+        (b"[" + b",".join([b"[]"] * (MOST_VALUES - 1)) + b"]", None),
+        (b"[" + b",".join([b"[]"] * MOST_VALUES) + b"]", TOO_MANY),
+        (b"[" + b",".join([b'[""]'] * (MOST_VALUES // 2)) + b"]", TOO_MANY),
+        (b"[" + b",".join([b"{ }"] * (MOST_VALUES - 1)) + b"]", None),
+        (b"{" + b",".join([b'"":{}'] * MOST_VALUES) + b"}", TOO_MANY),
+        (b"[" * (DEEPEST + 1) + b'""' * (2 * MOST_VALUES + 1), TOO_MANY),
+        (nested(DEEPEST), None),
+        (nested(DEEPEST + 1), TOO_DEEP),
+        (nested(DEEPEST - 1) + b" " + nested(2), None),
+        (b"[" * 100_000, TOO_MANY),
+        (b"[]" * 100_000, TOO_MANY),
+        (b"[" * (DEEPEST + 1) + b"]" * 100_000, TOO_MANY),
+        (b'{"a":' * (DEEPEST + 1), TOO_DEEP),
+        (json.dumps({"text": "[" * 5000 + "," * 5000 + '"{\\'}).encode(), None),
+        (json.dumps(['\\", [[[' * 300, "\\"]).encode(), None),
+        (json.dumps([1, 2]).encode("utf-16"), "A message is JSON in UTF-8."),
+        (json.dumps([1, 2]).encode("utf-32-be"), "A message is JSON in UTF-8."),
+    ],
+)
+def test_what_is_too_much_is_named(body: bytes, wrong: str | None) -> None:
+    """Brackets, commas and quotes within texts count for nothing."""
+    assert excess(body) == wrong
+
+
+@given(value=st.lists(VALUES, max_size=6), copies=st.integers(1, 400), ascii_only=st.booleans(), spaced=st.booleans())
+@example(value=["\\"], copies=300, ascii_only=True, spaced=False)
+@examples(60)
+def test_nothing_that_is_let_through_holds_more(value: list[Any], copies: int, ascii_only: bool, spaced: bool) -> None:
+    """However it is written; and what holds no more is let through."""
+    whole = [*value, *([[]] * copies)]
+    data = json.dumps(whole, ensure_ascii=ascii_only, indent=1 if spaced else None).encode()
+    values, depth = counted(whole)
+    if excess(data) is None:
+        assert values <= MOST_VALUES
+        assert depth <= DEEPEST
+    else:
+        assert values > MOST_VALUES or depth > DEEPEST
+
+
+@pytest.mark.parametrize("tool", list(Registry()), ids=lambda tool: tool.name)
+def test_the_longest_valid_arguments_fit(tool: Any) -> None:
+    """Written as wastefully as JSON allows, beside the longest `_meta`: the limit on bodies is what calls need."""
+    arguments = longest(tool.input_schema)
+    meta = {"baggage": "x" * 8192, "com.mangaassist/userToken": "x" * 8192, "com.mangaassist/userId": "\U0001f4da" * 255}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    body = json.dumps({**message, "params": {"name": tool.name, "arguments": arguments, "_meta": meta}}).encode()
+    assert len(body) < BODY_BYTES
+    assert excess(body) is None
+
+
+def longest(schema: Any) -> Any:
+    """The longest value that a schema admits: characters beyond the BMP, which take twelve bytes as escapes."""
+    options = schema.get("anyOf", [schema])
+    return max((_longest(each) for each in options), key=lambda value: len(json.dumps(value)))
+
+
+def _longest(schema: Any) -> Any:
+    match schema.get("type"):
+        case "object":
+            return {name: longest(each) for name, each in schema["properties"].items()}
+        case "array":
+            return [longest(schema["items"])] * schema["maxItems"]
+        case "string" if "enum" not in schema:
+            return "\U0001f4da" * schema.get("maxLength", 128)
+        case _:
+            return "x" * 30

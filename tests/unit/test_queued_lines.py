@@ -1,0 +1,126 @@
+"""Queued lines: nobody waits for where they go, and what is lost is counted and told."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from server.telemetry.lines import NOT_TAKEN, Lines, write_all
+
+PATIENCE_SECONDS = 10.0
+
+
+class Place:
+    """Where lines go. It hangs until it is opened, and fails as long as it is broken."""
+
+    def __init__(self) -> None:
+        self.opened, self.asked = threading.Event(), threading.Event()
+        self.broken = False
+        self.got = b""
+        self.lost: list[str] = []
+        self.found: list[int] = []
+        self._told = threading.Condition()
+        self.written: list[bool] = []
+
+    def write(self, data: bytes) -> None:
+        self.asked.set()
+        self.opened.wait(PATIENCE_SECONDS)
+        if self.broken:
+            raise OSError(28, "No space left on device")
+        self.got += data
+
+    def tell(self, written: bool) -> None:
+        with self._told:
+            self.written.append(written)
+            self._told.notify_all()
+
+    def until_told(self, times: int) -> None:
+        with self._told:
+            assert self._told.wait_for(lambda: len(self.written) >= times, PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def place() -> Place:
+    return Place()
+
+
+@pytest.fixture
+def lines(place: Place) -> Iterator[Lines]:
+    own = Lines("test", place.write, place.lost.append, place.found.append, most_bytes=100)
+    yield own
+    place.opened.set()
+    own.close(PATIENCE_SECONDS)
+
+
+def test_a_place_that_hangs_holds_nobody_up_and_takes_no_memory_without_end(place: Place, lines: Lines) -> None:
+    """Ten lines of ten bytes are all that waits; the others are counted, and told of once."""
+    taken = [lines.put(b"123456789\n") for _ in range(1000)]
+    assert sum(taken) == 10
+    assert lines.dropped == 990
+    assert place.lost == [NOT_TAKEN]
+
+
+def test_what_waited_is_written_in_order_and_what_is_missing_is_told(place: Place, lines: Lines) -> None:
+    for number in range(12):
+        lines.put(b"%09d\n" % number, place.tell)
+    place.opened.set()
+    place.until_told(10)
+    assert place.got == b"".join(b"%09d\n" % number for number in range(10))
+    assert place.found == [2]
+    lines.put(b"and on\n", place.tell)
+    place.until_told(11)
+    assert place.found == [2]
+
+
+def test_a_place_that_fails_and_works_again_is_told_of_once_each(place: Place, lines: Lines) -> None:
+    """And whoever wants to know learns what became of each line."""
+    place.opened.set()
+    place.broken = True
+    for number in range(1, 4):
+        lines.put(b"lost\n", place.tell)
+        place.until_told(number)
+    assert place.written == [False] * 3
+    assert place.lost == ["No space left on device"]
+    place.broken = False
+    lines.put(b"there\n", place.tell)
+    place.until_told(4)
+    assert place.written[-1]
+    assert place.got == b"there\n"
+    assert place.found == [3]
+    assert lines.dropped == 3
+
+
+def test_the_end_waits_no_longer_than_it_says(place: Place, lines: Lines) -> None:
+    """The thread still hangs, and nothing more is taken."""
+    lines.put(b"a line\n")
+    assert place.asked.wait(PATIENCE_SECONDS)
+    lines.close(0.0)
+    assert not lines.put(b"another\n")
+    assert not place.opened.is_set()
+
+
+def test_the_end_writes_what_waits(place: Place, lines: Lines) -> None:
+    for number in range(10):
+        lines.put(b"%d\n" % number)
+    place.opened.set()
+    lines.close(PATIENCE_SECONDS)
+    assert place.got == b"".join(b"%d\n" % number for number in range(10))
+
+
+def test_a_descriptor_that_does_not_block_is_waited_for() -> None:
+    """Node sets its children's pipes so."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    data = b"." * 1_000_000
+    thread = threading.Thread(target=write_all, args=(writing, data))
+    thread.start()
+    got = b""
+    while len(got) < len(data):
+        got += os.read(reading, 65536)
+    thread.join()
+    os.close(writing)
+    os.close(reading)
+    assert got == data

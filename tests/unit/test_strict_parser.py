@@ -1,0 +1,142 @@
+"""What uvicorn and h11 would let pass, on one connection as bytes: no socket, so that all of it comes in one piece."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from server.http.connection import Connection
+from server.http.connections import Connections
+from server.http.head_size import MOST_HEADERS
+from server.http.parser import MOST_CHUNKS, MOST_HEAD_BYTES, StrictParser
+
+POST = b"POST /mcp HTTP/1.1\r\nhost: x\r\n"
+CHUNKED = POST + b"transfer-encoding: chunked\r\n\r\n"
+
+
+class Wire(asyncio.Transport):
+    """What was written, and whether the connection was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.closed = False
+
+    def write(self, data: Any) -> None:
+        if not self.closed:
+            self.written += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    @property
+    def status(self) -> int:
+        return int(self.written.split(b" ", 2)[1])
+
+
+async def told(data: bytes, answers: bool = False) -> tuple[Wire, list[str]]:
+    """What a connection says to `data`, and what its application was told. With `answers` it answers before it reads."""
+    heard: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        heard.append(scope["type"])
+        while not answers and (message := await receive())["type"] == "http.request" and message["more_body"]:
+            pass
+        if not answers:
+            heard.append(message["type"])
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    config = uvicorn.Config(app, lifespan="off", log_config=None)
+    config.load()
+    wire = Wire()
+    connection = Connection(config, ServerState(), {}, all_of_them=Connections(10))
+    connection.connection_made(wire)
+    connection.data_received(data)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    if answers and len(data) > len(CHUNKED):
+        connection.data_received(b"no chunk at all\r\n")
+    return wire, heard
+
+
+@pytest.mark.parametrize(
+    "order",
+    [(b"content-length: 5\r\n", b"transfer-encoding: chunked\r\n")] * 1
+    + [(b"transfer-encoding: chunked\r\n", b"Content-Length: 5\r\n")],
+)
+async def test_a_body_whose_length_is_said_twice_is_refused_and_the_connection_closed(order: tuple[bytes, bytes]) -> None:
+    """Somebody on the way may believe the other one of them (RFC 9112, section 6.3: request smuggling)."""
+    wire, heard = await told(POST + b"".join(order) + b"\r\n0\r\n\r\n")
+    assert (wire.status, wire.closed, heard) == (400, True, [])
+    assert b"exclude each other" in wire.written
+
+
+async def test_a_body_comes_in_so_many_chunks() -> None:
+    """A chunk of a byte costs what two hundred bytes do otherwise. Who works on the request learns that it is over."""
+    wire, heard = await told(CHUNKED + b"1\r\nx\r\n" * MOST_CHUNKS + b"0\r\n\r\n")
+    assert (wire.closed, heard) == (False, ["http", "http.request"])
+    wire, heard = await told(CHUNKED + b"1\r\nx\r\n" * 40_000)
+    assert (wire.status, wire.closed, heard) == (400, True, ["http", "http.disconnect"])
+
+
+async def test_no_more_chunks_are_read_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many come at once."""
+    events = 0
+    read = StrictParser.next_event
+
+    def counted(parser: StrictParser) -> Any:
+        nonlocal events
+        events += 1
+        return read(parser)
+
+    monkeypatch.setattr(StrictParser, "next_event", counted)
+    await told(CHUNKED + b"1\r\nx\r\n" * 100_000)
+    assert events < MOST_CHUNKS + 50
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+async def test_a_head_of_too_many_lines_is_not_read(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """h11 takes three microseconds a line, and whatever comes in one piece."""
+    head = b"GET / HTTP/1.1" + end + b"host: x" + end
+    wire, heard = await told(head + (b"a: b" + end) * (MOST_HEADERS - 1) + end)
+    assert heard[:1] == ["http"]
+    wire, heard = await told(head + (b"a: b" + end) * (MOST_HEADERS + 5) + end)
+    assert (wire.status, wire.closed, heard) == (431, True, [])
+    monkeypatch.setattr(h11.Connection, "next_event", lambda parser: pytest.fail("it was read"))
+    await told(head + (b"a:" + end) * 2000 + end)
+
+
+async def test_requests_behind_each_other_have_heads_of_their_own() -> None:
+    """Lines are counted for each."""
+    wire, heard = await told(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 200)
+    assert (wire.closed, heard[0]) == (False, "http")
+
+
+@pytest.mark.parametrize("data", [POST + b"x: " + b"y" * (MOST_HEAD_BYTES * 2), CHUNKED + b"0\r\n" + b"a: b\r\n" * 10_000])
+async def test_heads_and_trailers_are_bounded_in_one_piece_too(data: bytes) -> None:
+    """h11 alone bounds only what is not whole yet."""
+    wire, _ = await told(data + b"\r\n\r\n")
+    assert (wire.status, wire.closed) == (400, True)
+
+
+async def test_nothing_is_said_after_an_answer() -> None:
+    """What is wrong behind it only ends the connection."""
+    wire, _ = await told(CHUNKED + b"1\r\nx\r\n", answers=True)
+    assert wire.status == 401
+    assert wire.written.count(b"HTTP/1.1") == 1
+    assert wire.closed
