@@ -1,0 +1,58 @@
+"""How titles are called: known where they were shown, asked for once where not, and never worth a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from session.deadline import Deadline
+from tools.failures import TimedOut
+from tools.models import Title
+from tools.title_names import TitleNames
+
+
+class Catalogue:
+    """Knows every title but those that end in 9, and counts what it was asked for."""
+
+    def __init__(self, *, down: bool = False) -> None:
+        self.asked: list[Sequence[str]] = []
+        self.down = down
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        self.asked.append(list(title_ids))
+        if self.down:
+            raise TimedOut("late")
+        return {each: Title(each, en=f"Title {each}") for each in title_ids if not each.endswith("9")}
+
+
+async def named(names: TitleNames, catalogue: Any, *title_ids: str, seconds: float = 5) -> dict[str, str]:
+    return dict(await names.of(title_ids, catalogue, Deadline.after(seconds)))
+
+
+async def test_only_what_is_not_known_is_asked_for_and_once() -> None:
+    names, catalogue = TitleNames(), Catalogue()
+    names.note([("m-1", "One")])
+    for _ in range(2):
+        assert await named(names, catalogue, "m-1", "m-2") == {"m-1": "One", "m-2": "Title m-2"}
+    assert catalogue.asked == [["m-2"]]
+
+
+async def test_a_catalogue_that_is_late_or_has_no_such_title_costs_its_name_alone() -> None:
+    names = TitleNames()
+    names.note([("m-1", "One")])
+    assert await named(names, Catalogue(down=True), "m-1", "m-2") == {"m-1": "One"}
+    assert await named(names, Catalogue(), "m-1", "m-9") == {"m-1": "One"}
+
+
+async def test_without_time_nobody_is_asked() -> None:
+    catalogue = Catalogue()
+    assert await named(TitleNames(), catalogue, "m-1", seconds=-1) == {}
+    assert catalogue.asked == []
+
+
+def test_it_is_bounded_and_forgets_what_was_used_longest_ago() -> None:
+    names = TitleNames(capacity=2)
+    names.note([("m-1", "One"), ("m-2", "Two")])
+    assert names.known(["m-1"]) == {"m-1": "One"}
+    names.note([("m-3", "Three")])
+    assert names.known(["m-1", "m-2", "m-3"]) == {"m-1": "One", "m-3": "Three"}
