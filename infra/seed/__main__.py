@@ -44,9 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m infra.seed",
-        description="Loads a catalogue into the OpenSearch of MANGA_CATALOG_URL, and what is sold and was ordered into the "
-        "DynamoDB of MANGA_STORE_URL. Tables and index are created where they are missing. It may be run again at any "
-        "time: what is there already is not written again, and a load that was killed goes on.",
+        description="Loads a catalogue into the OpenSearch of MANGA_CATALOG_URL, and into the DynamoDB of MANGA_STORE_URL "
+        "its records, what is sold and what was ordered. Tables and index are created where they are missing. It may be "
+        "run again at any time: what is there already is not written again, and a load that was killed goes on.",
     )
     files = parser.add_argument_group("files, JSON lines, plain or gzipped")
     files.add_argument("--catalog", type=Path, metavar="FILE", default=DEMO / "catalog.jsonl", help="titles (default: demo)")

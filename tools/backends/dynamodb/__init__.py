@@ -1,1 +1,1 @@
-"""Stock, orders and long-term profiles in DynamoDB. `tables` defines what is there, `store` opens it."""
+"""Records of titles, stock, orders and long-term profiles in DynamoDB. `tables` defines what is there, `store` opens it."""
