@@ -238,7 +238,7 @@ def _flags(settings: Settings, registry: Registry) -> Flags:
         try:
             FlagsFile(path, [tool.name for tool in registry], flags).load()
         except (FlagsError, OSError) as error:
-            why = error if isinstance(error, FlagsError) else "the file cannot be read"
+            why = error if isinstance(error, FlagsError) else f"{path} cannot be read: {error.strerror}"
             raise SettingError(f"MANGA_FLAGS_URL: {why}") from None
     return flags
 

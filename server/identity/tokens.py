@@ -44,12 +44,13 @@ class TrustTokens:
         trouble = False
         while True:
             await asyncio.sleep(POLL_SECONDS)
+            why = "MANGA_AUTH_TOKENS_FILE: there is no token in it"
             try:
                 tokens = await asyncio.to_thread(read)
-            except SettingError:
-                tokens = ()
+            except SettingError as error:
+                tokens, why = (), str(error)
             if not tokens and not trouble:
-                logger.warning("MANGA_AUTH_TOKENS_FILE cannot be read or is empty; the tokens stay as they were")
+                logger.warning("%s; the tokens stay as they were", why)
             if tokens and trouble:
                 logger.info("MANGA_AUTH_TOKENS_FILE can be read again")
             trouble = not tokens

@@ -173,8 +173,10 @@ def test_every_service_that_stays_has_a_health_check_and_the_servers_is_its_own(
     assert services["server"]["healthcheck"]["test"] == ["CMD", "python", *command[1:]]
     stated = instructions("Dockerfile", "HEALTHCHECK")[0]
     assert stated.endswith('CMD ["python", "-m", "server.healthcheck"]')
-    environment = {"PATH": os.environ["PATH"], "MANGA_PORT": "9"}
-    assert subprocess.run(command, cwd=ROOT, env=environment, timeout=30, check=False).returncode == 1
+    for port in ("9", "http", "99999"):
+        environment = {"PATH": os.environ["PATH"], "MANGA_PORT": port}
+        done = subprocess.run(command, cwd=ROOT, env=environment, timeout=30, check=False, capture_output=True)
+        assert (done.returncode, done.stderr) == (1, b""), port
 
 
 def test_everybody_waits_for_what_they_need() -> None:

@@ -88,6 +88,14 @@ def test_a_tool_that_does_not_answer_fails_the_run(serve: Serve, tmp_path: Path)
     assert "VALIDATION_ERROR -32602" in done.stdout, "it stopped before the last call"
 
 
+def test_a_session_that_cannot_be_forgotten_is_told_in_clear_words(serve: Serve, tmp_path: Path) -> None:
+    """Without Redis there is none to forget it: 503 is no success, and is not called one."""
+    done = smoke(serve(MANGA_REDIS_URL="redis://127.0.0.1:9").url, tmp_path)
+    assert done.returncode == 1
+    assert "the session is forgotten" not in done.stdout
+    assert "NOT AS EXPECTED: the session was to be forgotten (204), and the server answered 503" in done.stdout, done.stdout
+
+
 @pytest.mark.parametrize(("token", "status"), [("correct-horse", 0), ("wrong", 1), ("", 1)])
 def test_a_server_that_asks_for_a_token_gets_it(serve: Serve, tmp_path: Path, token: str, status: int) -> None:
     """SMOKE_TOKEN is sent with every request; without the right one there is no stream."""
