@@ -90,7 +90,9 @@ def _get(port: int, method: str, path: str, body: str | None = None) -> None:
 async def main(folder: Path) -> list[tuple[str, str, list[str]]]:
     flags = folder / "flags.json"
     flags.write_text("{}")
-    settings = replace(Settings(), flags_url=flags.as_uri(), audit_log=folder / "audit.jsonl", data_dir=folder, log_tool_calls="all")
+    settings = replace(
+        Settings(), flags_url=flags.as_uri(), audit_log=folder / "audit.jsonl", data_dir=folder, log_tool_calls="all"
+    )
     watch = Watch()
     async with in_process(settings=settings) as server:
         await asyncio.to_thread(_get, server.port, "GET", "/healthz")  # uvicorn loads a module when it begins to listen
