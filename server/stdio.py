@@ -6,8 +6,9 @@ Either way the calls that were asked for before the end are answered first. A pa
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from types import TracebackType
 from typing import Any
 
@@ -21,6 +22,12 @@ from server.signals import first_of, on_signals
 from server.telemetry.stderr import leave
 from server.wiring import Application, open_app
 
+logger = logging.getLogger(__name__)
+
+MOST_OPEN = 1000
+"""Calls that a parent may have unanswered; no more is read until it has taken some answers."""
+UNREAD_SECONDS = 30.0
+"""How long a parent may take none of them, before it is taken for one that never will."""
 LAST_LINE_SECONDS = 0.05
 """What the thread that writes gets for an answer it has just been handed."""
 FAREWELL_SECONDS = 0.5
@@ -35,18 +42,30 @@ class OpenCalls:
         self._open: set[types.RequestId] = set()
         self._none = asyncio.Event()
         self._none.set()
+        self._room = asyncio.Event()
+        self._room.set()
 
     def read(self, item: SessionMessage | Exception) -> None:
         message = item.message if isinstance(item, SessionMessage) else None
         if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call":
             self._open.add(message.id)
             self._none.clear()
+            if len(self._open) >= MOST_OPEN:
+                self._room.clear()
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             self._over((message.params or {}).get("requestId"))
 
     def written(self, item: SessionMessage) -> None:
         if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
             self._over(item.message.id)
+
+    async def room(self, seconds: float) -> bool:
+        """Waits for it, at most so long."""
+        if not self._room.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._room.wait()
+        return self._room.is_set()
 
     async def all_answered(self, seconds: float) -> None:
         """Waits for that, at most so long."""
@@ -60,6 +79,8 @@ class OpenCalls:
     def _over(self, number: Any) -> None:
         if isinstance(number, str | int):
             self._open.discard(number)
+        if len(self._open) < MOST_OPEN:
+            self._room.set()
         if not self._open:
             self._none.set()
 
@@ -87,15 +108,24 @@ class _Reading:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
+        if not await self._calls.room(UNREAD_SECONDS):
+            logger.error(
+                "%d answers wait and the parent has taken none for %d s: this is the end", MOST_OPEN, UNREAD_SECONDS
+            )
+            self._end()
+            raise StopAsyncIteration
         try:
             item: SessionMessage | Exception = await anext(self._inner)
         except StopAsyncIteration:
             await self._calls.all_answered(self._seconds)
-            self._calls.ended = True
-            asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
+            self._end()
             raise
         self._calls.read(item)
         return item
+
+    def _end(self) -> None:
+        self._calls.ended = True
+        asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
 
     async def __aenter__(self) -> _Reading:
         return self

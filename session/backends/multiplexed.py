@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 CONNECT_SECONDS = 1.0
 REDIAL_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 1.0
+DIALS = 3
+"""In vain, one after the other, before a Redis that was never there is told of: one that just starts refuses the first."""
 
 
 class MultiplexedRedis:
@@ -54,7 +56,7 @@ class MultiplexedRedis:
         self._dialling: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
         self._closing = False
-        self._outage = Outage(logger, _named(address))
+        self._outage = Outage(logger, _named(address), after=DIALS)
 
     @property
     def host(self) -> str:
@@ -123,7 +125,7 @@ class MultiplexedRedis:
 
     def _lost(self) -> None:
         if not self._closing:
-            self._outage.failed("the connection has ended")
+            self._outage.failed("the connection has ended", for_good=True)
         self._dial()
         if self._when_lost is not None and not self._closing:
             self._when_lost()

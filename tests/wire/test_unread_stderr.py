@@ -31,6 +31,8 @@ END_SECONDS = 5.0
 PAGE = 4096
 """The smallest pipe that there is."""
 LOUD = {"MANGA_EMBEDDER": "none", "MANGA_RATE_LIMIT": "off", "MANGA_LOG_LEVEL": "debug", "MANGA_LOG_TOOL_CALLS": "all"}
+FAILURES = ("VALIDATION_ERROR", "SERVER_BUSY")
+"""A busy machine has the server refuse some; both are answers."""
 WRONG = call("get_manga_details", {"title_id": 7})
 
 
@@ -99,7 +101,7 @@ async def test_http_answers_all_failing_calls_and_ends(cache: Path, full_pipe: i
         async def ask() -> None:
             for _ in left:
                 found = await post_2026(port, WRONG)
-                assert found["result"]["structuredContent"]["error"]["name"] == "VALIDATION_ERROR"
+                assert found["result"]["structuredContent"]["error"]["name"] in FAILURES
 
         await asyncio.gather(*(ask() for _ in range(AT_ONCE)))
         process.send_signal(signal.SIGTERM)
@@ -127,7 +129,7 @@ async def test_stdio_answers_all_failing_calls_and_ends(cache: Path, full_pipe: 
         seen = set()
         for _ in range(CALLS):
             answer = json.loads(await talk(process.stdout.readline))
-            assert answer["result"]["structuredContent"]["error"]["name"] == "VALIDATION_ERROR"
+            assert answer["result"]["structuredContent"]["error"]["name"] in FAILURES
             seen.add(answer["id"])
         await say
         assert seen == set(range(CALLS))

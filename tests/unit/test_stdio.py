@@ -1,0 +1,50 @@
+"""What stdio keeps of a parent that asks and takes no answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import mcp_types as types
+import pytest
+from mcp.shared.message import SessionMessage
+
+import server.stdio as module
+from server.stdio import MOST_OPEN, OpenCalls, _Reading
+
+
+async def questions() -> AsyncIterator[SessionMessage]:
+    number = 0
+    while True:
+        number += 1
+        yield SessionMessage(types.JSONRPCRequest(jsonrpc="2.0", id=number, method="tools/call", params={}))
+
+
+def answer(number: int) -> SessionMessage:
+    return SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=number, result={}))
+
+
+async def test_no_more_is_read_until_some_answers_are_taken() -> None:
+    """Each call that is read and not answered takes memory."""
+    calls = OpenCalls()
+    reading = _Reading(questions(), calls, 3.0, asyncio.Event())
+    for _ in range(MOST_OPEN):
+        await anext(reading)
+    waiting = asyncio.create_task(anext(reading))  # type: ignore[arg-type]
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    calls.written(answer(1))
+    assert (await waiting).message.id == MOST_OPEN + 1  # type: ignore[union-attr]
+
+
+async def test_a_parent_that_takes_none_for_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "UNREAD_SECONDS", 0.0)
+    monkeypatch.setattr(module, "FAREWELL_SECONDS", 0.0)
+    calls, stop = OpenCalls(), asyncio.Event()
+    reading = _Reading(questions(), calls, 3.0, stop)
+    for _ in range(MOST_OPEN):
+        await anext(reading)
+    with pytest.raises(StopAsyncIteration):
+        await anext(reading)
+    assert calls.ended
+    await stop.wait()
