@@ -124,6 +124,18 @@ def test_a_parent_that_states_the_user_over_pipes_is_believed(tmp_path: Path, ca
         assert lines.end_of_input() == 0
 
 
+def test_a_line_that_is_too_long_or_holds_too_much_is_answered_with_why(tmp_path: Path, cache: Path) -> None:
+    """Without an id, since nobody has read it; and the lines behind it are served."""
+    with piped(tmp_path, cache) as lines:
+        for wrong, why in ((b"x" * 2**20, "bytes"), (b"[" * 5000, "values")):
+            lines.send(wrong)
+            refused = lines.receive()
+            assert (refused.get("id"), refused["error"]["code"]) == (None, -32600)
+            assert why in refused["error"]["message"]
+        assert lines.ask(initialize(1, "2025-06-18"))["result"]["serverInfo"]["name"] == "manga-tools"
+        assert lines.end_of_input() == 0
+
+
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_server_over_pipes(stop: signal.Signals, tmp_path: Path, cache: Path) -> None:
     """Exit status 0: being told to stop is no failure."""
