@@ -83,13 +83,13 @@ async def in_process(
         app = await stack.enter_async_context(wiring.open_app(settings))
         port = listener.getsockname()[1]
         http = http_app(settings, app, port)
-        await stack.enter_async_context(http.endpoint.sessions.run())
+        await stack.enter_async_context(http.endpoint.manager.run())
         server = _uvicorn(settings, http.asgi)
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
         try:
             yield InProcess(app, http, opened[0], port)
         finally:
-            await http.endpoint.close_all()
+            await http.endpoint.sessions.close_all()
             await http.streams.close_all()
             server.should_exit = True
             await serving
