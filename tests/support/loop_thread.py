@@ -47,14 +47,16 @@ class LoopThread:
 
 
 class Held(Generic[T]):
-    """What an async context manager gives, kept open by a task until `close`."""
+    """What an async context manager gives, kept open by a task until `close`. To open it may take `seconds`."""
 
-    def __init__(self, thread: LoopThread, open_it: Callable[[], AbstractAsyncContextManager[T]]) -> None:
+    def __init__(
+        self, thread: LoopThread, open_it: Callable[[], AbstractAsyncContextManager[T]], seconds: float = SECONDS
+    ) -> None:
         self._thread = thread
         self._closing = asyncio.Event()
         self._opened: asyncio.Future[T] = thread.loop.create_future()
         self._task = asyncio.run_coroutine_threadsafe(self._hold(open_it), thread.loop)
-        self.value: T = thread.run(self._get())
+        self.value: T = thread.run(self._get(), seconds)
 
     async def _get(self) -> T:
         return await self._opened

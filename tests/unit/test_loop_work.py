@@ -10,6 +10,7 @@ import asyncio
 import gzip
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,16 +22,23 @@ from session.backends.multiplexed import MultiplexedRedis
 from session.deadline import Deadline
 from session.profile import Event, EventKind
 from tests.quality.sets import evaluation_set, missing_message
-from tests.support.large_catalog import large_catalog
+from tests.support.generous_opensearch import GenerousClient, OneVector
+from tests.support.large_catalog import FULL, large_catalog
 from tests.support.largest import TEXTS, asked_of
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.loop_work import counted
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Mood, Shelf, an_order, open_shelf
+from tools.backends.opensearch.catalog import OpenSearchCatalog
 from tools.contract import Tool
+from tools.models import Filters
+from tools.popular_titles import HOW_MANY
 from tools.registry import TOOLS
 
 MOST_LINES = 25_000
+OPENING_SECONDS = 300.0
+"""Eight on a machine that has nothing else to do."""
+REFUSED = ("VALIDATION_ERROR", "RATE_LIMITED", "INTERNAL_ERROR")
 LONG = 100_000
 """Milliseconds: what is counted line by line takes its time, and none of it is to be cut off."""
 
@@ -49,7 +57,8 @@ def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     ids = [record["title_id"] for record in records]
     thread = LoopThread()
     orders = [("u", an_order("MNG-UUUU0001", *ids[:40]))]
-    held = Held(thread, partial(open_shelf, tmp_path_factory.mktemp("large"), records, orders))
+    opening = partial(open_shelf, tmp_path_factory.mktemp("large"), records, orders)
+    held = Held(thread, opening, OPENING_SECONDS)
     yield Large(held.value, ids)
     held.close()
     thread.close()
@@ -81,19 +90,41 @@ def known(large: Large, tool: Tool) -> dict[str, Any]:
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 async def test_every_tool_does_little_at_a_stretch(large: Large, redis: MultiplexedRedis, tool: Tool) -> None:
     """From the bare arguments to the result as it is sent: live and, with every backend down, from the ladder's rungs."""
-    async with open_kit(redis, large.shelf.in_moods(), timeout_ms=LONG, call_timeout_ms=LONG, budget_ms=LONG) as kit:
+    backends = large.shelf.in_moods()
+    async with open_kit(redis, backends, timeout_ms=LONG, call_timeout_ms=LONG, budget_ms=LONG) as kit:
         await reader_of(large, kit)
         for mood in (Mood.WORKS, Mood.FAILS):
-            for backend in (kit.backends.catalog, kit.backends.stock, kit.backends.orders):
+            for backend in (backends.catalog, backends.stock, backends.orders):
                 backend.mood = mood
-            for number, (kind, text) in enumerate(TEXTS.items()):
-                for arguments in asked_of(tool, text, known(large, tool)):
-                    call = kit.call(tool.name, arguments, session=f"{mood}-{number}", user="u")
-                    with counted() as work:
-                        outcome = await kit.pipeline.run(call)
-                        call_tool_result(call, outcome)
-                    assert outcome.failure is None or outcome.failure.name != "VALIDATION_ERROR", outcome.failure
-                    assert work.longest <= MOST_LINES, f"{kind}: {work.told()}"
+            await sweep(large, kit, tool, mood)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+async def test_what_a_cluster_finds_is_judged_bit_by_bit(large: Large, redis: MultiplexedRedis, tool: Tool) -> None:
+    """Candidates are judged on the loop, as many as searches can find, of the fullest titles."""
+    fullest = sorted(large.shelf.catalog.titles, key=lambda title: title.popularity_rank or 10**9)[:FULL]
+    backends = large.shelf.in_moods()
+    with ThreadPoolExecutor(1) as workers:
+        client: Any = GenerousClient([(title, ()) for title in fullest])
+        backends.catalog.inner = OpenSearchCatalog(client, OneVector(), workers)
+        async with open_kit(redis, backends, timeout_ms=LONG, call_timeout_ms=LONG, budget_ms=LONG) as kit:
+            await reader_of(large, kit)
+            await sweep(large, kit, tool, "judged")
+            with counted() as work:
+                assert len(await backends.catalog.inner.popular(Filters(), HOW_MANY, Deadline.after(60))) == HOW_MANY
+            assert work.longest <= MOST_LINES, work.told()
+
+
+async def sweep(large: Large, kit: Kit, tool: Tool, name: str) -> None:
+    """Every kind of text in every argument. Nothing is refused, or nothing would have been done."""
+    for number, (kind, text) in enumerate(TEXTS.items()):
+        for arguments in asked_of(tool, text, known(large, tool)):
+            call = kit.call(tool.name, arguments, session=f"{name}-{number}", user="u")
+            with counted() as work:
+                outcome = await kit.pipeline.run(call)
+                call_tool_result(call, outcome)
+            assert outcome.failure is None or outcome.failure.name not in REFUSED, outcome.failure
+            assert work.longest <= MOST_LINES, f"{kind}: {work.told()}"
 
 
 async def test_the_counting_sees_what_is_done_at_a_stretch() -> None:

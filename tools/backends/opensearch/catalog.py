@@ -13,7 +13,6 @@ from tools.backends.opensearch import queries
 from tools.backends.opensearch.address import OpenSearchAddress
 from tools.backends.opensearch.alike import alike
 from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.documents import titles_from
 from tools.backends.opensearch.errors import answering
 from tools.backends.opensearch.filters import filter_queries
 from tools.backends.opensearch.index import ID
@@ -82,7 +81,7 @@ class OpenSearchCatalog:
         async with answering(deadline):
             answer = (await self._client.searches([queries.with_ids(asked, (ID, "packed"))], deadline))[0]
             packed = {queries.column(hit, ID): queries.column(hit, "packed") for hit in answer["hits"]["hits"]}
-            return {title.title_id: title for title in titles_from(list(packed.values()))}
+            return {title.title_id: title for title in await self._shelf.unpacked(list(packed.values()))}
 
     async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises BackendFailure."""
@@ -97,7 +96,8 @@ class OpenSearchCatalog:
             if body is None or limit < 1:
                 return ()
             answer = (await self._client.searches([body], deadline))[0]
-            return tuple(entry.title for entry in (await self._shelf.of(places([answer]), deadline)).values())
+            found = await self._shelf.of(places([answer]), deadline)
+            return await self._shelf.titles(list(found.values()))
 
     async def health(self, deadline: Deadline) -> Health:
         """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
@@ -132,7 +132,7 @@ class OpenSearchCatalog:
 
     async def _popular(self, filters: Filters, limit: int, deadline: Deadline) -> CatalogPage:
         answer = (await self._client.searches([queries.popular(filters, limit)], deadline))[0]
-        titles = titles_from([queries.column(hit, "packed") for hit in answer["hits"]["hits"]])
+        titles = await self._shelf.unpacked([queries.column(hit, "packed") for hit in answer["hits"]["hits"]])
         return self._page(Found(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
 
     def _page(self, found: Found, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:

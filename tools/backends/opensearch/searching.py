@@ -74,7 +74,7 @@ class Search:
         judged, missing = self._judged()
         if missing:
             judged = await self._with_kin(missing, judged, deadline)
-        return self._found(judged)
+        return await self._found(judged)
 
     async def _first(self, deadline: Deadline) -> str | None:
         """What words find. The id of the title that the query names, if it is one's name."""
@@ -148,12 +148,12 @@ class Search:
         self._candidates.take(await self._shelf.of(places(answers.values()), deadline))
         judged = similar.judged(self._candidates, answers)
         self._themed = 0
-        return self._found(judged)
+        return await self._found(judged)
 
-    def _found(self, judged: Judged) -> Found:
+    async def _found(self, judged: Judged) -> Found:
         best = [judged.ids[place] for place in order(judged.scores, self._query.limit)]
         total = judged.answers() + max(0, self._themed - judged.themed()) * judged.all_themed_answer()
-        titles = tuple(self._candidates.entries[i].title for i in best)
+        titles = await self._shelf.titles([self._candidates.entries[i] for i in best])
         return Found(titles, total, self._candidates.senses is not None)
 
     async def _ask(self, searches: Mapping[str, queries.Json], deadline: Deadline) -> Answers:
