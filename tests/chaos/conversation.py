@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.chaos.catalogue import unpopular_id
+
 Json = dict[str, Any]
 STATED = "com.mangaassist/"
 TURN_MS = 3000
@@ -98,6 +100,10 @@ class Turn:
         meta, pause = self._meta(1), THINKING_SECONDS if self.late else 0.0
         if (order := ORDERS.get(self.customer.user)) and not self.late and self.number % 2:
             return Ask("lookup_order", {"order_id": order}, meta)
+        if self.number % 4 == 1:
+            # Nobody keeps it, and nobody has looked at it before: with one backend gone it is another that knows it.
+            title_id = unpopular_id(self.customer.number * 90 + self.number // 4)
+            return Ask("get_manga_details", {"title_id": title_id}, meta, pause=pause)
         best = next(iter(found.get("results", ())), None)
         if best is None or self.number % 3 == 0:
             return Ask("get_recommendations", {"criteria": REPEATED[self.number % len(REPEATED)]}, meta, pause=pause)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos import backends
+from tests.chaos import catalogue as catalogue_of
 from tests.chaos.backends import ROOT, SLOW, Backend
 from tests.chaos.faults import NONE, REFUSED, Deed, Fault
 from tests.chaos.launch import SUFFIX
@@ -161,9 +162,10 @@ async def opened(running: Mapping[str, str] | None = None, sessions: int = SESSI
         }
         name = f"chaos{uuid.uuid4().hex[:8]}"
         direct = settings({each: backend.port for each, backend in real.items()}, name, host="127.0.0.1")
-        await asyncio.to_thread(fill, direct)
+        catalogue = catalogue_of.write_to(folder)
+        await asyncio.to_thread(fill, direct, catalogue)
         if real["dynamodb"].child is not None:
-            real["dynamodb"].refill = lambda: fill(direct)
+            real["dynamodb"].refill = lambda: fill(direct, catalogue)
         samples, names, log = Tail(folder / "samples"), folder / "names", folder / "server.log"
         stack.callback(samples.file.close)
         names.write_text("{}")
@@ -207,8 +209,8 @@ def settings(ports: Mapping[str, int], name: str, host: str | None) -> dict[str,
     }
 
 
-def fill(direct: Mapping[str, str]) -> None:
-    done = seeded(direct)
+def fill(direct: Mapping[str, str], catalogue: Path) -> None:
+    done = seeded(direct, "--catalog", str(catalogue))
     assert done.returncode == 0, done.stderr
 
 
