@@ -10,6 +10,7 @@ another style, and what is left says the same to a shopper, a search and a model
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 from unicodedata import category
 
@@ -71,9 +72,10 @@ def bounded(value: Any, depth: int = 0) -> Any:
     below = depth + 1
     if isinstance(value, list):
         return [each if isinstance(each, PLAIN) else bounded(each, below) for each in value[:MOST_ITEMS]]
-    return {
-        key if key.isidentifier() and key.isascii() else visible(key): each
-        if isinstance(each, PLAIN)
-        else bounded(each, below)
-        for key, each in value.items()
-    }
+    return {_name(key): each if isinstance(each, PLAIN) else bounded(each, below) for key, each in value.items()}
+
+
+@lru_cache(maxsize=1024)
+def _name(key: str) -> str:
+    """Of a field: a few dozen, again and again."""
+    return key if key.isascii() and key.isidentifier() else visible(key)

@@ -143,13 +143,18 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
 
 @asynccontextmanager
 async def open_shelf(
-    folder: Path, records: list[dict[str, Any]] = RECORDS, owned: Sequence[tuple[str, Order]] = ORDERS
+    folder: Path,
+    records: list[dict[str, Any]] = RECORDS,
+    owned: Sequence[tuple[str, Order]] = ORDERS,
+    volumes: Sequence[dict[str, Any]] = (),
 ) -> AsyncIterator[Shelf]:
+    """`owned` are orders by their owners, `volumes` lines of the volumes file."""
     catalogue = _lines(folder / "catalog.jsonl", records)
     orders = _lines(folder / "orders.jsonl", [{"owner": owner, **asdict(order)} for owner, order in owned])
+    printed = _lines(folder / "volumes.jsonl", list(volumes)) if volumes else None
     async with (
         EmbeddedCatalog.open(catalogue, None) as catalog,
-        EmbeddedStore.open(catalog.offers.items(), None, orders) as store,
+        EmbeddedStore.open(catalog.offers.items(), printed, orders) as store,
     ):
         yield Shelf(catalog, store)
 
