@@ -654,7 +654,7 @@ async def test_closing_cancels_what_still_flies(opener: Opener, moody: Backends)
     kit = await opener(timeout_ms=2700)
     moody.catalog.gate = asyncio.Event()
     task = asyncio.create_task(kit.ask("search_manga_catalog", QUERY))
-    await eventually(lambda: _waiting(kit) == 1)
+    await eventually(lambda: kit.calls_of("search") == 1)  # somebody waits a moment before the flight has asked
     await kit.pipeline.cache.aclose()
     assert (await task).meta["source"] == "fallback"
     assert moody.catalog.cancelled == 1
