@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from session.begin import BeginRequest, Begun
+from session.clocks import Clock
 from session.deadline import Deadline
 from session.keyvalue import Step
 from session.turn import Turn
@@ -58,8 +59,8 @@ class Principal:
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. `origin` is the transport's principal, where one was proven. The fields below the line are filled by
-    the stages named beside them."""
+    """One tool call. `arrived` is in seconds of `clock`; `origin` is the transport's principal, where one was proven. The
+    fields below the line are filled by the stages named beside them."""
 
     call_id: str
     tool: Registered
@@ -71,6 +72,7 @@ class Call:
     transport: str = "http"
     transport_session: str | None = None
     bearer: str | None = field(default=None, repr=False)
+    clock: Clock = field(default=time.monotonic, repr=False)
     # ---
     principal: Principal = field(default_factory=Principal)  # identity
     session: str | None = None  # identity
@@ -102,13 +104,13 @@ class Call:
     def late_end(self, seconds: float) -> Deadline:
         """`seconds` from now for a step of the ladder, or less where the answer would then leave too long after the call's
         deadline."""
+        end = Deadline.after(seconds, self.clock)
         if self.deadline is None:
-            return Deadline.after(seconds)
-        end = Deadline.after(seconds, self.deadline.clock)
+            return end
         return end.sooner_of(Deadline(max(self.deadline.at + PAST_DEADLINE, end.at - seconds + LEAST_STEP), end.clock))
 
     def elapsed_ms(self) -> float:
-        return (time.monotonic() - self.arrived) * 1000
+        return (self.clock() - self.arrived) * 1000
 
 
 LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from server.call import Call
 from session import keys
-from session.deadline import Clock
+from session.clocks import Clock
 from session.limits import LocalLimits, Rate
 from tools.failures import RateLimited
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from session.breaker import Breaker, BreakerState
+from session.clocks import Clock
 from session.deadline import Deadline
 from session.failures import SessionFailure
 from session.outage import Outage
@@ -30,6 +31,7 @@ class Dependencies:
     one does not answer, and once that it does again."""
 
     probes: Mapping[str, tuple[Probe, Breaker | None]]
+    clock: Clock = time.monotonic
     _states: dict[str, dict[str, Any]] = field(default_factory=dict)
     _asked_at: float = float("-inf")
     _outages: dict[str, Outage] = field(default_factory=dict)
@@ -39,17 +41,17 @@ class Dependencies:
         """`{name: {state, latency_ms, detail?}}`; all asked at once, each for at most half a second. Whoever wants to know
         meanwhile waits for the same answers."""
         async with self._asking:
-            if time.monotonic() - self._asked_at > REMEMBERED_SECONDS:
+            if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)
                 states = await asyncio.gather(*(self._state(name, *self.probes[name]) for name in names))
                 self._states = dict(zip(names, states, strict=True))
-                self._asked_at = time.monotonic()
+                self._asked_at = self.clock()
         return self._states
 
     async def _state(self, name: str, probe: Probe, breaker: Breaker | None) -> dict[str, Any]:
-        started = time.monotonic()
-        health = await _asked(probe)
-        latency_ms = round((time.monotonic() - started) * 1000, 2)
+        started = self.clock()
+        health = await _asked(probe, self.clock)
+        latency_ms = round((self.clock() - started) * 1000, 2)
         self._tell(name, health)
         state = "ok" if breaker is None or breaker.state is BreakerState.CLOSED else breaker.state.value
         state = state if health.ok else "down"
@@ -63,9 +65,9 @@ class Dependencies:
             outage.failed(health.detail or "it is not well")
 
 
-async def _asked(probe: Probe) -> Health:
+async def _asked(probe: Probe, clock: Clock) -> Health:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            return await probe(Deadline.after(PROBE_SECONDS))
+            return await probe(Deadline.after(PROBE_SECONDS, clock))
     except (TimeoutError, Failure, SessionFailure, OSError):
         return Health(ok=False, detail="does not answer")

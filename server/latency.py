@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 
-from session.deadline import Clock
+from session.clocks import Clock
 
 HALF_WINDOW_SECONDS = 15.0
 GROWTH = 1.1

@@ -29,6 +29,7 @@ from server.stages.validate import Validate
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Sink
 from server.tool_access import ToolAccess
+from session.clocks import Clocks
 from session.memory import SessionMemory
 from tools.contract import Store
 
@@ -53,6 +54,7 @@ class Parts:
     max_concurrent_calls: int
     call_timeout_ms: int
     cache: bool
+    clocks: Clocks
     audit: AuditLog | None = None
 
 
@@ -69,24 +71,27 @@ class Pipeline:
 
 
 def build(parts: Parts) -> Pipeline:
-    shed = Shed(parts.max_concurrent_calls)
-    cache = Cache(parts.memory, enabled=parts.cache)
+    monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
+    shed = Shed(parts.max_concurrent_calls, monotonic)
+    cache = Cache(parts.memory, parts.cache, wall)
     stages: list[Stage] = [
         Telemetry(parts.sinks, Audited(parts.audit) if parts.audit else None),  # one event a call, whatever becomes of it
         Guard(),  # failures become outcomes; the only broad except
         shed,  # refuses what would only queue
         Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they use this tool, and now
         Validate(),  # cleans and checks the arguments, before any backend is asked
-        OpenSession(parts.memory, parts.call_timeout_ms, cache.enabled),  # turn, limits, memory
-        Idempotency(parts.memory),  # the same key again gets the same answer
-        Remember(parts.profile_queue),  # what a signed-in person looked at, for later recommendations, behind the answer
+        OpenSession(parts.memory, parts.call_timeout_ms, cache=cache.enabled, wall=wall),  # turn, limits, memory
+        Idempotency(parts.memory, wall),  # the same key again gets the same answer
+        Remember(
+            parts.profile_queue, parts.clocks.now
+        ),  # what a signed-in person looked at, for later recommendations, behind the answer
         Complete(parts.store),  # price and stock onto whatever the rungs below answered
-        Ladder(parts.store),  # stale, then the tool's fallback, when a backend does not deliver
+        Ladder(parts.store, wall),  # stale, then the tool's fallback, when a backend does not deliver
         cache,  # fresh results, and one flight for equal calls
-        Admit(),  # is there time enough to begin?
+        Admit(monotonic),  # is there time enough to begin?
         Limit(),  # the call's deadline
     ]
-    return Pipeline(fold(stages, RunTool(parts.store)), shed, cache, parts.profile_queue, parts.store)
+    return Pipeline(fold(stages, RunTool(parts.store, wall)), shed, cache, parts.profile_queue, parts.store)
 
 
 def fold(stages: Sequence[Stage], innermost: Handler) -> Handler:

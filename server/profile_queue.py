@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from session.deadline import Clock, Deadline
+from session.clocks import Clock
+from session.deadline import Deadline
 from session.latest import Latest
 from session.outage import Outage
 from session.profile import Event, EventKind, ProfileStore
@@ -105,7 +106,7 @@ class ProfileQueue:
         self._keep_in_mind(batch)
         try:
             async with asyncio.timeout(WRITE_SECONDS):
-                await self.profiles.remember(entries, Deadline.after(WRITE_SECONDS))
+                await self.profiles.remember(entries, Deadline.after(WRITE_SECONDS, self.clock))
             written = True
             self._outage.over()
         except (BackendFailure, OSError) as failure:

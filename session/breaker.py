@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from session.deadline import Clock
+from session.clocks import Clock
 
 
 class BreakerState(StrEnum):

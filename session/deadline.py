@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-Clock = Callable[[], float]
-"""Seconds of a monotonic clock."""
+from session.clocks import Clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from session.deadline import Clock
+from session.clocks import Clock
 from session.latest import Latest
 
 ROUNDING = 1e-9

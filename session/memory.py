@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from session import keys
 from session.begin import BeginRequest, Begun, Claim, ClaimRequest, ClaimState
 from session.breaker import Breaker
-from session.deadline import Clock, Deadline
+from session.clocks import Clock
+from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.history import SEARCH, HistoryEntry, LastShown, Recollection
 from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-from session.deadline import Clock
+from session.clocks import Clock
 
 
 class Outage:

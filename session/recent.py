@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 
 from session.begin import BeginRequest, Begun
-from session.deadline import Clock
+from session.clocks import Clock
 from session.history import LastShown
 from session.latest import Latest
 

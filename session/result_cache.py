@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 LARGEST_BYTES = 256 * 1024
 """A result larger than this is not kept: one odd answer must not fill the cache."""
-
-WallClock = Callable[[], float]
-"""Seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from session.deadline import Clock, Deadline
+from session.clocks import Clock
+from session.deadline import Deadline
 from session.latest import Latest
 
 RESERVE_MS = 200

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
+from session.clocks import Now, utc_now
 from session.deadline import Deadline
 from session.history import LastShown
 from session.profile import EventKind
@@ -18,13 +18,7 @@ from tools.title_names import TitleNames
 from tools.title_reader import TitleReader
 
 Json = dict[str, Any]
-Now = Callable[[], datetime]
-"""A moment, with its time zone."""
 Schema = Mapping[str, Any]
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -124,7 +124,7 @@ async def _reader(context: ToolContext) -> Reader:
     bought, profile = await _both(
         _purchased(context, context.user, half), _recalled(context, context.user, half.within(PROFILE_SECONDS))
     )
-    owned, now = frozenset(bought), datetime.now(UTC)
+    owned, now = frozenset(bought), context.store.now()
     viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
     searched = searched_tags(profile.last(EventKind.SEARCHED)[:MOST_SEARCHES], now)
     return Reader(owned, await _known(context, bought[:MOST_BOUGHT], viewed, now), searched)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import dataclass, field
 
+from session.clocks import Clock
 from session.deadline import Deadline
 from session.failures import MemoryUnavailable
 from session.snapshots import Snapshots
@@ -39,6 +41,7 @@ class PopularTitles:
 
     catalog: CatalogPort
     kept: KeptTitles | None = None
+    clock: Clock = time.monotonic
     _shelf: PopularShelf = field(default_factory=PopularShelf)
     _reader: QueryReader = field(default_factory=QueryReader.load)
 
@@ -61,7 +64,7 @@ class PopularTitles:
     async def refresh(self) -> bool:
         """Whether the catalogue answered."""
         try:
-            titles = await self.catalog.popular(Filters(), HOW_MANY, Deadline.after(ASK_SECONDS))
+            titles = await self.catalog.popular(Filters(), HOW_MANY, Deadline.after(ASK_SECONDS, self.clock))
         except Failure as failure:
             logger.debug("popular titles not refreshed: %s", failure.name)
             return False

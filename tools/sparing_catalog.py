@@ -6,7 +6,8 @@ import random
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from session.deadline import Clock, Deadline
+from session.clocks import Clock
+from session.deadline import Deadline
 from session.latest import Latest
 from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
 from tools.ports import CatalogPort

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from zlib import crc32
 
+from session.clocks import WallClock
 from session.deadline import Deadline
 from session.failures import MemoryUnavailable
-from session.result_cache import WallClock
 from session.snapshots import Snapshots
 from tools.failures import Failure
 from tools.kept import Kept
@@ -101,7 +101,9 @@ class StockSnapshot:
         return any(self.reader.age(title_id) < math.inf for title_id in self.popular.title_ids)
 
     async def _read(self, title_ids: Sequence[str]) -> None:
-        self.reader.read_ahead(title_ids, await self.port.availability(title_ids, Deadline.after(ASK_SECONDS)))
+        self.reader.read_ahead(
+            title_ids, await self.port.availability(title_ids, Deadline.after(ASK_SECONDS, self.reader.clock))
+        )
 
     async def save(self) -> None:
         """Writes the parts in which something is newer than what they hold."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from session.deadline import Clock
+from session.clocks import Clock
 
 
 @dataclass(slots=True, eq=False)

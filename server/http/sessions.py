@@ -17,7 +17,7 @@ from server.http.holders import holder_of, owner_of
 from server.http.places import NoRoom, Place, Places
 from server.http.posted import Posted
 from server.http.refusals import INVALID_REQUEST, refusal
-from session.deadline import Clock
+from session.clocks import Clock
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
 """When there is no room for another session, one yields in which nothing was done for so long: its client is told 404 and

@@ -28,7 +28,7 @@ from server.http.holders import holder_of, owner_of
 from server.http.places import Place, Places
 from server.http.posted import Posted, introduced
 from server.http.sse import HEADERS, MESSAGES, MOST_UNREAD, Incoming, Outgoing
-from session.deadline import Clock
+from session.clocks import Clock
 
 STREAM = "manga.stream"
 """Where a POST's scope says which stream it belongs to."""

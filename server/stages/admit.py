@@ -6,7 +6,7 @@ import time
 
 from server.call import Call, Handler, Outcome
 from server.latency import LatencySketch
-from session.deadline import Clock
+from session.clocks import Clock
 from tools.failures import Failure, TimedOut
 
 PROBE_SECONDS = 1.0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,6 +14,7 @@ from server.call import CACHE, LIVE, STALE, Call, Handler, Outcome
 from server.stages.flights import Flights
 from server.stages.refreshes import Refreshes
 from server.stages.result_keys import cache_key, flight_key
+from session.clocks import WallClock
 from session.keyvalue import Command, Step
 from session.memory import SessionMemory
 from session.result_cache import CachedResult, encode
@@ -29,6 +29,7 @@ class Cache:
 
     memory: SessionMemory
     enabled: bool
+    wall: WallClock
     draw: Callable[[], float] = random.random
     flights: Flights = field(default_factory=Flights)
     refreshes: Refreshes = field(init=False)
@@ -41,7 +42,7 @@ class Cache:
         cached = call.begun.cached if call.begun else None
         exhausted = call.turn is not None and call.turn.exhausted
         if policy is not None and cached is not None and self.enabled:
-            age = cached.age_seconds(time.time())
+            age = cached.age_seconds(self.wall())
             if age <= policy.fresh_seconds:
                 return _given(cached, CACHE)
             if age <= 2 * policy.fresh_seconds and call.turn is not None and not exhausted:
@@ -74,7 +75,7 @@ class Cache:
         policy, key = call.tool.tool.cache, cache_key(call)
         if policy is None or key is None or not self.enabled or outcome.source != LIVE:
             return None
-        stored = encode(outcome.value or {}, time.time())
+        stored = encode(outcome.value or {}, self.wall())
         seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
 

@@ -25,6 +25,6 @@ class Complete:
             return outcome
         assert call.deadline is not None
         may_start = call.turn is None or call.turn.may_start()
-        least = call.late_end(LEAST_SECONDS) if may_start else Deadline.after(0, call.deadline.clock)
+        least = call.late_end(LEAST_SECONDS) if may_start else Deadline.after(0, call.clock)
         deadline = call.deadline if call.deadline.at > least.at else least
         return replace(outcome, value=await complete(context_of(call, self._store, deadline), outcome.value))

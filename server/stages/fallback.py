@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from server.call import FALLBACK, STALE, Call, Handler, Outcome
 from server.stages.tool import context_of
+from session.clocks import WallClock
 from tools.contract import Store
 from tools.failures import BackendFailure
 
@@ -14,8 +13,9 @@ RUNG_SECONDS = 0.025
 
 
 class Ladder:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, wall: WallClock) -> None:
         self._store = store
+        self._wall = wall
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:
@@ -27,7 +27,7 @@ class Ladder:
     def _stale(self, call: Call) -> Outcome | None:
         policy = call.tool.tool.cache
         cached = call.begun.cached if call.begun else None
-        if policy is None or cached is None or cached.age_seconds(time.time()) > policy.stale_seconds:
+        if policy is None or cached is None or cached.age_seconds(self._wall()) > policy.stale_seconds:
             return None
         return Outcome(cached.value, source=STALE, as_of=cached.made_at)
 

@@ -7,11 +7,11 @@ arguments is a mistake that the caller should hear of. Only live successes are r
 from __future__ import annotations
 
 import asyncio
-import time
 
 from server.call import LIVE, Call, Handler, Outcome
 from server.stages.keyed_calls import OWN, KeyedCalls
 from session.begin import ClaimRequest, ClaimState
+from session.clocks import WallClock
 from session.memory import SessionMemory
 from session.result_cache import encode
 from session.tasks import start_task
@@ -19,8 +19,9 @@ from tools.failures import Failure, InvalidArguments, ServerBusy, Violation
 
 
 class Idempotency:
-    def __init__(self, memory: SessionMemory) -> None:
+    def __init__(self, memory: SessionMemory, wall: WallClock) -> None:
         self._memory = memory
+        self._wall = wall
         self._keyed = KeyedCalls()
         self._letting_go: set[asyncio.Task[bool]] = set()
 
@@ -47,7 +48,7 @@ class Idempotency:
         with self._keyed.running(call, request) as shared:
             try:
                 outcome = shared.outcome = await inner(call)
-                call.leaves.append(self._memory.settle(request, _to_replay(call, outcome), unreadable))
+                call.leaves.append(self._memory.settle(request, _to_replay(call, outcome, self._wall()), unreadable))
                 return outcome
             except Failure:
                 call.leaves.append(self._memory.settle(request, None, unreadable))
@@ -62,11 +63,11 @@ class Idempotency:
         task.add_done_callback(self._letting_go.discard)
 
 
-def _to_replay(call: Call, outcome: Outcome) -> bytes | None:
+def _to_replay(call: Call, outcome: Outcome, now: float) -> bytes | None:
     """The record of a live, whole result."""
     if outcome.source != LIVE or outcome.value is None or call.degraded - OWN:
         return None
-    return encode(outcome.value, time.time())
+    return encode(outcome.value, now)
 
 
 OTHER_ARGUMENTS = Violation(

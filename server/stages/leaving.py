@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from server.call import CACHE, STALE, Call, Outcome
@@ -18,8 +17,9 @@ LONGEST_QUERY = 200
 BYTES_A_TOKEN = 4
 
 
-def left_behind(call: Call, outcome: Outcome, memory: SessionMemory) -> list[Step]:
-    """What the stages within want written, the result set of what it shows, and the call itself in its session's history."""
+def left_behind(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> list[Step]:
+    """What the stages within want written, the result set of what it shows, and the call itself in its session's history.
+    `now` is in seconds since the epoch."""
     shown = _shown(call, outcome)
     steps = [*call.leaves]
     if shown is not None and outcome.value is not None and call.begin_request is not None:
@@ -28,7 +28,7 @@ def left_behind(call: Call, outcome: Outcome, memory: SessionMemory) -> list[Ste
     if shown is not None and outcome.source not in (CACHE, STALE):
         steps.append(_result_set(call, outcome, shown))
     if call.session is not None:
-        steps.append(memory.record(call.session, call.principal.user, _entry(call, outcome), shown))
+        steps.append(memory.record(call.session, call.principal.user, _entry(call, outcome, now), shown))
     return steps
 
 
@@ -48,7 +48,7 @@ def _result_set(call: Call, outcome: Outcome, shown: LastShown) -> Command:
     return Command(("SET", key, " ".join(shown.title_ids) or NOTHING, "EX", seconds))
 
 
-def _entry(call: Call, outcome: Outcome) -> HistoryEntry:
+def _entry(call: Call, outcome: Outcome, now: float) -> HistoryEntry:
     summary = outcome.failure.name if outcome.failure else call.tool.tool.summary(outcome.value or {})
     return HistoryEntry(
         tool=call.name,
@@ -58,5 +58,5 @@ def _entry(call: Call, outcome: Outcome) -> HistoryEntry:
         latency_ms=round(call.elapsed_ms()),
         cache_hit=outcome.source == CACHE,
         tokens=len((outcome.text or "").encode()) // BYTES_A_TOKEN,
-        at=round(time.time(), 3),
+        at=round(now, 3),
     )

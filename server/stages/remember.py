@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from server.call import CACHE, LIVE, Call, Handler, Outcome
 from server.profile_queue import ProfileQueue
+from session.clocks import Now
 from session.profile import Event
 
 
@@ -13,8 +12,9 @@ class Remember:
     """Only what was asked for and given, live or from the cache: an anonymous caller leaves nothing, and neither does a call
     that failed, a fallback, or a refresh that nobody asked for."""
 
-    def __init__(self, queue: ProfileQueue) -> None:
+    def __init__(self, queue: ProfileQueue, now: Now) -> None:
         self._queue = queue
+        self._now = now
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         outcome = await inner(call)
@@ -22,5 +22,5 @@ class Remember:
         if trace is not None and user is not None and outcome.succeeded and outcome.source in (LIVE, CACHE):
             subject = trace.subject(call.arguments)
             if subject:
-                self._queue.put(user, Event.happened(trace.kind, subject, datetime.now(UTC)))
+                self._queue.put(user, Event.happened(trace.kind, subject, self._now()))
         return outcome

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 from server.call import LEAST_STEP, PAST_DEADLINE, Call, Handler, Outcome
 from server.results import finished
 from server.stages.asking import begin_request, only_ours
 from server.stages.leaving import left_behind
 from session.begin import Begun
+from session.clocks import WallClock
 from session.deadline import Deadline
 from session.memory import SessionMemory
 from tools.failures import Failure, RateLimited
@@ -20,14 +19,15 @@ MOST_WHEN_OVER = 0.04
 class OpenSession:
     """Sets `begin_request`, `begun` and `deadline`; writes what the call leaves behind."""
 
-    def __init__(self, memory: SessionMemory, call_timeout_ms: int, cache: bool) -> None:
+    def __init__(self, memory: SessionMemory, call_timeout_ms: int, *, cache: bool, wall: WallClock) -> None:
         self._memory = memory
         self._call_timeout_ms = call_timeout_ms
         self._cache = cache
+        self._wall = wall
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         request = call.begin_request = begin_request(call, cache=self._cache)
-        begun = call.begun = only_ours(call, await self._memory.begin(request), time.time())
+        begun = call.begun = only_ours(call, await self._memory.begin(request), self._wall())
         if begun.degraded:
             call.degraded.add("session")
         if begun.retry_after_ms:
@@ -49,7 +49,7 @@ class OpenSession:
 
     async def _leave(self, call: Call, outcome: Outcome) -> None:
         """The second trip. What could not be written in time is lost, and said so."""
-        steps = left_behind(call, outcome, self._memory)
+        steps = left_behind(call, outcome, self._memory, self._wall())
         if call.begun is None or call.begin_request is None or call.begun.degraded:
             return
         if await self._memory.end(steps, _patience(call)):
@@ -62,4 +62,4 @@ def _patience(call: Call) -> float:
     """Seconds that the record may take. It has been sent by then, and is waited for as long as the answer is not late."""
     assert call.deadline is not None
     latest = call.arrived + MOST_WHEN_OVER if call.turn and call.turn.exhausted else call.deadline.at + PAST_DEADLINE
-    return max(LEAST_STEP, latest - time.monotonic())
+    return max(LEAST_STEP, latest - call.clock())

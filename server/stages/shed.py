@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from server.call import Call, Handler, Outcome
-from session.deadline import Clock
+from session.clocks import Clock
 from tools.failures import ServerBusy
 
 RETRY_AFTER_MS = 100

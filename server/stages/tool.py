@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import time
-
 from server.call import CACHE, LIVE, Call, Outcome
+from session.clocks import WallClock
 from session.deadline import Deadline
 from tools.contract import Store, ToolContext
 
 
 class RunTool:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, wall: WallClock) -> None:
         self._store = store
+        self._wall = wall
 
     async def __call__(self, call: Call) -> Outcome:
         deadline = call.flight or call.deadline
         assert deadline is not None
         context = context_of(call, self._store, deadline)
         value = await call.tool.tool.handler(context, call.arguments)
-        return Outcome(value, source=CACHE if context.served_from_cache else LIVE, as_of=time.time())
+        return Outcome(value, source=CACHE if context.served_from_cache else LIVE, as_of=self._wall())
 
 
 def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:

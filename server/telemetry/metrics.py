@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
@@ -91,7 +90,7 @@ class Metrics:
     def answer_sent(self, call: Call) -> None:
         """The last byte of a call's answer is with the socket."""
         self._answer_seconds.labels(call.transport).observe(call.elapsed_ms() / 1000)
-        if call.deadline is not None and time.monotonic() - call.deadline.at > LATE_SECONDS:
+        if call.deadline is not None and call.deadline.clock() - call.deadline.at > LATE_SECONDS:
             self._late.labels(call.name).inc()
 
     def profile_event(self, result: str) -> None:

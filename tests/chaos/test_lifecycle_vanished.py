@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from unittest.mock import patch
 
-from server import wiring
+from server import policies
 from server.call import Call
 from tests.support.inprocess import HeldCatalog, InProcess, in_process
 from tests.support.process import until
@@ -70,8 +70,8 @@ async def holding() -> AsyncIterator[Held]:
         return catalogs[0]
 
     # On a slow machine many clients at once take their time: neither that nor searches cut off late are to matter here.
-    patient = replace(wiring.POLICIES["catalog"], slow_seconds=60.0)
-    with patch.dict(wiring.POLICIES, catalog=patient), patch("server.stages.shed.LONGEST_WAIT_MS", 60_000.0):
+    patient = replace(policies.POLICIES["catalog"], slow_seconds=60.0)
+    with patch.dict(policies.POLICIES, catalog=patient), patch("server.stages.shed.LONGEST_WAIT_MS", 60_000.0):
         async with in_process(lambda ports: replace(ports, catalog=hold(ports.catalog))) as server:
             yield Held(server, catalogs[0])
 

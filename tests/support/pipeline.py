@@ -3,59 +3,82 @@
 from __future__ import annotations
 
 import json
-import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from server.backends import Ports
 from server.call import Call, Outcome, Stated
-from server.caller_limits import CallerLimits
 from server.flags import Flags
 from server.identity import Identifier, TrustEverybody
-from server.pipeline import Parts, Pipeline, build
-from server.profile_queue import ProfileQueue
+from server.pipeline import Pipeline
 from server.results import call_tool_result
+from server.settings import Settings
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import CallFinished
-from server.tool_access import ToolAccess
-from server.wiring import POLICIES
-from session.breaker import Breaker, BreakerPolicy, BreakerState
-from session.deadline import Clock
+from server.telemetry.metrics import Metrics
+from server.wiring import Application, Outside, wire
+from session.breaker import BreakerState
 from session.keyvalue import KeyValue
-from session.limits import LocalLimits, Rate
+from session.limits import Rate
 from session.memory import SessionMemory
-from session.turn import TurnArithmetic, TurnShadows
+from tests.support.clocks import HandClock
 from tests.support.store import Backends
-from tests.support.valkey import Recorded
+from tests.support.valkey import Clocked, Recorded
+from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Store, Tool
-from tools.popular_titles import PopularTitles
 from tools.registry import TOOLS, Registry
 from tools.resilience.backend import Backend
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock, GuardedTitles
-from tools.sparing_catalog import SparingCatalog
-from tools.stock_reader import StockReader
-from tools.title_reader import TitleReader
+
+
+class CountedMetrics(Metrics):
+    """The server's, and what became of each event on its way to a profile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.profile_events: list[str] = []
+
+    def profile_event(self, result: str) -> None:
+        super().profile_event(result)
+        self.profile_events.append(result)
 
 
 @dataclass(slots=True)
 class Kit:
-    """A pipeline, and everything around it that a test looks at."""
+    """An application, and everything around it that a test looks at. `clock` is everybody's."""
 
-    pipeline: Pipeline
-    registry: Registry
+    app: Application
     backends: Backends
-    guards: dict[str, Backend]
     redis: Recorded
-    memory: SessionMemory
-    store: Store
+    clock: HandClock
     flags: Flags
-    events: list[CallFinished] = field(default_factory=list)
-    profile_events: list[str] = field(default_factory=list)
+    events: list[CallFinished]
+    profile_events: list[str]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        return self.app.pipeline
+
+    @property
+    def registry(self) -> Registry:
+        return self.app.registry
+
+    @property
+    def memory(self) -> SessionMemory:
+        return self.app.memory
+
+    @property
+    def store(self) -> Store:
+        return self.app.pipeline.store
+
+    @property
+    def guards(self) -> Mapping[str, Backend]:
+        return self.app.backends
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **stated: Any) -> Call:
         """`stated` are fields of Stated, or of Call itself."""
@@ -66,8 +89,8 @@ class Kit:
             for name in ("arrived", "address", "origin", "transport_session", "bearer")
             if name in stated
         }
-        arrived = own.pop("arrived", time.monotonic())
-        return Call(uuid.uuid4().hex, registered, dict(arguments or {}), Stated(**stated), arrived, **own)
+        arrived = own.pop("arrived", self.clock())
+        return Call(uuid.uuid4().hex, registered, dict(arguments or {}), Stated(**stated), arrived, clock=self.clock, **own)
 
     async def run(self, call: Call) -> Answer:
         outcome = await self.pipeline.run(call)
@@ -137,65 +160,33 @@ async def open_kit(
     *,
     tools: Sequence[Tool] = TOOLS,
     rate: Rate | None = None,
-    address_rate: Rate | None = None,
-    most: int = 50,
-    cache: bool = True,
-    budget_ms: int = 3000,
-    call_timeout_ms: int = 5000,
     identifier: Identifier | None = None,
-    timeout_ms: int | None = None,
     warm: bool = True,
-    limits_clock: Clock = time.monotonic,
     audit: AuditLog | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Kit]:
-    """`timeout_ms` replaces every tool's own, so that what hangs is given up sooner, and what works is not on a busy machine.
-    A backend's attempt has as long as its call; `limits_clock` is that of the limits in the process."""
-    chosen = [replace(tool, timeout_ms=timeout_ms) if timeout_ms else tool for tool in tools]
-    registry, flags = registry_of(chosen), Flags()
-    guards = {name: Backend(name, replace(policy, attempt_seconds=5.0)) for name, policy in POLICIES.items()}
-    guarded = GuardedCatalog(backends.catalog, guards["catalog"])
-    catalog = SparingCatalog(guarded) if cache else guarded
-    stock = GuardedStock(backends.stock, guards["stock"])
-    records = GuardedTitles(backends.titles, guards["titles"])
-    store = Store(
-        catalog,
-        StockReader(stock, fresh=cache),
-        GuardedOrders(backends.orders, guards["orders"]),
-        PopularTitles(catalog),
-        stock,
-        GuardedProfiles(backends.profiles, guards["profile"]),
-        TitleReader(catalog, records),
-        records,
-    )
-    if warm:
-        assert await store.popular.refresh()
-    recorded = Recorded(redis)
-    memory = SessionMemory(
-        recorded,
-        Breaker("redis", BreakerPolicy(slow_seconds=10)),
-        TurnArithmetic(budget_ms, TurnShadows()),
-        rate,
-        LocalLimits(rate or Rate()),
-    )
+    """As `server.wiring` puts it together, for a test that is marked `virtual_time`: everything, Valkey too, goes by the
+    loop's clock. `rate` limits callers, `warm` fills what is popular, and `settings` are those of the server."""
+    clock = running_clock()
+    recorded, metrics = Recorded(Clocked(redis, clock)), CountedMetrics()
     events: list[CallFinished] = []
-    profile_events: list[str] = []
-    pipeline = build(
-        Parts(
-            sinks=(events.append,),
-            identifier=identifier or TrustEverybody(),
-            access=ToolAccess(registry, flags),
-            memory=memory,
-            caller_limits=CallerLimits(address_rate or rate, by_address=address_rate is not None, clock=limits_clock),
-            store=store,
-            profile_queue=ProfileQueue(store.profiles, profile_events.append),
-            max_concurrent_calls=most,
-            call_timeout_ms=call_timeout_ms,
-            cache=cache,
-            audit=audit,
-        )
+    outside = Outside(
+        redis=recorded,
+        ports=Ports(backends.catalog, backends.titles, backends.stock, backends.orders, backends.profiles),
+        identifier=identifier or TrustEverybody(),
+        registry=registry_of(tools),
+        metrics=metrics,
+        sinks=(events.append,),
+        audit=audit,
+        rate=rate or Rate(),
+        clocks=clocks_of(clock),
     )
+    app = wire(Settings(rate_limit=rate is not None, **settings), outside)
+    if warm:
+        assert await app.pipeline.store.popular.refresh()
+        recorded.trips.clear()
     try:
-        yield Kit(pipeline, registry, backends, guards, recorded, memory, store, flags, events, profile_events)
+        yield Kit(app, backends, recorded, clock, outside.flags, events, metrics.profile_events)
     finally:
-        await pipeline.profile_queue.aclose()
-        await pipeline.cache.aclose()
+        await app.pipeline.profile_queue.aclose()
+        await app.pipeline.cache.aclose()

@@ -27,6 +27,7 @@ from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.scripts import Script
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.process import until
+from tests.support.virtual_time import outside
 
 START_SECONDS = 10.0
 SOON = 5.0
@@ -54,7 +55,8 @@ async def redis(valkey: RedisAddress) -> AsyncIterator[MultiplexedRedis]:
 @asynccontextmanager
 async def connected(address: RedisAddress) -> AsyncIterator[MultiplexedRedis]:
     own = MultiplexedRedis(address)
-    await own.connect(Deadline.after(SOON))
+    with outside():
+        await own.connect(Deadline.after(SOON))
     try:
         yield own
     finally:
@@ -63,7 +65,8 @@ async def connected(address: RedisAddress) -> AsyncIterator[MultiplexedRedis]:
 
 async def ask(redis: KeyValue, *command: str | bytes | int) -> Reply:
     """One command; an error reply is raised."""
-    (reply,) = await redis.trip([Command(command)], Deadline.after(SOON))
+    with outside():
+        (reply,) = await redis.trip([Command(command)], Deadline.after(SOON))
     if isinstance(reply, Exception):
         raise reply
     return reply
@@ -187,7 +190,8 @@ class Clocked:
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         if self.away:
             raise MemoryUnavailable("away")
-        return await self.inner.trip([self._timed(step) for step in steps], Deadline.after(SOON))
+        with outside():
+            return await self.inner.trip([self._timed(step) for step in steps], Deadline.after(SOON))
 
     async def aclose(self) -> None:
         await self.inner.aclose()

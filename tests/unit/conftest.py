@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+
 import pytest
 
 from tests.support.store import Backends, Shelf, shelf
 from tests.support.valkey import redis, valkey
+from tests.support.virtual_time import VirtualTimeLoop
 
 __all__ = ["redis", "shelf", "valkey"]
 
@@ -15,8 +19,6 @@ def moody(shelf: Shelf) -> Backends:
     return shelf.in_moods()
 
 
-@pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What works may take its time on a busy machine; the times themselves are tested under load."""
-    monkeypatch.setattr("session.memory.TRIP_SECONDS", 5.0)
-    monkeypatch.setattr("server.stages.fallback.RUNG_SECONDS", 0.2)
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Tests that are marked `virtual_time` wait for nothing but work."""
+    return {"loop": VirtualTimeLoop if item.get_closest_marker("virtual_time") else asyncio.new_event_loop}

@@ -202,6 +202,7 @@ def test_a_line_that_was_torn_is_ended_before_the_next(tmp_path: Path, monkeypat
 # -- what is shown of an order
 
 
+@pytest.mark.virtual_time
 @pytest.mark.parametrize(("required", "sink"), [(True, Sink()), (False, Sink(says=False)), (False, Sink(room=False))])
 async def test_an_order_is_shown_when_its_line_is_written_or_need_not_be(
     redis: MultiplexedRedis, moody: Backends, required: bool, sink: Sink
@@ -212,6 +213,7 @@ async def test_an_order_is_shown_when_its_line_is_written_or_need_not_be(
     assert [line["outcome"] for line in sink.lines] == ["ok"]
 
 
+@pytest.mark.virtual_time
 @pytest.mark.parametrize("sink", [Sink(says=False), Sink(says=None), Sink(room=False)], ids=["fails", "hangs", "full"])
 async def test_a_required_audit_that_cannot_be_written_keeps_the_order_back(
     redis: MultiplexedRedis, moody: Backends, sink: Sink

@@ -17,6 +17,8 @@ from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Backends
 from tools.failures import RateLimited
 
+pytestmark = pytest.mark.virtual_time
+
 RATE = Rate(1, 3)
 GOOD, BAD = {"query": "pirates"}, {"query": 7}
 ADDRESS = "10.1.1.1"
@@ -28,7 +30,7 @@ async def opener(redis: MultiplexedRedis, moody: Backends) -> AsyncIterator[Open
     async with AsyncExitStack() as stack:
 
         async def enter(**how: Any) -> Kit:
-            return await stack.enter_async_context(open_kit(redis, moody, limits_clock=HandClock(), **how))
+            return await stack.enter_async_context(open_kit(redis, moody, **how))
 
         yield enter
 
@@ -82,7 +84,7 @@ async def test_calls_that_are_let_in_are_counted_once_and_in_redis_alone(opener:
 
 async def test_one_customers_refusals_cost_the_agents_other_customers_nothing(opener: Opener) -> None:
     """Not even those of whom nothing is known but the agent that speaks for them."""
-    kit = await opener(rate=RATE, address_rate=RATE, identifier=TrustTokens(["secret"]))
+    kit = await opener(rate=RATE, host="0.0.0.0", identifier=TrustTokens(["secret"]))
     agent = {"bearer": "secret", "origin": "agent-1", "address": ADDRESS}
     await failures(kit, BAD, 9, session="loud", **agent)
     assert await failures(kit, GOOD, 1, session="calm", **agent) == [None]

@@ -75,6 +75,7 @@ async def test_what_is_in_time_is_handed_on(deadline: Deadline, flight: Deadline
     assert await limited(a_call(deadline=deadline, flight=flight), inner) is outcome
 
 
+@pytest.mark.virtual_time
 async def test_a_refresh_that_hangs_by_itself_ends_with_the_tools_own_time(redis: MultiplexedRedis, moody: Backends) -> None:
     """Nobody waits for it, and no backend is asked: the stage alone stops it, and its place is free again."""
     hanging, hangs = Hanging(), False
@@ -85,7 +86,7 @@ async def test_a_refresh_that_hangs_by_itself_ends_with_the_tools_own_time(redis
         return {"results": [], "total": 0, "result_set": "rs_" + "a" * 16}
 
     tool = replace(_tool("search_manga_catalog"), handler=handler)
-    async with open_kit(redis, moody, tools=[tool], timeout_ms=50) as kit:
+    async with open_kit(redis, moody, tools=[tool]) as kit:
         call = kit.call(tool.name, {"query": "x"}, session="s")
         await kit.pipeline.run(call)
         hangs = True
@@ -126,8 +127,8 @@ async def test_a_rung_may_hold_an_answer_for_so_long(left: float, held: float) -
         raise DependencyFailure("away")
 
     clock = HandClock()
-    call = a_call(deadline=Deadline(clock() + left, clock))
+    call = a_call(deadline=Deadline(clock() + left, clock), clock=clock)
     call.tool = replace(call.tool, tool=replace(call.tool.tool, fallback=Fallback("rung", rung)))
-    outcome = await Ladder(None)(call, failing)  # type: ignore[arg-type]
+    outcome = await Ladder(None, time.time)(call, failing)  # type: ignore[arg-type]
     assert (outcome.source, outcome.fallback, call.descended) == (FALLBACK, "rung", True)
     assert seen == [pytest.approx(clock() + held)]

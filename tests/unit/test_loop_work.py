@@ -36,14 +36,12 @@ from tools.models import Filters, Order
 from tools.popular_titles import HOW_MANY
 from tools.registry import TOOLS
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.timeout(400), pytest.mark.virtual_time]
 
 MOST_LINES = 75_000
 OPENING_SECONDS = 300.0
 """Eight on a machine that has nothing else to do."""
 REFUSED = ("VALIDATION_ERROR", "RATE_LIMITED", "INTERNAL_ERROR")
-LONG = 100_000
-"""Milliseconds: what is counted line by line takes its time, and none of it is to be cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ def known(large: Large, tool: Tool) -> dict[str, Any]:
 async def test_every_tool_does_little_at_a_stretch(large: Large, redis: MultiplexedRedis, tool: Tool) -> None:
     """From the bare arguments to the result as it is sent: live and, with every backend down, from the ladder's rungs."""
     backends = large.shelf.in_moods()
-    async with open_kit(redis, backends, timeout_ms=LONG, call_timeout_ms=LONG, budget_ms=LONG) as kit:
+    async with open_kit(redis, backends) as kit:
         await reader_of(large, kit)
         for mood in (Mood.WORKS, Mood.FAILS):
             for backend in (backends.catalog, backends.stock, backends.orders):
@@ -139,7 +137,7 @@ async def test_what_a_cluster_finds_is_judged_bit_by_bit(generous: Large, redis:
     with ThreadPoolExecutor(1) as workers:
         client: Any = GenerousClient([(title, ()) for title in generous.shelf.catalog.titles])
         backends.catalog.inner = OpenSearchCatalog(client, OneVector(), workers)
-        async with open_kit(redis, backends, timeout_ms=LONG, call_timeout_ms=LONG, budget_ms=LONG) as kit:
+        async with open_kit(redis, backends) as kit:
             await reader_of(generous, kit)
             await sweep(generous, kit, tool, "judged")
             with counted() as work:

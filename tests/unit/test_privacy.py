@@ -25,12 +25,13 @@ from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
 from server.version import VERSION
 from session.backends.multiplexed import MultiplexedRedis
+from session.clocks import utc_now
 from session.keys import user_hash
 from tests.support.examples import free_texts
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Shelf
 from tools.backends.embedded.store_files import read_orders
-from tools.contract import Tool, utc_now
+from tools.contract import Tool
 from tools.lookup_order import OUTPUT, latest, presented
 from tools.models import Order
 from tools.registry import TOOLS
@@ -75,6 +76,8 @@ LABELS = {
     "sdk": {version("mcp")},
     "le": None,
 }
+
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.fixture

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 
 import pytest
 
+from server.call import Call, Stated
 from server.profile_queue import ENOUGH, KNOWN_SECONDS, ProfileQueue
 from server.telemetry.metrics import Metrics
 from session.deadline import Deadline
 from session.latest import Latest
 from session.profile import Event, EventKind
 from tests.support.clocks import HandClock
+from tests.support.inprocess import in_process
 from tests.support.store import Mood, Moody
 from tests.support.valkey import eventually
 from tools.backends.embedded.profile import EmbeddedProfiles
@@ -299,3 +303,22 @@ def test_events_are_counted_by_what_became_of_them_and_nothing_else() -> None:
         'manga_profile_events_total{result="repeated"} 1.0',
         'manga_profile_events_total{result="written"} 2.0',
     ]
+
+
+# -- the application
+
+
+async def test_the_application_lets_go_of_its_profiles_when_it_ends() -> None:
+    """As wired: what hangs is cancelled and counted, and holds up no end."""
+    profiles = Moody(None, Mood.HANGS)
+    async with in_process(lambda ports: replace(ports, profiles=profiles)) as running:
+        app = running.app
+        details = app.registry.get("get_manga_details")
+        assert details is not None
+        call = Call("c", details, {"title_id": "manga-001001"}, Stated(user="reader"), time.monotonic())
+        assert (await app.pipeline.run(call)).succeeded
+        await eventually(lambda: profiles.asked != [])
+        states = await app.dependencies.states()
+        assert (states["profile"]["state"], states["orders"]["state"]) == ("down", "ok")
+    assert profiles.cancelled >= 1
+    assert 'manga_profile_events_total{result="dropped"} 1.0' in app.metrics.text().decode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -40,7 +39,7 @@ from tools.failures import (
 from tools.registry import TOOLS
 from tools.resilience.retry import RetryPolicy
 
-pytestmark = pytest.mark.usefixtures("patience")
+pytestmark = pytest.mark.virtual_time
 
 SEARCH, DETAILS, STOCK, ORDER = "search_manga_catalog", "get_manga_details", "check_inventory", "lookup_order"
 QUERY = {"query": "pirates"}
@@ -52,7 +51,7 @@ NO_FALLBACK = [replace(tool, fallback=None) for tool in TOOLS]
 
 @pytest.fixture
 async def kit(redis: MultiplexedRedis, moody: Backends) -> AsyncIterator[Kit]:
-    async with open_kit(redis, moody, timeout_ms=2700) as own:
+    async with open_kit(redis, moody) as own:
         yield own
 
 
@@ -114,7 +113,7 @@ def test_nothing_is_worth_another_try_in_a_named_turn_that_will_be_over(
 
 
 async def test_a_retry_in_a_turn_that_is_used_up_fails_as_was_said(kit: Kit) -> None:
-    who = {"session": "s", "user": "u", "turn": "t", "arrived": time.monotonic() - 2.95}
+    who = {"session": "s", "user": "u", "turn": "t", "arrived": kit.clock() - 2.95}
     for _ in range(2):
         answer = await kit.ask(ORDER, AN_ORDER, **who)
         assert (answer.failure, promised(answer)["retryable"]) == ("BUDGET_EXHAUSTED", False)
@@ -131,12 +130,10 @@ async def test_a_call_cut_off_by_the_end_of_its_turn_is_not_to_be_repeated_in_it
 
 async def test_an_open_circuit_says_when_it_lets_a_call_through(redis: MultiplexedRedis, moody: Backends) -> None:
     """Earlier it does not, then it does."""
-    clock = HandClock()
-    async with open_kit(redis, moody, timeout_ms=2700, tools=NO_FALLBACK) as kit:
+    async with open_kit(redis, moody, tools=NO_FALLBACK) as kit:
         guard = kit.guards["orders"]
         guard._policy = replace(guard._policy, retry=RetryPolicy(attempts=1))
         breaker = guard.breaker
-        breaker._clock = clock
         moody.orders.mood = Mood.FAILS
         answers = [await kit.ask(ORDER, AN_ORDER, user="u") for _ in range(5)]
         opened = next(answer for answer in answers if promised(answer)["retry_after_ms"] > 100)
@@ -146,9 +143,9 @@ async def test_an_open_circuit_says_when_it_lets_a_call_through(redis: Multiplex
         assert (answer.failure, wait) == ("CIRCUIT_OPEN", breaker.retry_after_ms())
         assert promised(opened)["retry_after_ms"] == wait
         moody.orders.mood = Mood.WORKS
-        clock.advance(wait / 1000 - 0.002)
+        kit.clock.advance(wait / 1000 - 0.002)
         assert (await kit.ask(ORDER, AN_ORDER, user="u")).failure == "CIRCUIT_OPEN"
-        clock.advance(0.004)
+        kit.clock.advance(0.004)
         assert (await kit.ask(ORDER, AN_ORDER, user="u")).failure is None
 
 
@@ -159,7 +156,7 @@ async def test_while_a_circuit_is_probed_a_call_is_told_to_wait_for_the_probe(ki
     probe = asyncio.create_task(kit.ask(ORDER, AN_ORDER, user="u"))
     await eventually(lambda: kit.calls_of("order") == 1)
     answer = await kit.ask(ORDER, AN_ORDER, user="v")
-    assert (answer.failure, promised(answer)["retry_after_ms"]) == ("CIRCUIT_OPEN", 5000), "as long as an attempt may take"
+    assert (answer.failure, promised(answer)["retry_after_ms"]) == ("CIRCUIT_OPEN", 300), "as long as an attempt may take"
     kit.backends.orders.gate.set()
     assert (await probe).failure is None
     assert (await kit.ask(ORDER, AN_ORDER, user="v")).failure == "NOT_FOUND"
@@ -168,7 +165,7 @@ async def test_while_a_circuit_is_probed_a_call_is_told_to_wait_for_the_probe(ki
 async def test_who_is_refused_for_load_is_answered_later_also_from_a_lower_rung(
     redis: MultiplexedRedis, moody: Backends
 ) -> None:
-    async with open_kit(redis, moody, most=1, timeout_ms=2700) as kit:
+    async with open_kit(redis, moody, max_concurrent_calls=1) as kit:
         moody.catalog.gate = asyncio.Event()
         first = asyncio.create_task(kit.ask(SEARCH, QUERY))
         await eventually(lambda: kit.calls_of("search") == 1)
@@ -188,7 +185,9 @@ async def test_who_is_over_the_limit_is_let_through_after_the_wait(redis: Multip
         wait = promised(refused)["retry_after_ms"]
         assert 0 < wait <= 50
         assert promised(refused)["fallback_available"]
-        await asyncio.sleep(wait / 1000)  # what is tested is that so much is enough
+        kit.clock.advance(wait / 1000 - 0.002)
+        assert (await kit.ask(SEARCH, QUERY, user="u")).failure == "RATE_LIMITED"
+        kit.clock.advance(0.002)
         assert (await kit.ask(SEARCH, QUERY, user="u")).failure is None
 
 
@@ -197,7 +196,7 @@ async def test_a_failure_that_comes_from_the_end_of_the_ladder_promises_no_rung(
     redis: MultiplexedRedis, moody: Backends, tool: str
 ) -> None:
     arguments = {DETAILS: {"title_id": "manga-000001"}, STOCK: IDS}[tool]
-    async with open_kit(redis, moody, timeout_ms=1000, warm=False) as kit:
+    async with open_kit(redis, moody, warm=False) as kit:
         moody.catalog.mood = moody.titles.mood = moody.stock.mood = Mood.FAILS
         answer = await kit.ask(tool, arguments, user="u", idempotency_key="k")
         assert promised(answer) == {"retryable": True, "retry_after_ms": 100, "fallback_available": False}
@@ -227,7 +226,7 @@ async def test_who_waited_in_vain_for_the_same_call_may_ask_again_and_be_answere
 async def test_who_waited_for_a_call_that_failed_with_all_its_rungs_is_promised_none(
     redis: MultiplexedRedis, moody: Backends
 ) -> None:
-    async with open_kit(redis, moody, timeout_ms=300, warm=False) as kit:
+    async with open_kit(redis, moody, warm=False) as kit:
         moody.stock.mood = Mood.HANGS
         first = asyncio.create_task(kit.ask(STOCK, IDS, user="u", idempotency_key="k"))
         await eventually(lambda: kit.calls_of("availability") == 1)

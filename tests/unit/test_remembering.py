@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
-from server.call import Call, Stated
 from server.identity import TrustTokens
 from session.backends.multiplexed import MultiplexedRedis
 from session.deadline import Deadline
 from session.profile import Event
-from tests.support.inprocess import in_process
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.pipeline import Kit, open_kit
-from tests.support.store import BAD, Mood, Moody, Shelf, open_shelf
+from tests.support.store import BAD, Mood, Shelf, open_shelf
 from tests.support.valkey import ask, eventually
 
 VIEWED = {"title_id": "manga-000001"}
@@ -41,11 +37,7 @@ RECORDS: list[dict[str, Any]] = [
 
 Opener = Callable[..., Any]
 
-
-@pytest.fixture(autouse=True)
-def no_collecting(monkeypatch: pytest.MonkeyPatch, patience: None) -> None:
-    """Nothing is waited for, but what works on a busy machine."""
-    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 0.0)
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +54,7 @@ async def opener(redis: MultiplexedRedis, two_kinds: Shelf) -> AsyncIterator[Ope
     async with AsyncExitStack() as stack:
 
         async def enter(**how: Any) -> Kit:
-            kit: Kit = await stack.enter_async_context(open_kit(redis, two_kinds.in_moods(), timeout_ms=2700, **how))
+            kit: Kit = await stack.enter_async_context(open_kit(redis, two_kinds.in_moods(), **how))
             return kit
 
         yield enter
@@ -203,10 +195,8 @@ async def test_a_stale_answer_and_its_refresh_leave_nothing(kit: Kit) -> None:
     old = b"%d %s" % (int(made_at) - 301_000, text)
     await ask(kit.redis, "SET", name, old, "KEEPTTL")
     assert (await kit.ask("get_manga_details", VIEWED, user="other")).meta["source"] == "stale"
-    deadline = Deadline.after(5)
-    while await ask(kit.redis, "GET", name) == old:
-        assert not deadline.expired(), "no refresh"
-        await asyncio.sleep(0.005)
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
+    assert await ask(kit.redis, "GET", name) != old
     await written(kit, 1)
     assert len(told(kit)) == 1
 
@@ -277,22 +267,3 @@ async def test_nothing_of_a_profile_is_logged_or_part_of_an_event(kit: Kit, capl
     for shown in (caplog.text, repr(kit.events)):
         assert "secret wish" not in shown
         assert "a-user-of-mine" not in shown
-
-
-# -- the application
-
-
-async def test_the_application_lets_go_of_its_profiles_when_it_ends() -> None:
-    """As wired: what hangs is cancelled and counted, and holds up no end."""
-    profiles = Moody(None, Mood.HANGS)
-    async with in_process(lambda ports: replace(ports, profiles=profiles)) as running:
-        app = running.app
-        details = app.registry.get("get_manga_details")
-        assert details is not None
-        call = Call("c", details, {"title_id": "manga-001001"}, Stated(user="reader"), time.monotonic())
-        assert (await app.pipeline.run(call)).succeeded
-        await eventually(lambda: profiles.asked != [])
-        states = await app.dependencies.states()
-        assert (states["profile"]["state"], states["orders"]["state"]) == ("down", "ok")
-    assert profiles.cancelled >= 1
-    assert 'manga_profile_events_total{result="dropped"} 1.0' in app.metrics.text().decode()

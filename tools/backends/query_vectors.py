@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from session.deadline import Clock, Deadline
+from session.clocks import Clock
+from session.deadline import Deadline
 from session.latest import Latest
 from tools.failures import Failure
 from tools.ports import Embedder

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from session.breaker import Breaker, BreakerPolicy, BreakerState
-from session.deadline import Clock, Deadline
+from session.clocks import Clock
+from session.deadline import Deadline
 from tools.failures import BackendFailure, CircuitOpen, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.resilience.retry import Backoff, RetryBudget, RetryPolicy
 

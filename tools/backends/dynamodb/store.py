@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 
+from session.clocks import Now, utc_now
 from session.deadline import Deadline
 from tools.backends.dynamodb.address import DynamoAddress
 from tools.backends.dynamodb.connection import Connection
@@ -17,17 +17,12 @@ from tools.backends.dynamodb.titles import DynamoTitles
 from tools.models import AvailabilityPage, Health, Order
 
 
-def utc_now() -> datetime:
-    """The wall clock."""
-    return datetime.now(UTC)
-
-
 class DynamoStore:
     """`tools.ports.StockPort` and `tools.ports.OrdersPort` in one; `stock` and `orders` are each alone, so that the health
     of one is not the other's. `titles` is a `tools.ports.TitlesPort`, `profiles` a `tools.ports.ProfilePort`.
     `connection` is for `writing.write_all`."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, connection: Connection, clock: Now = utc_now) -> None:
         self.connection = connection
         self.titles = DynamoTitles(connection)
         self.stock = DynamoStock(connection, clock)
@@ -37,7 +32,7 @@ class DynamoStore:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, address: DynamoAddress, *, clock: Callable[[], datetime] = utc_now, in_bulk: bool = False
+        cls, address: DynamoAddress, *, clock: Now = utc_now, in_bulk: bool = False
     ) -> AsyncIterator[DynamoStore]:
         """The store until the block ends. Waits for nobody: what cannot be reached fails its calls, not the start.
         `in_bulk` is for the seed."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
+from session.clocks import Now, utc_now
 from session.deadline import Deadline
 from session.keys import user_hash
 from session.latest import Latest
@@ -15,17 +16,12 @@ from tools.failures import TimedOut
 from tools.models import Health
 
 
-def utc_now() -> datetime:
-    """The wall clock."""
-    return datetime.now(UTC)
-
-
 @dataclass(slots=True)
 class EmbeddedProfiles:
     """`tools.ports.ProfilePort`: the latest events of the `people` who were last heard of."""
 
     people: int = 1_000
-    clock: Callable[[], datetime] = utc_now
+    clock: Now = utc_now
     _events: Latest[str, list[Event]] = field(init=False)
     """Of each person the oldest first."""
 

@@ -13,12 +13,13 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from session.clocks import Now, utc_now
 from session.deadline import Deadline
 from tools.backends.decode import decode
 from tools.backends.embedded.schema import Contents, fill
@@ -30,15 +31,10 @@ _SLICE_S = 0.0003
 """How long one call may keep the event loop before others have a turn; one title more can be on top of it."""
 
 
-def utc_now() -> datetime:
-    """The wall clock."""
-    return datetime.now(UTC)
-
-
 class EmbeddedStore:
     """`tools.ports.StockPort` and `tools.ports.OrdersPort` over one database. Read-only once it is open."""
 
-    def __init__(self, db: sqlite3.Connection, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, db: sqlite3.Connection, clock: Now = utc_now) -> None:
         self._db = db
         self._clock = clock
 
@@ -50,7 +46,7 @@ class EmbeddedStore:
         volumes_file: Path | None = None,
         orders_file: Path | None = None,
         *,
-        clock: Callable[[], datetime] = utc_now,
+        clock: Now = utc_now,
     ) -> AsyncIterator[EmbeddedStore]:
         """The store, filled, until the block ends. `offers` are the catalogue's: every title id once, with its offers.
 

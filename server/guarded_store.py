@@ -1,0 +1,53 @@
+"""The store as tools reach it: every port behind its guard, with what is kept of them in the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from server.backends import Ports
+from server.policies import BEHIND
+from session.clocks import Clock, Clocks
+from session.memory import SessionMemory
+from session.snapshots import Snapshots
+from tools.contract import Store
+from tools.popular_titles import PopularTitles, kept_titles
+from tools.ports import StockPort
+from tools.resilience.backend import Backend
+from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock, GuardedTitles
+from tools.sparing_catalog import SparingCatalog
+from tools.stock_reader import StockReader
+from tools.stock_snapshot import StockSnapshot, kept_rows
+from tools.title_reader import TitleReader
+
+
+def guarded_store(
+    ports: Ports, backends: Mapping[str, Backend], memory: SessionMemory, clocks: Clocks, *, cache: bool
+) -> Store:
+    """Without `cache` every question is asked; what is only for bad times is kept all the same."""
+    clock = clocks.monotonic
+    guarded = GuardedCatalog(ports.catalog, backends["catalog"])
+    catalog = SparingCatalog(guarded, clock) if cache else guarded
+    unhurried = GuardedCatalog(ports.catalog, _behind("catalog", clock))
+    stock = GuardedStock(ports.stock, backends["stock"])
+    records = GuardedTitles(ports.titles, backends["titles"])
+    return Store(
+        catalog=catalog,
+        stock=StockReader(stock, clock, fresh=cache),
+        orders=GuardedOrders(ports.orders, backends["orders"]),
+        popular=PopularTitles(unhurried, kept_titles(Snapshots(memory)), clock),
+        stock_port=stock,
+        profiles=GuardedProfiles(ports.profiles, backends["profile"]),
+        titles=TitleReader(catalog, records),
+        records=records,
+        now=clocks.now,
+    )
+
+
+def stock_snapshot(store: Store, memory: SessionMemory, port: StockPort, clocks: Clocks) -> StockSnapshot:
+    guarded = GuardedStock(port, _behind("stock", clocks.monotonic))
+    return StockSnapshot(guarded, store.stock, store.popular, kept_rows(Snapshots(memory)), clocks.wall)
+
+
+def _behind(name: str, clock: Clock) -> Backend:
+    """A guard for background work alone: what becomes of that neither opens the breaker of the calls nor takes a place."""
+    return Backend(name, BEHIND[name], clock)

@@ -1,0 +1,26 @@
+"""What each backend is given: when it counts as slow, what one attempt may take, how many run at once."""
+
+from __future__ import annotations
+
+import math
+
+from session.breaker import BreakerPolicy
+from tools.resilience.backend import BackendPolicy
+from tools.resilience.retry import RetryPolicy
+
+POLICIES = {
+    # Details have 0.3 s, half of what is slow for a search: who waited for all of that has waited long enough to tell.
+    "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8, telling_share=0.4),
+    "titles": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
+    "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
+    "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
+    "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15),
+}
+# What is read behind the calls has longer, goes one at a time, and is no word on how a backend answers a call.
+BEHIND = {
+    "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
+    "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, places=1, retry=RetryPolicy(attempts=1)),
+}
+# A trip that took too long has failed by itself. Shorter ones are never called slow: with many calls at once most of
+# what a clock sees is this process's own work, and a breaker that opened for it would take everyone's session away.
+REDIS = BreakerPolicy(slow_seconds=math.inf)
