@@ -58,7 +58,7 @@ class Dependencies:
         return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
 
     def _tell(self, name: str, health: Health) -> None:
-        outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency"))
+        outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency", clock=self.clock))
         if health.ok:
             outage.over()
         else:

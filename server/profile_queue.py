@@ -54,7 +54,10 @@ class ProfileQueue:
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _writer: asyncio.Task[None] | None = None
     _closed: bool = False
-    _outage: Outage = field(default_factory=lambda: Outage(logger, "the writing of profiles"))
+    _outage: Outage = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._outage = Outage(logger, "the writing of profiles", clock=self.clock)
 
     def put(self, user: str, event: Event) -> None:
         what = (user, event.kind, event.subject)

@@ -130,7 +130,7 @@ def wire(settings: Settings, outside: Outside) -> Application:
     """The application over what it was given: the one composition, of the server and of tests."""
     clocks, metrics = outside.clocks, outside.metrics
     access = ToolAccess(outside.registry, outside.flags)
-    told = Breakers(metrics).changed
+    told = Breakers(metrics, clocks.monotonic).changed
     backends = {name: Backend(name, policy, clocks.monotonic, on_change=told) for name, policy in POLICIES.items()}
     redis_breaker = Breaker("redis", REDIS, clocks.monotonic, on_change=told)
     turns = TurnShadows(clocks.monotonic)

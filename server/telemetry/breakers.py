@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import time
 
 from server.telemetry.metrics import Metrics
 from session.breaker import BreakerState
+from session.clocks import Clock
 from session.outage import Outage
 
 logger = logging.getLogger(__name__)
@@ -14,13 +16,15 @@ logger = logging.getLogger(__name__)
 class Breakers:
     """What breakers tell their changes to. An outage is one, however often a probe of it fails."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, clock: Clock = time.monotonic) -> None:
         self._metrics = metrics
+        self._clock = clock
         self._outages: dict[str, Outage] = {}
 
     def changed(self, backend: str, state: BreakerState, why: str) -> None:
         self._metrics.breaker_changed(backend, state)
-        outage = self._outages.setdefault(backend, Outage(logger, f"the {backend} backend (its breaker has opened)"))
+        what = f"the {backend} backend (its breaker has opened)"
+        outage = self._outages.setdefault(backend, Outage(logger, what, clock=self._clock))
         if state is BreakerState.OPEN:
             outage.failed(why)
         elif state is BreakerState.CLOSED:
