@@ -82,9 +82,7 @@ def build(parts: Parts) -> Pipeline:
         Validate(),  # cleans and checks the arguments, before any backend is asked
         OpenSession(parts.memory, parts.call_timeout_ms, cache=cache.enabled, wall=wall),  # turn, limits, memory
         Idempotency(parts.memory, wall),  # the same key again gets the same answer
-        Remember(
-            parts.profile_queue, parts.clocks.now
-        ),  # what a signed-in person looked at, for later recommendations, behind the answer
+        Remember(parts.profile_queue, parts.clocks.now),  # what a signed-in person looked at, behind the answer
         Complete(parts.store),  # price and stock onto whatever the rungs below answered
         Ladder(parts.store, wall),  # stale, then the tool's fallback, when a backend does not deliver
         cache,  # fresh results, and one flight for equal calls
