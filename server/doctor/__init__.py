@@ -22,19 +22,19 @@ MOST_SECONDS = 4.5
 HEAD_START_SECONDS = 1.0
 
 
-async def examine(settings: Settings, *, as_json: bool = False) -> int:
-    """Prints a table, or JSON. Exit status 0 when everything is well, 1 when something is not."""
+async def examine(settings: Settings, *, as_json: bool = False, most_seconds: float = MOST_SECONDS) -> int:
+    """Prints a table, or JSON. Exit status 0 when everything is well, 1 when something is not, what has not answered within
+    `most_seconds` among it."""
     asyncio.get_running_loop().set_default_executor(Unawaited())
     started = time.monotonic()
-    findings = await _findings(settings)
+    findings = await _findings(settings, Deadline.after(most_seconds))
     seconds = time.monotonic() - started
     well = all(each.state == OK for each in findings)
     print((report.as_json if as_json else report.as_table)(findings, well, seconds))
     return 0 if well else 1
 
 
-async def _findings(settings: Settings) -> list[Finding]:
-    deadline = Deadline.after(MOST_SECONDS)
+async def _findings(settings: Settings, deadline: Deadline) -> list[Finding]:
     async with AsyncExitStack() as stack:
         checks = await checks_of(settings, stack)
         where, embedding = checks.pop("embedder")

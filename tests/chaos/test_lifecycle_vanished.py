@@ -9,8 +9,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from unittest.mock import patch
 
-from server import policies
+from server import policies, wiring
 from server.call import Call
+from server.settings import Settings
 from tests.support.inprocess import HeldCatalog, InProcess, in_process
 from tests.support.process import until
 from tests.support.raw import (
@@ -26,9 +27,11 @@ from tests.support.raw import (
     post_2026,
 )
 from tools.ports import CatalogPort
+from tools.registry import TOOLS
 
 SEARCH = "search_manga_catalog"
 SOON = 10.0
+PATIENT_SECONDS = 60.0
 MANY = 200
 AT_ONCE = 25
 
@@ -61,18 +64,25 @@ def tasks_of_calls() -> list[str]:
 
 
 @asynccontextmanager
-async def holding() -> AsyncIterator[Held]:
-    """A server whose searches wait. (No fixture: one would be set up and torn down in different tasks.)"""
+async def holding(seconds: float = PATIENT_SECONDS) -> AsyncIterator[Held]:
+    """A server whose searches wait for so long. (No fixture: one would be set up and torn down in different tasks.)"""
     catalogs: list[HeldCatalog] = []
 
     def hold(catalog: CatalogPort) -> HeldCatalog:
         catalogs.append(HeldCatalog(catalog))
         return catalogs[0]
 
-    # On a slow machine many clients at once take their time: neither that nor searches cut off late are to matter here.
-    patient = replace(policies.POLICIES["catalog"], slow_seconds=60.0)
-    with patch.dict(policies.POLICIES, catalog=patient), patch("server.stages.shed.LONGEST_WAIT_MS", 60_000.0):
-        async with in_process(lambda ports: replace(ports, catalog=hold(ports.catalog))) as server:
+    # On a slow machine many clients at once take their time, and only they are to end a search: what is cut off late would
+    # be counted against the backend and the tool, and those that come after it would not be asked for.
+    patient = replace(policies.POLICIES["catalog"], slow_seconds=PATIENT_SECONDS, attempt_seconds=PATIENT_SECONDS)
+    milliseconds = round(PATIENT_SECONDS * 1000)
+    settings = Settings(turn_budget_ms=milliseconds, call_timeout_ms=milliseconds)
+    with (
+        patch.dict(policies.POLICIES, catalog=patient),
+        patch.object(wiring, "TOOLS", [replace(tool, timeout_ms=round(seconds * 1000)) for tool in TOOLS]),
+        patch("server.stages.shed.LONGEST_WAIT_MS", PATIENT_SECONDS * 1000),
+    ):
+        async with in_process(lambda ports: replace(ports, catalog=hold(ports.catalog)), settings) as server:
             yield Held(server, catalogs[0])
 
 
@@ -111,7 +121,7 @@ async def test_the_work_of_a_2026_client_that_vanishes_stops() -> None:
 
 async def test_a_2025_call_runs_on_to_its_deadline_when_its_client_vanishes() -> None:
     """The client of that era may come back for the answer, so its going away cancels nothing."""
-    async with holding() as held:
+    async with holding(0.8) as held:
         headers = await session_2025(held.port)
         async with Connection.to(held.port) as connection:
             await connection.ask("POST", "/mcp", call(SEARCH, {"query": "berserk"}), headers)

@@ -154,6 +154,16 @@ async def test_in_a_turn_that_is_known_to_be_over_a_redis_that_hangs_holds_an_an
     assert (answer.meta["source"], answer.meta["latencyMs"]) == ("fallback", pytest.approx(25))
 
 
+async def test_in_a_turn_that_is_over_the_record_leaves_the_answer_10_of_its_50_ms(kit: Kit) -> None:
+    who = {"user": "u", "session": "s", "turn": "t", "arrived": kit.clock()}
+    kit.redis.inner = Silent(kit.redis.inner, 3)
+    await kit.ask("search_manga_catalog", PIRATES, **who)
+    kit.clock.advance(2.9)
+    answer = await kit.ask("search_manga_catalog", PIRATES | {"max_results": 3}, **who | {"arrived": kit.clock() - 0.01})
+    assert (answer.meta["source"], answer.meta["degraded"]) == ("fallback", ["session", "stock"])
+    assert answer.meta["latencyMs"] == pytest.approx(40)
+
+
 async def test_the_record_of_a_call_that_used_up_its_time_waits_no_longer_than_the_answer_may(kit: Kit) -> None:
     """10 ms past the call's end, and 4 ms at least: not the 50 of a call with time to spare."""
     kit.backends.orders.mood = Mood.HANGS
