@@ -39,7 +39,7 @@ KINDS = (NONE, TOKEN, OWN, SHARED)
 MOST = 1.10
 """What a call may cost more than with none."""
 CUSTOMERS = 300
-SECRET = "bench-secret-of-the-agent"
+SECRET = "a-secret-of-the-benchmark"
 WARM_CALLS = 3 * CALLS_A_TURN
 MOST_WRONG = 0.01
 Sample = dict[str, float]
