@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 T = TypeVar("T")
 
-LEAST_TOKEN = 12
+LEAST_TOKEN = 8
 """Characters of a bearer secret: what is shorter can be guessed over the network."""
 LONGEST_USER = 255
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")

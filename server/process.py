@@ -33,6 +33,8 @@ IDLE_SECONDS = 75
 """Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a request
 that is just being sent is lost."""
 BACKLOG = 2048
+ACCEPTED_AT_ONCE = 16
+"""Connections that are taken before those that have to make room for them are closed: each holds a file meanwhile."""
 PR_SET_PDEATHSIG = 1
 TICKS_PER_SECOND = 10
 MOST_REQUESTS = 4000
@@ -51,6 +53,12 @@ class PatientServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
         self._connections = connections
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            # asyncio takes as many connections at a stretch as its backlog says, and tells the kernel to queue no more.
+            listener.listen(BACKLOG)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -100,6 +108,7 @@ def _uvicorn(settings: Settings, asgi: object) -> PatientServer:
         asgi,  # type: ignore[arg-type]
         http=partial(Connection, all_of_them=connections),  # type: ignore[arg-type]
         ws="none",
+        backlog=ACCEPTED_AT_ONCE,
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -21,7 +21,6 @@ if ttl > 0 then
   if wait > 0 then return {wait} end
   local shown = redis.call('HMGET', KEYS[1], 'ids', 'query', 'by')
   ids, query, by = shown[1], shown[2], shown[3]
-  redis.call('PEXPIRE', KEYS[1], ttl)
 end
 
 local start, total, calls = now - age, configured, 0
@@ -55,4 +54,6 @@ if not known and held_turns == full then
 end
 redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %d %d', start, total, calls + 1))
 redis.call('PEXPIRE', KEYS[2], math.max(ttl, total - elapsed + forget))
+-- After what takes memory: a Redis that is out of it refuses a script that has changed nothing yet.
+if ttl > 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
 return {0, elapsed, total, renewed, now, ids, query, by}

@@ -29,6 +29,8 @@ class Opened:
     renewed: int
     now: int
     ids: bytes | None
+    query: bytes | None
+    by: bytes | None
 
 
 class Opening:
@@ -55,7 +57,7 @@ class Opening:
         (reply,) = await self.clocked.trip([Evaluation(Script.load("begin"), (SESSION, TURNS), own)], Deadline.after(5))
         refused, *rest = reply
         assert refused == 0
-        return Opened(*rest, *([None] if len(rest) == 4 else []))
+        return Opened(*rest, *[None] * (7 - len(rest)))
 
     async def kept(self, turn: str = NAMED) -> tuple[int, int, int] | None:
         """When it started, in ms from the first call on; its total; its calls."""
@@ -75,7 +77,7 @@ def opening(redis: MultiplexedRedis) -> Opening:
 
 
 async def test_the_first_call_starts_its_turn_when_it_arrived(opening: Opening) -> None:
-    assert await opening.call(age=120) == Opened(120, TOTAL, 0, opening.now, None)
+    assert await opening.call(age=120) == Opened(120, TOTAL, 0, opening.now, None, None, None)
     assert await opening.kept() == (-120, TOTAL, 1)
 
 

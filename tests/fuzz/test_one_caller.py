@@ -15,8 +15,8 @@ from tests.support.process import serving
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, SseClient, ask, call, in_2026, message
 
 EMPTY_LISTS: list[list[Any]] = [[] for _ in range(330_000)]
-TOKENS = {"auth": "token", "auth_tokens": "greedy,modest"}
-GREEDY, MODEST = ({"authorization": f"Bearer {name}"} for name in ("greedy", "modest"))
+TOKENS = {"auth": "token", "auth_tokens": "greedy-agent,modest-agent"}
+GREEDY, MODEST = ({"authorization": f"Bearer {name}"} for name in ("greedy-agent", "modest-agent"))
 MOST_GROWTH = 40 * 2**20
 
 

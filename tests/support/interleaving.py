@@ -230,7 +230,7 @@ async def _refused(crowd: Crowd, person: Person, turn: str, key: str) -> None:
     wrong = [
         ("lookup_order", {"order_id": f"{person.criteria} 1"}),
         ("get_recommendations", {"criteria": person.criteria, "mood": person.query}),
-        ("check_inventory", {"title_ids": [person.criteria], "result_set": "rs_abcdefghijklmnop"}),
+        ("check_inventory", {"title_ids": [f"{person.criteria} 1"], "result_set": "rs_abcdefghijklmnop"}),
     ]
     tool, arguments = crowd.draw.choice(wrong)
     await crowd.call(person, tool, arguments, sessionId=person.session, turnId=turn, idempotencyKey=person.key)

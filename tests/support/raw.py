@@ -184,7 +184,8 @@ class SseClient:
             answer = await stream.begin()
             assert answer.status == 200, answer
             proof = {name: value for name, value in (headers or {}).items() if name.lower() == "authorization"}
-            client = cls(port, stream, proof=proof)
+            client = cls(port, stream)
+            client.proof = proof
             client._listening = asyncio.create_task(client._listen())
             try:
                 await client._wait(lambda: bool(client.messages))

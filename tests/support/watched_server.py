@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProces
 from server import backends, cli, profile_queue
 from server.call import Principal
 from server.stages import asking, cache, leaving, telemetry
-from server.telemetry import metrics, spans
+from server.telemetry import metrics, repeats, spans
 from session import keys, memory
 from tools.backends.embedded import profile, stock_and_orders
 
@@ -90,8 +90,8 @@ def _breakable() -> None:
     _break(store, "_read", "latest orders", _of_all_owners(stock_and_orders._LATEST))
     _break(store, "_read", "purchases", _of_all_owners(stock_and_orders._PURCHASED))
     _break(profile, "user_hash", "profiles", lambda own, user: "everybody")
-    _break(telemetry, "remembered", "log", lambda own, call: dict(call.arguments))
-    _break(leaving, "remembered", "history", lambda own, call: dict(call.arguments))
+    _break(telemetry, "remembered", "log", lambda own, call, outcome: dict(call.arguments))
+    _break(leaving, "remembered", "history", lambda own, call, outcome: dict(call.arguments))
     _break(spans, "_attributes", "spans", lambda own, event: {**own(event), "manga.what": str(event.audited)})
     _break(metrics.Metrics, "__call__", "metrics", _with_its_user)
 
@@ -105,6 +105,7 @@ def _listen() -> None:
 def main() -> int:
     # What somebody viewed shows in the next recommendation, each time.
     profile_queue.COLLECT_SECONDS = profile_queue.KNOWN_SECONDS = 0.0
+    repeats.EACH = repeats.TOGETHER = sys.maxsize  # every line of the log is looked at
     orders, spans_file, *command = sys.argv[1:]
     backends.store_files = lambda settings: (None, Path(orders))  # what is sold is the catalogue's alone
     _breakable()
