@@ -31,8 +31,9 @@ class Connected(Protocol):
 
 
 class Connections:
-    """At most `most` at once. When one more comes, it takes the place of the one that has been idle for the longest, or
-    else has owed the rest of its request for the longest: nobody keeps others out by connecting and saying nothing."""
+    """At most `most` at once. When one more comes, it takes the place of the one that has been idle for the longest, else
+    has owed the rest of its request for the longest, else has not taken its answer for the longest: nobody keeps others out
+    by connecting and saying or hearing nothing."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
@@ -47,7 +48,7 @@ class Connections:
 
     def opened(self, connection: Connected) -> None:
         if len(self._open) >= self._most:
-            longest = next(iter(self._idle), None) or next(iter(self._owing), None)
+            longest = self._yielding()
             if longest is None:
                 connection.refuse()
                 return
@@ -55,6 +56,12 @@ class Connections:
             longest.drop()
         self._open.add(connection)
         self.awaited(connection)
+
+    def _yielding(self) -> Connected | None:
+        for waited_for in (self._idle, self._owing, self._reading):
+            if waited_for:
+                return next(iter(waited_for))
+        return None
 
     def idle(self, connection: Connected) -> None:
         """It has its answer, and may stay for another request, but not for ever: that is left to keep-alive."""
