@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Protocol
 
 REQUEST_SECONDS = 30.0
@@ -31,15 +32,15 @@ class Connected(Protocol):
 
 
 class Connections:
-    """At most `most` at once. When one more comes, it takes the place of the one that has been idle for the longest, else
-    has owed the rest of its request for the longest, else has not taken its answer for the longest: nobody keeps others out
-    by connecting and saying or hearing nothing."""
+    """At most `most` at once. When one more comes, it takes the place of the one that has kept the server waiting for the
+    longest: for another request, for the rest of one, or to take an answer. Nobody keeps others out by connecting and saying
+    or hearing nothing, and whoever has just been answered does not lose its place to those who never asked."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
         self._clock = clock
         self._open: set[Connected] = set()
-        self._idle: OrderedDict[Connected, None] = OrderedDict()
+        self._idle: OrderedDict[Connected, float] = OrderedDict()
         self._owing: OrderedDict[Connected, float] = OrderedDict()
         self._reading: OrderedDict[Connected, float] = OrderedDict()
 
@@ -58,14 +59,12 @@ class Connections:
         self.awaited(connection)
 
     def _yielding(self) -> Connected | None:
-        for waited_for in (self._idle, self._owing, self._reading):
-            if waited_for:
-                return next(iter(waited_for))
-        return None
+        longest = [next(iter(since.items())) for since in (self._idle, self._owing, self._reading) if since]
+        return min(longest, key=itemgetter(1))[0] if longest else None
 
     def idle(self, connection: Connected) -> None:
         """It has its answer, and may stay for another request, but not for ever: that is left to keep-alive."""
-        self._idle[connection] = None
+        self._idle[connection] = self._clock()
 
     def awaited(self, connection: Connected) -> None:
         """It owes a request, or the rest of one."""
