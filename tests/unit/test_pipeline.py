@@ -32,7 +32,7 @@ from session.keyvalue import Command
 from session.limits import Rate
 from session.result_cache import decode, encode
 from tests.support.clocks import HandClock
-from tests.support.pipeline import Kit, open_kit
+from tests.support.pipeline import Answer, Kit, open_kit
 from tests.support.store import BAD, ORDERS, Backends, Mood
 from tests.support.valkey import ask, eventually
 from tools.contract import ToolContext
@@ -1178,6 +1178,32 @@ async def test_more_calls_than_can_be_answered_are_refused_at_once_and_counted_r
     assert kit.pipeline.shed.under_way == 0
     assert kit.pipeline.shed.idle.is_set()
     assert (await kit.ask("search_manga_catalog", QUERY)).failure is None
+
+
+async def test_one_principal_that_has_every_place_keeps_no_other_out(opener: Opener, moody: Backends) -> None:
+    """It may have them all while it is alone. Another has its share at once, and the first no more than its own then."""
+    kit = await opener(most=4, timeout_ms=2700)
+    moody.catalog.gate = asyncio.Event()
+
+    def began(origin: str, number: int) -> list[asyncio.Task[Answer]]:
+        words = [{"query": f"{origin} {n}"} for n in range(number)]
+        return [asyncio.create_task(kit.ask("search_manga_catalog", each, origin=origin)) for each in words]
+
+    greedy = began("greedy", 4)
+    await eventually(lambda: kit.pipeline.shed.under_way == 4)
+    modest = began("modest", 2)
+    await eventually(lambda: kit.pipeline.shed.under_way == 6)
+    assert (await kit.ask("search_manga_catalog", QUERY, origin="modest")).failure == "SERVER_BUSY"
+    assert (await kit.ask("search_manga_catalog", QUERY, origin="greedy")).failure == "SERVER_BUSY"
+    greedy[0].cancel()
+    greedy[1].cancel()
+    await eventually(lambda: kit.pipeline.shed.under_way == 4)
+    assert (await kit.ask("search_manga_catalog", QUERY, origin="greedy")).failure == "SERVER_BUSY"
+    moody.catalog.gate.set()
+    answers = await asyncio.gather(*greedy[2:], *modest)
+    assert [answer.failure for answer in answers] == [None] * 4
+    greedy = began("greedy", 4)
+    assert [answer.failure for answer in await asyncio.gather(*greedy)] == [None] * 4
 
 
 async def test_a_caller_over_the_limit_is_told_when_to_come_back(opener: Opener) -> None:
