@@ -35,6 +35,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "requirements.lock": SERVER,
     "requirements-dev.lock": SERVER,
     "requirements-sbom.lock": {},
+    "tests/mutants/requirements.lock": {},
     "infra/agent/requirements.lock": CLIENT,
     "tests/wire/clients/openai-agents.lock": CLIENT,
     "tests/wire/clients/mcp-1.lock": CLIENT,

@@ -169,7 +169,7 @@ def _plain_value(value: object) -> object:
 
 
 def summary(result: Json) -> str:
-    return f"order is {result['status']}" if result["kind"] == ORDER else f"{len(result['orders'])} orders"
+    return f"{len(result['orders'])} orders" if "orders" in result else f"order is {result.get('status', 'known')}"
 
 
 TOOL = Tool(

@@ -25,7 +25,7 @@ class Wired:
     def __init__(self, moody: Backends) -> None:
         memory = memory_over(Away())
         self.live = {name: Backend(name, policy) for name, policy in POLICIES.items()}
-        ports = Ports(moody.catalog, moody.stock, moody.orders, moody.profiles)
+        ports = Ports(moody.catalog, moody.titles, moody.stock, moody.orders, moody.profiles)
         self.store: Store = _store(ports, self.live, memory, cache=True)
         self.snapshot: StockSnapshot = _stock_snapshot(self.store, memory, moody.stock)
 

@@ -123,7 +123,7 @@ async def test_the_table_shows_the_same_and_what_to_do(capsys: pytest.CaptureFix
     assert await examine(settings) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["dependency", "where", "state", "ms", "version", "what", "to", "know"]
-    assert [line.split()[0] for line in lines[1:8]] == [
+    assert [line.split()[0] for line in lines[1:9]] == [
         "catalog", "titles", "stock", "orders", "profile", "redis", "data", "embedder"
     ]  # fmt: skip
     assert "  redis: start it, or correct MANGA_REDIS_URL" in lines
@@ -241,7 +241,8 @@ async def test_something_that_is_no_opensearch_is_told_of(body: str, doctor: Any
     answer = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
     async with listening(says(answer)) as port:
         found = (await doctor(catalog_url=f"http://127.0.0.1:{port}")).of["catalog"]
-    assert (found["state"], found["detail"]) == ("down", "it answers, and is no OpenSearch")
+    assert found["state"] == "down"
+    assert "no OpenSearch" in found["detail"]
     assert "MANGA_CATALOG_URL" in found["remedy"]
 
 

@@ -108,10 +108,10 @@ def test_it_is_forgotten_after_half_an_hour_and_bounded() -> None:
 
 def test_a_conversation_that_goes_on_outlives_newer_ones_that_do_not() -> None:
     known = RecentSearches()
-    known.keep(asked(), IDS, "rs")
+    known.keep(asked(), SHOWN, "rs")
     for number in range(recent.CAPACITY + 10):
         if not number % (recent.CAPACITY // 2):
             known.fill(asked(result_set="rs"), begun("manga-000009"))
-        known.keep(asked(session=f"s{number}"), IDS, f"rs{number}")
+        known.keep(asked(session=f"s{number}"), SHOWN, f"rs{number}")
     found = known.fill(asked(result_set="rs"), begun(degraded=True))
     assert (found.last_ids, found.result_set) == (IDS, IDS)

@@ -308,6 +308,10 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_USER", "u" * 256, "at most 255"),
         ("MANGA_LOG_LEVEL", "verbose", "debug, info, warning, error"),
         ("MANGA_LOG_TOOL_CALLS", "on", "off, errors, all"),
+        ("MANGA_TRUSTED_PROXIES", "proxy.example", "IP addresses or networks"),
+        ("MANGA_TRUSTED_PROXIES", "10.0.0.1/8", "IP addresses or networks"),
+        ("MANGA_AUDIT", "always", "best-effort, required"),
+        ("MANGA_AUDIT", "required", "needs MANGA_AUDIT_LOG"),
         ("MANGA_AUDIT_LOG", str(folder), "is a folder"),
         ("MANGA_AUDIT_LOG", nowhere, "there is no folder"),
     ]
