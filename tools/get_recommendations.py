@@ -70,7 +70,9 @@ CANDIDATES = 40
 MOST_POPULAR = 200
 MOST_BOUGHT = MOST_VIEWED = 20
 MOST_SEARCHES = 10
-NOTHING_FITS = "Nothing here fits the criteria: these go by what based_on says alone. Say so, or ask the customer for other words."
+NOTHING_FITS = (
+    "Nothing here fits the criteria: these go by what based_on says alone. Say so, or ask the customer for other words."
+)
 PROFILE_SECONDS = 0.2
 """What a hanging profile may hold up an answer by: it would still be one without it."""
 

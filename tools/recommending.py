@@ -73,7 +73,9 @@ def named_as_liked(titles: Iterable[Title], criteria: str) -> tuple[Title, ...]:
     """
     text = _spaced(criteria)
     says_so = _LIKING.search(text) is not None
-    return tuple(t for t in titles if any(_stands_in(name, text, alone=not says_so) for name in (t.en, t.romaji, t.ja) if name))
+    return tuple(
+        t for t in titles if any(_stands_in(name, text, alone=not says_so) for name in (t.en, t.romaji, t.ja) if name)
+    )
 
 
 def _stands_in(name: str, text: str, *, alone: bool) -> bool:

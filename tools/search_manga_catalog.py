@@ -101,7 +101,8 @@ async def _without_filters(context: ToolContext, query: CatalogQuery) -> Catalog
 
 def _kept_out(filters: Filters, total: int) -> str:
     names = [name for name in ("genre", "author", "min_rating") if getattr(filters, name) is not None]
-    return f"Nothing matches with {' and '.join(names)} as given; without, {total} titles do, for example those in nearly."
+    titles = "1 title does: the one" if total == 1 else f"{total} titles do, such as those"
+    return f"Nothing matches with this {' and '.join(names)}. Without, {titles} in nearly."
 
 
 def _named(titles: Sequence[Title]) -> list[Json]:

@@ -201,7 +201,7 @@ async def test_after_a_search_that_found_nothing_it_says_that(kit: Kit) -> None:
     for asked in ({}, {"result_set": nothing.value["result_set"]}):
         checked = await kit.ask("check_inventory", asked, session="s", user="u")
         assert (checked.failure, checked.value["items"]) == (None, [])
-        assert "found nothing" in checked.note
+        assert "so there is nothing to check" in checked.note
     assert "(xyzzy)" in (await kit.ask("check_inventory", {}, session="s", user="u")).note
     assert kit.calls_of("availability") == 0
 
