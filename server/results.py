@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from server.call import FALLBACK, STALE, Call, Outcome
 from session.turn import FLOOR_MS, TurnKind
-from tools.failures import Failure
+from tools.failures import BudgetExhausted, Failure
 from tools.text import bounded
 
 META_KEY = "com.mangaassist/call"
@@ -106,14 +106,15 @@ def note_for_model(call: Call, outcome: Outcome) -> str | None:
     notes = [str((outcome.value or {}).get("note") or ""), *call.notes]
     if outcome.succeeded:
         notes.append(_about_source(call, outcome))
-    if call.turn is not None and call.turn.remaining_ms() < NEARLY_GONE_MS:
+    says_so = isinstance(outcome.failure, BudgetExhausted)
+    if call.turn is not None and call.turn.remaining_ms() < NEARLY_GONE_MS and not says_so:
         notes.append("The time for this turn is nearly used up: answer now with what you have.")
     return " ".join(note for note in notes if note) or None
 
 
 def _about_source(call: Call, outcome: Outcome) -> str:
     if outcome.source == FALLBACK:
-        return f"This is a fallback ({outcome.fallback}), because the usual source did not answer."
+        return f"This is a fallback ({outcome.fallback}), because the usual source gave no answer in time."
     if outcome.source == STALE and outcome.as_of is not None:
         return f"This was recorded at {_iso(outcome.as_of)} and may be out of date."
     without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded - {SESSION})]

@@ -133,7 +133,7 @@ async def _names(context: ToolContext, title_ids: list[str]) -> Mapping[str, str
     known, store = _known_names(context, title_ids), context.store
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
-    return {**known, **await store.names.of(missing, store.catalog, deadline)} if missing else known
+    return {**known, **await store.names.of(missing, store.titles, deadline)} if missing else known
 
 
 def wanted(context: ToolContext, asked: Json) -> Wanted:

@@ -20,7 +20,7 @@ class Breakers:
 
     def changed(self, backend: str, state: BreakerState, why: str) -> None:
         self._metrics.breaker_changed(backend, state)
-        outage = self._outages.setdefault(backend, Outage(logger, f"the {backend} backend (its breaker has opened)"))
+        outage = self._outages.setdefault(backend, Outage(logger, f"the {backend} backend, by its breaker,"))
         if state is BreakerState.OPEN:
             outage.failed(why)
         elif state is BreakerState.CLOSED:

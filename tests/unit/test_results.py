@@ -14,7 +14,7 @@ from session.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.clocks import HandClock
 from tests.support.pipeline import COMPILED
-from tools.failures import Failure, InvalidArguments, NotFound, RateLimited, ServerBusy, TimedOut, Violation
+from tools.failures import BudgetExhausted, Failure, InvalidArguments, NotFound, RateLimited, ServerBusy, TimedOut, Violation
 
 NAMED = TurnName(TurnKind.NAMED, "t-1")
 
@@ -132,6 +132,7 @@ def test_a_turn_that_nobody_named_has_no_id() -> None:
         (Outcome({}), "stock", 10, ["some prices and stock", "nearly used up"]),
         (Outcome(failure=NotFound("no")), "stock", 2000, []),
         (Outcome(failure=NotFound("no")), "", 10, ["nearly used up"]),
+        (Outcome(failure=BudgetExhausted("The time is used up.")), "", 10, []),
     ],
 )
 def test_a_note_tells_the_model_what_it_should_know(outcome: Outcome, without: str, left: int, said: list[str]) -> None:

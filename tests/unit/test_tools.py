@@ -324,6 +324,13 @@ def test_an_order_number_counts_however_it_was_said(said: str) -> None:
     assert validated(COMPILED._by_name["lookup_order"].tool, {"order_id": said}) == {"order_id": "MNG-DEMO1001"}
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"), [("Seinen", "seinen"), ("shounen", "shonen"), ("Shōjo", "shojo"), ("少女漫画", "shojo"), ("", "")]
+)
+def test_a_readership_counts_however_it_is_spelled(said: str, meant: str) -> None:
+    assert validated(COMPILED._by_name["search_manga_catalog"].tool, {"query": "x", "genre": said})["genre"] == meant
+
+
 def test_a_number_that_begins_like_the_prefix_is_not_taken_for_it() -> None:
     for said, meant in (("MNGA0001", "MNG-MNGA0001"), ("mng-mnga0001", "MNG-MNGA0001")):
         assert validated(COMPILED._by_name["lookup_order"].tool, {"order_id": said}) == {"order_id": meant}
