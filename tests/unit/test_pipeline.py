@@ -194,7 +194,7 @@ async def test_after_a_search_that_found_nothing_it_says_that(kit: Kit) -> None:
     for asked in ({}, {"result_set": nothing.value["result_set"]}):
         checked = await kit.ask("check_inventory", asked, session="s", user="u")
         assert (checked.failure, checked.value["items"]) == (None, [])
-        assert "found nothing" in checked.note
+        assert "so there is nothing to check" in checked.note
     assert "(xyzzy)" in (await kit.ask("check_inventory", {}, session="s", user="u")).note
     assert kit.calls_of("availability") == 0
 
@@ -209,16 +209,16 @@ async def test_stock_rows_carry_the_titles_and_the_catalogue_is_asked_for_each_o
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_stock_is_told_without_names_when_the_catalogue_is_away(opener: Opener, moody: Backends, mood: Mood) -> None:
+async def test_stock_is_told_without_names_when_nobody_knows_them(opener: Opener, moody: Backends, mood: Mood) -> None:
     kit = await opener(warm=False)
-    moody.catalog.mood = mood
+    moody.catalog.mood = moody.titles.mood = mood
     for _ in range(8):
         checked = await kit.ask("check_inventory", IDS)
         assert (checked.failure, [item["title"] for item in checked.value["items"]]) == (None, [None, None])
     assert "stock" not in kit.open_breakers()
     if mood is Mood.HANGS:
         assert kit.open_breakers() == [], "who waited so short a time can say nothing of it"
-    moody.catalog.mood = Mood.WORKS
+    moody.catalog.mood = moody.titles.mood = Mood.WORKS
     for guard in kit.guards.values():
         guard.breaker._enter(BreakerState.CLOSED)
     asked = kit.calls_of("get")
@@ -1260,7 +1260,8 @@ async def test_in_a_turn_that_is_used_up_nothing_is_started(kit: Kit) -> None:
         assert answer.failure == "BUDGET_EXHAUSTED"
         error = answer.result["structuredContent"]["error"]["data"]
         assert (error["retryable"], error["fallback_available"]) == (False, False)
-        assert "used up" in answer.note
+        assert "used up" in answer.result["structuredContent"]["error"]["message"]
+        assert not answer.note, "once is enough"
     assert kit.backends.orders.asked == kit.backends.stock.asked == []
 
 
