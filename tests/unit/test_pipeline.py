@@ -1182,7 +1182,7 @@ async def test_more_calls_than_can_be_answered_are_refused_at_once_and_counted_r
 
 async def test_one_principal_that_has_every_place_keeps_no_other_out(opener: Opener, moody: Backends) -> None:
     """It may have them all while it is alone. Another has its share at once, and the first no more than its own then."""
-    kit = await opener(most=4, timeout_ms=2700)
+    kit = await opener(max_concurrent_calls=4)
     moody.catalog.gate = asyncio.Event()
 
     def began(origin: str, number: int) -> list[asyncio.Task[Answer]]:
