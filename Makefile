@@ -108,7 +108,7 @@ $(STRANDS)/.lock: infra/agent/requirements.lock
 	@echo "installing into $(@D) (once)"
 	@$(ENOUGH)
 	@rm -rf $(@D) && mkdir -p $(@D) && $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install -q --no-compile --disable-pip-version-check --require-hashes -r $<
+	@$(@D)/bin/python -m pip install --no-compile --disable-pip-version-check --require-hashes -r $<
 	@cp $< $@
 
 $(VENV)/.created:

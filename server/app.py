@@ -11,6 +11,7 @@ from starlette.routing import Mount, Route
 from server.http.admission import Admission
 from server.http.bodies import Bodies
 from server.http.counted import CountedRefusals
+from server.http.fair_queue import FairQueue, InFairQueue
 from server.http.gate import Arrival, Authenticated, Draining, Shortcut, TrustedOrigin
 from server.http.head_size import BoundedHead
 from server.http.mcp_endpoint import McpEndpoint
@@ -59,13 +60,15 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
     if settings.jwt_issuer is not None:
         metadata = ResourceMetadata(settings.jwt_issuer, [as_issued(each, settings.jwt_issuer) for each in scopes])
         routes += [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
+    queue = FairQueue()
     gate = [
         Middleware(CountedRefusals, refused=app.metrics.refused),
         Middleware(Arrival),
         Middleware(BoundedHead),
         Middleware(Draining, lifecycle=app.lifecycle),
         Middleware(TrustedOrigin, allowed=AllowedOrigins(settings.host, port, settings.allowed_hosts)),
-        Middleware(Authenticated, identifier=app.identifier, challenge=challenge),
+        Middleware(Authenticated, identifier=app.identifier, challenge=challenge, queue=queue),
+        Middleware(InFairQueue, queue=queue, but="/healthz"),
         Middleware(Shortcut, paths={("POST", MESSAGES): streams.post, ("GET", "/sse"): streams.open}),
     ]
     return HttpApp(Starlette(routes=routes, middleware=gate), streams, endpoint)

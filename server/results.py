@@ -10,14 +10,13 @@ from pydantic_core import to_json
 
 from server.call import FALLBACK, STALE, Call, Outcome
 from session.turn import FLOOR_MS, TurnKind
-from tools.failures import Failure
+from tools.failures import BudgetExhausted, Failure
 from tools.text import bounded
 
 META_KEY = "com.mangaassist/call"
 NEARLY_GONE_MS = 500
 PLAIN_WORDS = {
     "catalog": "the catalogue itself (this is the store's own record)",
-    "session": "the memory of this conversation",
     "vector": "search by meaning",
     "stock": "some prices and stock",
     "profile": "what the customer bought and looked at before",
@@ -25,6 +24,9 @@ PLAIN_WORDS = {
     "taste": "similar titles",
 }
 Json = dict[str, Any]
+SESSION = "session"
+FORGETFUL = "What this conversation has shown before may be forgotten for the moment: name titles by their ids."
+"""The process goes on with what it saw itself, so that nothing need be missing."""
 FROM_ELSEWHERE: Json = {"annotations": {"audience": ["assistant"]}, "_meta": {"com.mangaassist/untrusted": True}}
 """Marks text that others wrote: for the model to read as data, and for an agent to keep from being obeyed. MCP's annotations
 have no word of their own for it."""
@@ -104,18 +106,25 @@ def note_for_model(call: Call, outcome: Outcome) -> str | None:
     notes = [str((outcome.value or {}).get("note") or ""), *call.notes]
     if outcome.succeeded:
         notes.append(_about_source(call, outcome))
-    if call.turn is not None and call.turn.remaining_ms() < NEARLY_GONE_MS:
+    says_so = isinstance(outcome.failure, BudgetExhausted)
+    if call.turn is not None and call.turn.remaining_ms() < NEARLY_GONE_MS and not says_so:
         notes.append("The time for this turn is nearly used up: answer now with what you have.")
     return " ".join(note for note in notes if note) or None
 
 
 def _about_source(call: Call, outcome: Outcome) -> str:
     if outcome.source == FALLBACK:
-        return f"This is a fallback ({outcome.fallback}), because the usual source did not answer."
+        return f"This is a fallback ({outcome.fallback}), because the usual source gave no answer in time."
     if outcome.source == STALE and outcome.as_of is not None:
         return f"This was recorded at {_iso(outcome.as_of)} and may be out of date."
-    without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded)]
-    return f"Answered without {', '.join(without)}, which did not come in time." if without else ""
+    without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded - {SESSION})]
+    said = [f"Answered without {_listed(without)}, which did not come in time."] if without else []
+    return " ".join([*said, FORGETFUL] if SESSION in call.degraded else said)
+
+
+def _listed(names: list[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _iso(seconds: float) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.failures import DependencyFailure, InvalidArguments, NotFound, Violation
 from tools.models import Availability, VolumeStock
-from tools.presentation import COPIES, DIGITAL, DOWNLOAD, SUM_OF_VOLUMES, in_stock, offered, price, ranges
-from tools.schemas import INTEGER, RESULT_SET, STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
+from tools.presentation import DIGITAL, OFFER, in_stock, offered, price, ranges
+from tools.schemas import RESULT_SET, STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
 
 INPUT = arguments(
     {
@@ -28,19 +28,6 @@ INPUT = arguments(
     }
 )
 
-_FORMAT = record(
-    {
-        "format": STRING,
-        "price_jpy": INTEGER,
-        "stock": {**INTEGER, "description": "Absent where copies do not run out."},
-        "stock_is": {
-            "type": "string",
-            "enum": [SUM_OF_VOLUMES, COPIES, DOWNLOAD],
-            "description": "sum_of_volumes: copies of all volumes together, so no one volume need have that many.",
-        },
-    },
-    ["format", "price_jpy", "stock_is"],
-)
 _DATED = record(
     {"volumes": {**STRING, "description": "Numbers and ranges: 3-7, 9."}, "date": STRING},
     ["volumes", "date"],
@@ -57,7 +44,7 @@ _ITEM = record(
         },
         "in_stock": nullable("boolean", "On paper, where there is a paper edition."),
         "price_jpy": nullable("integer"),
-        "formats": listed(_FORMAT),
+        "formats": listed(OFFER),
         "volumes_in_stock": nullable("integer"),
         "volumes_total": nullable("integer"),
         "missing_volumes": {"type": "array", "items": {"type": "integer"}, "description": "Paper volumes sold out."},
@@ -84,6 +71,7 @@ OUTPUT = answer(
     required=["items", "not_found", "unanswered"],
 )
 
+NO_SUCH_IDS = "What is in not_found is no id of a title here. If it is a name, find its id with search_manga_catalog."
 NAMES_SECONDS = 0.06
 """What an answer may wait for the names of titles that nobody has asked for lately."""
 
@@ -100,12 +88,17 @@ class Wanted:
         told: Json = {"items": items, "not_found": list(not_found), "unanswered": list(unanswered), "checked": self.source}
         if self.query is not None:
             told["checked_query"] = self.query
-        return told if self.ids else told | {"note": self._nothing()}
+        note = NO_SUCH_IDS if told["not_found"] else "" if self.ids else self._nothing()
+        return told | {"note": note} if note else told
 
     def _nothing(self) -> str:
         asked = f" ({self.query})" if self.query else ""
-        what = f"The {self.source.replace('_', ' ')}{asked} found nothing, so there is nothing to check."
-        return f"{what} Search again in other words, or pass title_ids."
+        what = (
+            "There is nothing in that result_set"
+            if self.source == NAMED_SET
+            else f"The {self.source.replace('_', ' ')}{asked} found nothing"
+        )
+        return f"{what}, so there is nothing to check. Search again in other words, or pass title_ids."
 
 
 async def check(context: ToolContext, asked: Json) -> Json:
@@ -140,7 +133,7 @@ async def _names(context: ToolContext, title_ids: list[str]) -> Mapping[str, str
     known, store = _known_names(context, title_ids), context.store
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
-    return {**known, **await store.names.of(missing, store.catalog, deadline)} if missing else known
+    return {**known, **await store.names.of(missing, store.titles, deadline)} if missing else known
 
 
 def wanted(context: ToolContext, asked: Json) -> Wanted:

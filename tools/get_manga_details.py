@@ -9,7 +9,7 @@ from session.profile import EventKind
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
 from tools.failures import BackendFailure, DependencyFailure, NotFound
 from tools.models import Availability, Title
-from tools.presentation import author_name, authors_line, in_stock, price
+from tools.presentation import OFFER, author_name, authors_line, in_stock, offered, price
 from tools.schemas import STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
 
 INPUT = arguments(
@@ -24,10 +24,6 @@ INPUT = arguments(
 )
 
 _AUTHOR = record({"name": STRING, "name_ja": nullable("string"), "role": nullable("string")}, ["name"])
-_OFFER = record(
-    {"format": STRING, "price_jpy": {"type": "integer"}, "stock": nullable("integer", "Null where copies do not run out.")},
-    ["format", "price_jpy"],
-)
 _RELATED = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
 
 OUTPUT = answer(
@@ -51,7 +47,7 @@ OUTPUT = answer(
         "end_year": nullable("integer"),
         "magazine": nullable("string"),
         "related": listed(_RELATED),
-        "offers": listed(_OFFER),
+        "offers": listed(OFFER),
         "price_jpy": nullable("integer", "Whole yen with tax, one volume."),
         "in_stock": nullable("boolean", "Null when not known right now."),
     },
@@ -65,7 +61,7 @@ async def details(context: ToolContext, asked: Json) -> Json:
     title_id = asked["title_id"]
     title = (await _read(context, [title_id], context.deadline)).get(title_id)
     if title is None:
-        raise NotFound(f"There is no title {title_id}. Use search_manga_catalog to find the right id.")
+        raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
     return facts(title) | {"related": await _related(context, title)}
 
 
@@ -131,8 +127,7 @@ async def complete(context: ToolContext, result: Json) -> Json:
 def offers(row: Availability | None) -> Json:
     if row is None:
         return {"offers": [], "price_jpy": None, "in_stock": None}
-    listed_offers = [{"format": o.format, "price_jpy": o.price_jpy, "stock": o.stock} for o in row.offers]
-    return {"offers": listed_offers, "price_jpy": price(row.offers), "in_stock": in_stock(row)}
+    return {"offers": offered(row), "price_jpy": price(row.offers), "in_stock": in_stock(row)}
 
 
 TOOL = Tool(

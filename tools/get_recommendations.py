@@ -16,7 +16,7 @@ from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.failures import BackendFailure, DependencyFailure
 from tools.models import CatalogPage, CatalogQuery, Filters, Title
 from tools.presentation import title_card, with_stock
-from tools.recommending import Excluded, rank, reason
+from tools.recommending import Excluded, named_as_liked, rank, reason
 from tools.schemas import STRING, TITLE_CARD, answer, arguments, listed
 from tools.taste import VIEWED_WEIGHT, Did, Known, Reader, fading, searched_tags, taste
 
@@ -59,7 +59,7 @@ BASED_ON = "criteria, purchases, views (what the customer looked at), searches, 
 
 OUTPUT = answer(
     {
-        "recommendations": listed(_CARD, "Best first; never a title the customer owns or excluded."),
+        "recommendations": listed(_CARD, "Best first; never a title the customer owns, named as liked or excluded."),
         "based_on": {"type": "array", "items": {"type": "string"}, "description": BASED_ON},
         "result_set": {**STRING, "description": "Names these titles; check_inventory takes it in place of title_ids."},
     },
@@ -70,21 +70,30 @@ CANDIDATES = 40
 MOST_POPULAR = 200
 MOST_BOUGHT = MOST_VIEWED = 20
 MOST_SEARCHES = 10
+NOTHING_FITS = (
+    "Nothing here fits the criteria: these go by what based_on says alone. Say so, or ask the customer for other words."
+)
 PROFILE_SECONDS = 0.2
 """What a hanging profile may hold up an answer by: it would still be one without it."""
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
     page, reader = await _both(_by_criteria(context, asked), _reader(context))
-    kindred = await _kindred(context, reader, page)
-    excluded = Excluded(reader.owned, asked["exclude_titles"])
-    chosen = _first(rank(page.titles, kindred), excluded, asked["count"])
-    matched = {title.title_id for title in page.titles}
+    hits = () if page.guessed else page.titles
+    liked = named_as_liked(hits, asked["criteria"])
+    reader = reader.who_named(liked)
+    kindred = await _kindred(context, reader, hits)
+    excluded = Excluded((*reader.owned, *(title.title_id for title in liked)), asked["exclude_titles"])
+    chosen = _first(rank(hits, kindred), excluded, asked["count"])
+    matched = {title.title_id for title in hits}
     cards = [_card(each, reason(each, asked["criteria"] if each.title_id in matched else None, reader)) for each in chosen]
     if len(cards) < asked["count"]:
         cards += _popular(context, asked["count"] - len(cards), excluded.and_these(chosen))
     known = {"purchases": reader.owned, "views": reader.viewed, "searches": reader.searched}
-    return _answer(cards, ["criteria", *(what for what, there in known.items() if there), "popularity"])
+    personal = [what for what, there in known.items() if there]
+    if not hits:
+        return _answer(cards, [*personal, "popularity"]) | {"note": NOTHING_FITS}
+    return _answer(cards, ["criteria", *personal, "popularity"])
 
 
 async def trending(context: ToolContext, asked: Json) -> Json:
@@ -159,10 +168,10 @@ async def _known(context: ToolContext, bought: Sequence[str], viewed: Sequence[E
     return *known, *(Known(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
 
 
-async def _kindred(context: ToolContext, reader: Reader, page: CatalogPage) -> tuple[Title, ...]:
+async def _kindred(context: ToolContext, reader: Reader, hits: Sequence[Title]) -> tuple[Title, ...]:
     """Titles to the customer's taste, but those it is made of: what they have looked at is recommended when it fits the
-    criteria, and not for being like itself."""
-    facets = taste(reader, page.titles[:3])
+    criteria, and not for being like itself. What they name as liked says what they want now, and goes before the rest."""
+    facets = taste(reader.as_named(), hits[:3])
     if facets is None:
         return ()
     try:

@@ -116,7 +116,7 @@ async def look_up(context: ToolContext, asked: Json) -> Json:
     order = await orders.order(context.user, asked["order_id"], context.deadline)
     if order is None:
         # Missing, and somebody else's: one answer, one path.
-        raise NotFound("There is no such order for this customer. Check the number with the customer, or list their orders.")
+        raise NotFound("There is no such order for this customer. Check the number with them, or leave it out to list all.")
     return presented(order, now)
 
 

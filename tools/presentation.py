@@ -7,11 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from tools.contract import Json, ToolContext
 from tools.models import DIGITAL as DIGITAL
 from tools.models import PAPER, Author, Availability, Offer, Title
+from tools.schemas import INTEGER, STRING, record
 
 SYNOPSIS_CHARACTERS = 240
 TAGS = 6
 STOCK_SECONDS = 0.15
 SUM_OF_VOLUMES, COPIES, DOWNLOAD = "sum_of_volumes", "copies", "download"
+
+OFFER = record(
+    {
+        "format": STRING,
+        "price_jpy": INTEGER,
+        "stock": {**INTEGER, "description": "Absent where copies do not run out."},
+        "stock_is": {
+            "type": "string",
+            "enum": [SUM_OF_VOLUMES, COPIES, DOWNLOAD],
+            "description": "sum_of_volumes: copies of all volumes together, so no one volume need have that many.",
+        },
+    },
+    ["format", "price_jpy", "stock_is"],
+)
 
 
 def author_name(author: Author) -> str:

@@ -12,6 +12,7 @@ from tools.failures import BackendFailure, DependencyFailure
 from tools.models import CatalogPage, CatalogQuery, Filters, Title
 from tools.presentation import title_card, with_stock
 from tools.schemas import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed, record
+from tools.search.phrases import GENRES as WORDINGS
 from tools.search.text import normalise
 
 UNAVAILABLE = "The search is not available right now;"
@@ -67,6 +68,12 @@ OUTPUT = answer(
 )
 
 
+def readership(text: str) -> str:
+    """As the shop spells it: "Shounen", "Shōjo", 少女漫画. Anything else stays as it is."""
+    said = normalise(text)
+    return next((genre for genre, wording in WORDINGS.items() if wording.fullmatch(said)), text)
+
+
 def filters_of(asked: Json) -> Filters:
     return Filters(asked["genre"] or None, asked["author"].strip() or None, asked["min_rating"] or None)
 
@@ -101,7 +108,8 @@ async def _without_filters(context: ToolContext, query: CatalogQuery) -> Catalog
 
 def _kept_out(filters: Filters, total: int) -> str:
     names = [name for name in ("genre", "author", "min_rating") if getattr(filters, name) is not None]
-    return f"Nothing matches with {' and '.join(names)} as given; without, {total} titles do, for example those in nearly."
+    titles = "1 title does: the one" if total == 1 else f"{total} titles do, such as those"
+    return f"Nothing matches with this {' and '.join(names)}. Without, {titles} in nearly."
 
 
 def _named(titles: Sequence[Title]) -> list[Json]:
@@ -154,6 +162,7 @@ TOOL = Tool(
     fallback=Fallback("cached_popular_manga", popular_instead),
     summary=lambda result: f"{len(result['results'])} of {result['total']} titles",
     remembered=("genre", "max_results", "min_rating"),
+    spelled={"genre": readership},
     shown=shown,
     leaves_in_profile=Trace(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
     instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",

@@ -7,8 +7,8 @@ for every 30 days since. What a search found is not taste: only who opens a titl
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -29,6 +29,7 @@ class Did(StrEnum):
 
     BOUGHT = "have"
     VIEWED = "looked at"
+    NAMED = "named"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """`owned` are the ids of everything bought; `known` what the catalogue says of the latest titles bought and viewed, in
-    this order; `searched` weights the tags that searches named."""
+    """`owned` are the ids of everything bought; `known` what the catalogue says of titles named as liked just now and of the
+    latest bought and viewed, in this order; `searched` weights the tags that searches named."""
 
     owned: frozenset[str] = frozenset()
     known: tuple[Known, ...] = ()
@@ -52,6 +53,14 @@ class Reader:
     @property
     def viewed(self) -> frozenset[str]:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.VIEWED)
+
+    def as_named(self) -> Reader:
+        """As if nothing were known but the titles that were named just now, if there are any."""
+        named = tuple(each for each in self.known if each.did is Did.NAMED)
+        return Reader(self.owned, named) if named else self
+
+    def who_named(self, titles: Iterable[Title]) -> Reader:
+        return replace(self, known=(*(Known(title, Did.NAMED) for title in titles), *self.known))
 
 
 def fading(weight: float, event: Event, now: datetime) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from session.deadline import Deadline
 from session.latest import Latest
 from tools.failures import BackendFailure
-from tools.ports import CatalogPort
+from tools.title_reader import TitleReader
 
 CAPACITY = 20_000
 
@@ -25,13 +25,13 @@ class TitleNames:
     def known(self, title_ids: Iterable[str]) -> dict[str, str]:
         return {title_id: name for title_id in title_ids if (name := self._names.use(title_id)) is not None}
 
-    async def of(self, title_ids: Sequence[str], catalog: CatalogPort, deadline: Deadline) -> Mapping[str, str]:
-        """Their names, asking for those that are not known. What does not come in time is missing: nobody waits for a
-        name longer than that, and no answer fails for want of one."""
+    async def of(self, title_ids: Sequence[str], titles: TitleReader, deadline: Deadline) -> Mapping[str, str]:
+        """Their names, asking for those that are not known, by the store's records where the catalogue is away. What does
+        not come in time is missing: nobody waits for a name longer than that, and no answer fails for want of one."""
         missing = [title_id for title_id in title_ids if title_id not in self._names]
         if missing and not deadline.expired():
             try:
-                found = await catalog.get(missing, deadline)
+                found = (await titles.read(missing, deadline)).titles
             except BackendFailure:
                 found = {}
             self.note((title_id, title.display) for title_id, title in found.items())

@@ -42,7 +42,8 @@ FIXES = {
     "title_id": "this is an id such as manga-001001, not a name: call search_manga_catalog first and use its title_id",
     "title_ids": "these are ids such as manga-001001, not names: call search_manga_catalog first and use its title_ids",
     "result_set": "use the result_set of a search or of recommendations as it was given, or pass title_ids",
-    "order_id": "an order number is MNG- and eight letters or digits, for example MNG-DEMO1001: ask the customer for it",
+    "order_id": "an order number is MNG- and eight letters or digits, for example MNG-DEMO1001: ask the customer for it, "
+    "or leave it out for their latest orders",
 }
 """What to do about a value that is not allowed, where the rule alone would not say it."""
 LARGEST_BITS = 1023
@@ -63,6 +64,8 @@ class ArgumentsValidator:
         validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
         self._validator = validator(schema)
         self._properties: dict[str, Any] = schema["properties"]
+        self._worth_a_guess = [name for name in self._properties if _bare(name) not in IDENTITY]
+        self._optional = frozenset(self._properties) - frozenset(schema.get("required", ()))
         self._defaults = {name: rule["default"] for name, rule in self._properties.items() if "default" in rule}
         self._check = check
         self._spelled = dict(spelled or {})
@@ -85,11 +88,19 @@ class ArgumentsValidator:
         return [name for name in map(clean_text, given) if self._says_who_calls(name)]
 
     def _one_form(self, cleaned: Json) -> Json:
-        kept = {name: value for name, value in cleaned.items() if not self._says_who_calls(name)}
+        kept = {
+            name: value
+            for name, value in cleaned.items()
+            if not (self._says_who_calls(name) or self._says_nothing(name, value))
+        }
         for name, spelled in self._spelled.items():
             if isinstance(kept.get(name), str):
                 kept[name] = spelled(kept[name])
         return kept
+
+    def _says_nothing(self, name: str, value: Any) -> bool:
+        """Models write null or an empty text where they mean to leave something out; some have to name everything."""
+        return name in self._optional and value in (None, "")
 
     def _says_who_calls(self, name: str) -> bool:
         return name not in self._properties and NAME.fullmatch(name) is not None and _bare(name) in IDENTITY
@@ -110,7 +121,7 @@ class ArgumentsValidator:
 
     def _unknown(self, name: str, *, guess: bool) -> Violation:
         shown = name[:LONGEST_ECHO]
-        near = get_close_matches(shown, self._properties, n=1, cutoff=0.5) if guess else []
+        near = get_close_matches(shown, self._worth_a_guess, n=1, cutoff=0.5) if guess else []
         known = (f"did you mean {near[0]}? " if near else "") + f"use only: {', '.join(self._properties)}"
         path = f"$.{shown}" if shown.isidentifier() else f"$[{json.dumps(shown, ensure_ascii=False)}]"
         return Violation(path, "additionalProperties", f"there is no argument {shown!r}", known)

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive
 
 from server.http.answers import busy, plain
+from server.http.fair_queue import FairQueue
 from server.message_shape import excess
 
 TOGETHER = 256
@@ -23,9 +24,11 @@ class Bodies:
         self._most = most
         self._room = TOGETHER * most
         self._held: Counter[str] = Counter()
+        self._queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str) -> bytes | Response:
-        """The body, or what to answer in its place. Its values and their depth are bounded too."""
+        """The body, once it is its holder's turn to be served, or what to answer in its place. Its values and their depth
+        are bounded too."""
         body = bytearray()
         try:
             while True:
@@ -40,6 +43,7 @@ class Bodies:
                 if self._held[holder] > self._room:
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
+                    await self._queue.next(holder)
                     return bytes(body) if (wrong := excess(body)) is None else plain(413, wrong)
         finally:
             self._hold(holder, -len(body))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Protocol
 
 REQUEST_SECONDS = 30.0
@@ -31,14 +32,15 @@ class Connected(Protocol):
 
 
 class Connections:
-    """At most `most` at once. When one more comes, it takes the place of the one that has been idle for the longest, or
-    else has owed the rest of its request for the longest: nobody keeps others out by connecting and saying nothing."""
+    """At most `most` at once. When one more comes, it takes the place of the one that has kept the server waiting for the
+    longest: for another request, for the rest of one, or to take an answer. Nobody keeps others out by connecting and saying
+    or hearing nothing, and whoever has just been answered does not lose its place to those who never asked."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
         self._clock = clock
         self._open: set[Connected] = set()
-        self._idle: OrderedDict[Connected, None] = OrderedDict()
+        self._idle: OrderedDict[Connected, float] = OrderedDict()
         self._owing: OrderedDict[Connected, float] = OrderedDict()
         self._reading: OrderedDict[Connected, float] = OrderedDict()
 
@@ -47,7 +49,7 @@ class Connections:
 
     def opened(self, connection: Connected) -> None:
         if len(self._open) >= self._most:
-            longest = next(iter(self._idle), None) or next(iter(self._owing), None)
+            longest = self._yielding()
             if longest is None:
                 connection.refuse()
                 return
@@ -56,9 +58,13 @@ class Connections:
         self._open.add(connection)
         self.awaited(connection)
 
+    def _yielding(self) -> Connected | None:
+        longest = [next(iter(since.items())) for since in (self._idle, self._owing, self._reading) if since]
+        return min(longest, key=itemgetter(1))[0] if longest else None
+
     def idle(self, connection: Connected) -> None:
         """It has its answer, and may stay for another request, but not for ever: that is left to keep-alive."""
-        self._idle[connection] = None
+        self._idle[connection] = self._clock()
 
     def awaited(self, connection: Connected) -> None:
         """It owes a request, or the rest of one."""

@@ -14,6 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.bearer import bearer_of
 from server.http.answers import busy, plain
+from server.http.fair_queue import FairQueue
+from server.http.holders import holder_of
 from server.http.metadata import WELL_KNOWN, Challenge
 from server.http.origins import AllowedOrigins
 from server.identity import CannotTell, Identifier, Unproven
@@ -92,10 +94,11 @@ class Authenticated:
     """Bearer tokens, on every request that reaches a session. The principal of each POST is compared with that of the
     stream it belongs to, and is answered 404 when they differ."""
 
-    def __init__(self, app: ASGIApp, identifier: Identifier, challenge: Challenge) -> None:
+    def __init__(self, app: ASGIApp, identifier: Identifier, challenge: Challenge, queue: FairQueue) -> None:
         self._app = app
         self._identifier = identifier
         self._challenge = challenge
+        self._queue = queue
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in OPEN_PATHS or scope["path"].startswith(WELL_KNOWN):
@@ -103,6 +106,7 @@ class Authenticated:
         elif name := _contradicted(scope):
             await plain(400, f"{name} comes twice, with two values.")(scope, receive, send)
         elif (refusal := await self._refusal(scope)) is not None:
+            await self._queue.next(holder_of(scope))
             await refusal(scope, receive, send)
         else:
             await self._app(scope, receive, send)

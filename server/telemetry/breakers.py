@@ -23,7 +23,7 @@ class Breakers:
 
     def changed(self, backend: str, state: BreakerState, why: str) -> None:
         self._metrics.breaker_changed(backend, state)
-        what = f"the {backend} backend (its breaker has opened)"
+        what = f"the {backend} backend, by its breaker,"
         outage = self._outages.setdefault(backend, Outage(logger, what, clock=self._clock))
         if state is BreakerState.OPEN:
             outage.failed(why)

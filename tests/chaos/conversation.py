@@ -37,7 +37,8 @@ THEMES = (
 )
 ORDERS = {f"demo-user-{number}": f"MNG-DEMO{number}001" for number in range(1, 7)}
 KNOWN = ("manga-001001", "manga-001002")
-WITHOUT = "without "
+TELLS = ("without ", "may be forgotten")
+"""How a note says what an answer had to do without: parts of it, or the memory of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def untruths(tool: str, value: Mapping[str, Any], told: Mapping[str, Any], texts
         wrong.append("a fallback that does not say so")
     if source == "stale" and not (told.get("asOf") and "out of date" in note):
         wrong.append("a stale answer that does not say so")
-    if source == "live" and degraded and WITHOUT not in note:
+    if source == "live" and degraded and not any(word in note for word in TELLS):
         wrong.append("a partial answer that does not tell the model")
     if tool == "check_inventory":
         wrong += _about_stock(value, source, degraded)

@@ -213,7 +213,8 @@ def settings(ports: Mapping[str, int], name: str, host: str | None) -> dict[str,
 
 
 def fill(direct: Mapping[str, str], catalogue: Path) -> None:
-    done = seeded(direct, "--catalog", str(catalogue))
+    demo = [f"--{what}={ROOT / 'infra' / 'demo' / what}.jsonl" for what in ("orders", "volumes")]
+    done = seeded(direct, "--catalog", str(catalogue), *demo)
     assert done.returncode == 0, done.stderr
 
 

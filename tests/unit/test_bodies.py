@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from server.http.bodies import TOGETHER, Bodies, read_again
+from server.http.fair_queue import AT_ONCE
 from server.message_shape import MOST_VALUES
 
 MOST = 100
@@ -82,3 +83,18 @@ async def test_what_was_read_can_be_read_again_and_what_follows_comes_from_the_c
     assert await receive() == {"type": "http.request", "body": b"whole", "more_body": False}
     assert await receive() == {"type": "http.disconnect"}
     assert status(await Bodies(MOST).read(gone, "a")) == 400
+
+
+async def test_whole_bodies_are_let_on_in_rounds() -> None:
+    """A hundred that end in the same moment are a stall for everybody else."""
+    bodies, end, order = Bodies(MOST), asyncio.Event(), list[str]()
+
+    async def one(holder: str) -> None:
+        await bodies.read(sender(b"{}", then=end), holder)
+        order.append(holder)
+
+    tasks = [asyncio.create_task(one(holder)) for holder in [*["greedy"] * (20 * AT_ONCE), "modest"]]
+    await asyncio.sleep(0)
+    end.set()
+    await asyncio.gather(*tasks)
+    assert order.index("modest") <= AT_ONCE

@@ -344,14 +344,44 @@ def test_prometheus_reads_the_rules() -> None:
     assert mounted[where] == OBSERVABILITY / "alerts.yml"
 
 
-def test_promtool_takes_the_rules() -> None:
+def test_promtool_takes_the_rules_and_they_fire_as_they_say(tmp_path: Path) -> None:
     """Where Prometheus is installed."""
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is not installed (Debian: apt-get install prometheus)")
-    command = [promtool, "check", "rules", str(OBSERVABILITY / "alerts.yml")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    for each in (OBSERVABILITY / "alerts.yml", Path(__file__).with_name("alerts.test.yml")):
+        shutil.copy(each, tmp_path)
+    for command in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts.test.yml"]):
+        done = subprocess.run([promtool, *command], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_both_sides_of_a_division_have_the_labels_that_are_matched() -> None:
+    """Prometheus divides what has equal labels, and says nothing where nothing has: the rule never fires."""
+    divisions = [rule for rule in rules() if " / " in " ".join(rule["expr"].split())]
+    assert len(divisions) > 3
+    for rule in divisions:
+        left, right = " ".join(rule["expr"].split()).split(" / ")
+        ignored = re.search(r"ignoring \(([^)]+)\)", right)
+        assert _labels(left) == _labels(right) | ({ignored[1]} if ignored else set()), rule["alert"]
+
+
+def _labels(side: str) -> set[str]:
+    """Those that a sum keeps; what is not summed keeps all."""
+    summed = re.search(r"sum(?: by \(([^)]+)\))? ?\(", side)
+    return set((summed[1] or "").split(", ")) - {""} if summed else {"all of its own"}
+
+
+def test_a_backend_that_is_being_probed_is_lost_all_the_same() -> None:
+    (rule,) = (rule for rule in rules() if rule["alert"] == "MangaBackendLost")
+    comparison = re.fullmatch(r"manga_breaker_state > (\d)", rule["expr"])
+    assert comparison is not None
+    metrics = Metrics()
+    for state, lost in ((BreakerState.CLOSED, False), (BreakerState.HALF_OPEN, True), (BreakerState.OPEN, True)):
+        metrics.breaker_changed("catalog", state)
+        value = metrics.registry.get_sample_value("manga_breaker_state", {"backend": "catalog"})
+        assert value is not None
+        assert (value > int(comparison[1])) is lost
 
 
 def test_the_dashboard_is_where_grafana_looks_and_asks_the_source_that_is_there() -> None:

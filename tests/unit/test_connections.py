@@ -147,3 +147,26 @@ def test_what_has_closed_is_forgotten(connections: Connections, clock: Clock) ->
     connections.close_overdue()
     assert len(connections) == 0
     assert {client.fate for client in clients} == {""}
+
+
+def test_who_takes_no_answer_yields_to_a_newcomer(connections: Connections) -> None:
+    """Before anybody is refused; and whoever is being answered keeps its place."""
+    served, first, second = opened(connections, 3)
+    for client in (served, first, second):
+        connections.asked(client)
+    connections.unread(first)
+    connections.unread(second)
+    opened(connections)
+    assert (served.fate, first.fate, second.fate) == ("", "dropped", "")
+
+
+def test_who_was_just_answered_keeps_its_place_before_those_who_never_asked(connections: Connections, clock: Clock) -> None:
+    opened(connections, 2)
+    clock.now += 1
+    (served,) = opened(connections)
+    connections.asked(served)
+    connections.idle(served)
+    opened(connections, 2)
+    assert served.fate == ""
+    opened(connections)
+    assert served.fate == "dropped"

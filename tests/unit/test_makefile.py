@@ -29,6 +29,13 @@ def test_help_names_every_target() -> None:
     assert helped == set(phony[1].split())
 
 
+def test_the_first_run_of_the_agent_shows_what_it_does(tmp_path: Path) -> None:
+    """It takes as long as that of the server."""
+    steps = said("-n", f"{tmp_path}/new/.lock", f"STRANDS={tmp_path}/new")
+    assert steps.index("installing into") < steps.index("pip install")
+    assert not re.search(r"pip install.* (-q|--quiet)\b", steps)
+
+
 @pytest.mark.parametrize("stamp", [".runtime", ".dev"])
 def test_the_first_run_shows_what_it_does(stamp: str, tmp_path: Path) -> None:
     """Steps in words, and pip's own progress; once, because a stamp says that it is done."""

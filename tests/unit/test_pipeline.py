@@ -32,7 +32,7 @@ from session.keyvalue import Command
 from session.limits import Rate
 from session.result_cache import decode, encode
 from tests.support.clocks import HandClock
-from tests.support.pipeline import Kit, open_kit
+from tests.support.pipeline import Answer, Kit, open_kit
 from tests.support.store import BAD, ORDERS, Backends, Mood
 from tests.support.valkey import ask, eventually
 from tools.contract import ToolContext
@@ -194,7 +194,7 @@ async def test_after_a_search_that_found_nothing_it_says_that(kit: Kit) -> None:
     for asked in ({}, {"result_set": nothing.value["result_set"]}):
         checked = await kit.ask("check_inventory", asked, session="s", user="u")
         assert (checked.failure, checked.value["items"]) == (None, [])
-        assert "found nothing" in checked.note
+        assert "so there is nothing to check" in checked.note
     assert "(xyzzy)" in (await kit.ask("check_inventory", {}, session="s", user="u")).note
     assert kit.calls_of("availability") == 0
 
@@ -209,16 +209,16 @@ async def test_stock_rows_carry_the_titles_and_the_catalogue_is_asked_for_each_o
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_stock_is_told_without_names_when_the_catalogue_is_away(opener: Opener, moody: Backends, mood: Mood) -> None:
+async def test_stock_is_told_without_names_when_nobody_knows_them(opener: Opener, moody: Backends, mood: Mood) -> None:
     kit = await opener(warm=False)
-    moody.catalog.mood = mood
+    moody.catalog.mood = moody.titles.mood = mood
     for _ in range(8):
         checked = await kit.ask("check_inventory", IDS)
         assert (checked.failure, [item["title"] for item in checked.value["items"]]) == (None, [None, None])
     assert "stock" not in kit.open_breakers()
     if mood is Mood.HANGS:
         assert kit.open_breakers() == [], "who waited so short a time can say nothing of it"
-    moody.catalog.mood = Mood.WORKS
+    moody.catalog.mood = moody.titles.mood = Mood.WORKS
     for guard in kit.guards.values():
         guard.breaker._enter(BreakerState.CLOSED)
     asked = kit.calls_of("get")
@@ -1180,6 +1180,32 @@ async def test_more_calls_than_can_be_answered_are_refused_at_once_and_counted_r
     assert (await kit.ask("search_manga_catalog", QUERY)).failure is None
 
 
+async def test_one_principal_that_has_every_place_keeps_no_other_out(opener: Opener, moody: Backends) -> None:
+    """It may have them all while it is alone. Another has its share at once, and the first no more than its own then."""
+    kit = await opener(most=4, timeout_ms=2700)
+    moody.catalog.gate = asyncio.Event()
+
+    def began(origin: str, number: int) -> list[asyncio.Task[Answer]]:
+        words = [{"query": f"{origin} {n}"} for n in range(number)]
+        return [asyncio.create_task(kit.ask("search_manga_catalog", each, origin=origin)) for each in words]
+
+    greedy = began("greedy", 4)
+    await eventually(lambda: kit.pipeline.shed.under_way == 4)
+    modest = began("modest", 2)
+    await eventually(lambda: kit.pipeline.shed.under_way == 6)
+    assert (await kit.ask("search_manga_catalog", QUERY, origin="modest")).failure == "SERVER_BUSY"
+    assert (await kit.ask("search_manga_catalog", QUERY, origin="greedy")).failure == "SERVER_BUSY"
+    greedy[0].cancel()
+    greedy[1].cancel()
+    await eventually(lambda: kit.pipeline.shed.under_way == 4)
+    assert (await kit.ask("search_manga_catalog", QUERY, origin="greedy")).failure == "SERVER_BUSY"
+    moody.catalog.gate.set()
+    answers = await asyncio.gather(*greedy[2:], *modest)
+    assert [answer.failure for answer in answers] == [None] * 4
+    greedy = began("greedy", 4)
+    assert [answer.failure for answer in await asyncio.gather(*greedy)] == [None] * 4
+
+
 async def test_a_caller_over_the_limit_is_told_when_to_come_back(opener: Opener) -> None:
     kit = await opener(rate=Rate(10, 2))
     answers = [await kit.ask("search_manga_catalog", QUERY, user="u", turn="t") for _ in range(3)]
@@ -1234,7 +1260,8 @@ async def test_in_a_turn_that_is_used_up_nothing_is_started(kit: Kit) -> None:
         assert answer.failure == "BUDGET_EXHAUSTED"
         error = answer.result["structuredContent"]["error"]["data"]
         assert (error["retryable"], error["fallback_available"]) == (False, False)
-        assert "used up" in answer.note
+        assert "used up" in answer.result["structuredContent"]["error"]["message"]
+        assert not answer.note, "once is enough"
     assert kit.backends.orders.asked == kit.backends.stock.asked == []
 
 

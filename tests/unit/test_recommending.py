@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.models import Author, Title
-from tools.recommending import Excluded, rank, reason
+from tools.recommending import Excluded, named_as_liked, rank, reason
 from tools.taste import Did, Known, Reader
 
 
@@ -93,3 +93,26 @@ def test_what_is_owned_or_taken_is_excluded_by_its_id() -> None:
     assert TWO not in excluded
     assert TWO in excluded.and_these([TWO])
     assert TWO not in excluded, "the first one stays as it was"
+
+
+BERSERK, REAL = Title("b", en="Berserk", romaji="Beruseruku", ja="ベルセルク"), Title("r", en="Real", ja="リアル")
+
+
+@pytest.mark.parametrize(
+    ("criteria", "meant"),
+    [
+        ("like Berserk", "b"),
+        ("LOVED BERSERK!", "b"),
+        ("beruseruku", "b"),
+        ("ベルセルクみたいな漫画", "b"),
+        ("I like Berserk, Real and others", "br"),
+        ("Berserk warriors", ""),
+        ("like berserkers", ""),
+        ("drama from real life", ""),
+        ("real", "r"),
+        ("リアルな話", ""),
+        ("", ""),
+    ],
+)
+def test_a_title_is_named_as_liked_where_a_word_says_so_or_nothing_else_is_said(criteria: str, meant: str) -> None:
+    assert "".join(each.title_id for each in named_as_liked([BERSERK, REAL], criteria)) == meant

@@ -14,7 +14,7 @@ from session.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.clocks import HandClock
 from tests.support.pipeline import COMPILED
-from tools.failures import Failure, InvalidArguments, NotFound, RateLimited, ServerBusy, TimedOut, Violation
+from tools.failures import BudgetExhausted, Failure, InvalidArguments, NotFound, RateLimited, ServerBusy, TimedOut, Violation
 
 NAMED = TurnName(TurnKind.NAMED, "t-1")
 
@@ -118,13 +118,21 @@ def test_a_turn_that_nobody_named_has_no_id() -> None:
         (Outcome({}, source="fallback", fallback="popular"), "", 2000, ["a fallback (popular)"]),
         (Outcome({}, source="stale", as_of=0.0), "", 2000, ["1970-01-01T00:00:00Z", "out of date"]),
         (Outcome({}), "vector", 2000, ["without search by meaning"]),
-        (Outcome({}), "stock taste", 2000, ["some prices and stock, similar titles"]),
+        (Outcome({}), "stock taste vector", 2000, ["without some prices and stock, similar titles and search by meaning,"]),
+        (Outcome({}), "session", 2000, ["name titles by their ids"]),
+        (
+            Outcome({}),
+            "session stock",
+            2000,
+            ["Answered without some prices and stock, which did not come in time. What this"],
+        ),
         (Outcome({}), "unheard-of", 2000, ["without unheard-of"]),
         (Outcome({}), "", 499, ["nearly used up"]),
         (Outcome({}), "", 500, []),
         (Outcome({}), "stock", 10, ["some prices and stock", "nearly used up"]),
         (Outcome(failure=NotFound("no")), "stock", 2000, []),
         (Outcome(failure=NotFound("no")), "", 10, ["nearly used up"]),
+        (Outcome(failure=BudgetExhausted("The time is used up.")), "", 10, []),
     ],
 )
 def test_a_note_tells_the_model_what_it_should_know(outcome: Outcome, without: str, left: int, said: list[str]) -> None:

@@ -20,6 +20,10 @@ POPULAR, RATED, NEWEST = Ordering.POPULARITY, Ordering.RATING, Ordering.NEWEST
         ("best-selling horror", POPULAR, "horror"),
         ("一番人気の恋愛漫画", POPULAR, "恋愛漫画"),
         ("売れ筋", POPULAR, ""),
+        ("popular shojo", POPULAR, "shojo"),
+        ("popular seinen manga", POPULAR, "seinen manga"),
+        ("人気の少女漫画", POPULAR, "少女漫画"),
+        ("新刊", NEWEST, ""),
         ("top rated", RATED, ""),
         ("highest rated seinen", RATED, "seinen"),
         ("評価が高い少年漫画", RATED, "少年漫画"),
@@ -34,7 +38,18 @@ def test_the_words_of_an_ordering_are_read_and_taken_out(text: str, ordering: Or
 
 
 @pytest.mark.parametrize(
-    "text", ["berserk", "the world's best assassin", "人気者", "新しい世界", "latent", "a new gate", "top of the rated"]
+    "text",
+    [
+        "berserk",
+        "the world's best assassin",
+        "人気者",
+        "popular girl",
+        "人気の少女",
+        "新しい世界",
+        "latent",
+        "a new gate",
+        "top of the rated",
+    ],
 )
 def test_other_words_are_left_alone(text: str) -> None:
     assert read_ordering(text) == (None, text)

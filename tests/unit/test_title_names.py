@@ -9,6 +9,7 @@ from session.deadline import Deadline
 from tools.failures import TimedOut
 from tools.models import Title
 from tools.title_names import TitleNames
+from tools.title_reader import TitleReader
 
 
 class Catalogue:
@@ -25,8 +26,11 @@ class Catalogue:
         return {each: Title(each, en=f"Title {each}") for each in title_ids if not each.endswith("9")}
 
 
-async def named(names: TitleNames, catalogue: Any, *title_ids: str, seconds: float = 5) -> dict[str, str]:
-    return dict(await names.of(title_ids, catalogue, Deadline.after(seconds)))
+async def named(
+    names: TitleNames, catalogue: Any, *title_ids: str, seconds: float = 5, records: Any = None
+) -> dict[str, str]:
+    titles = TitleReader(catalogue, records or Catalogue(down=True))
+    return dict(await names.of(title_ids, titles, Deadline.after(seconds)))
 
 
 async def test_only_what_is_not_known_is_asked_for_and_once() -> None:
@@ -42,6 +46,11 @@ async def test_a_catalogue_that_is_late_or_has_no_such_title_costs_its_name_alon
     names.note([("m-1", "One")])
     assert await named(names, Catalogue(down=True), "m-1", "m-2") == {"m-1": "One"}
     assert await named(names, Catalogue(), "m-1", "m-9") == {"m-1": "One"}
+
+
+async def test_where_the_catalogue_is_away_the_stores_records_know_the_names() -> None:
+    found = await named(TitleNames(), Catalogue(down=True), "m-1", "m-9", records=Catalogue())
+    assert found == {"m-1": "Title m-1"}
 
 
 async def test_without_time_nobody_is_asked() -> None:

@@ -281,6 +281,25 @@ def test_a_name_that_is_near_none_is_not_guessed_at_and_many_cost_no_more_than_a
     assert sum("did you mean" in each.fix for each in caught.value.violations) == 5
 
 
+def test_a_guess_at_a_name_is_never_who_calls() -> None:
+    assert "did you mean" not in fix_of("get_recommendations", {"criteria": "x", "query": "x"})
+
+
+@EVERY_TOOL
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_an_optional_argument_that_says_nothing_is_one_that_was_left_out(tool: Tool, nothing: str | None) -> None:
+    least = least_arguments(tool)
+    optional = dict.fromkeys(tool.input_schema["properties"].keys() - least.keys(), nothing)
+    assert validated(tool, {**least, **optional}) == validated(tool, least)
+
+
+@EVERY_TOOL
+def test_an_argument_that_is_needed_has_to_say_something(tool: Tool) -> None:
+    for name in tool.input_schema["required"]:
+        with pytest.raises(InvalidArguments):
+            validated(tool, {**least_arguments(tool), name: None})
+
+
 @EVERY_TOOL
 @pytest.mark.parametrize(
     "name", ["session_id", "sessionId", "X-Session-ID", "turn_id", "turnId", "conversation_id", "customer_id", "userToken"]
@@ -305,13 +324,20 @@ def test_an_order_number_counts_however_it_was_said(said: str) -> None:
     assert validated(COMPILED._by_name["lookup_order"].tool, {"order_id": said}) == {"order_id": "MNG-DEMO1001"}
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"), [("Seinen", "seinen"), ("shounen", "shonen"), ("Shōjo", "shojo"), ("少女漫画", "shojo"), ("", "")]
+)
+def test_a_readership_counts_however_it_is_spelled(said: str, meant: str) -> None:
+    assert validated(COMPILED._by_name["search_manga_catalog"].tool, {"query": "x", "genre": said})["genre"] == meant
+
+
 def test_a_number_that_begins_like_the_prefix_is_not_taken_for_it() -> None:
     for said, meant in (("MNGA0001", "MNG-MNGA0001"), ("mng-mnga0001", "MNG-MNGA0001")):
         assert validated(COMPILED._by_name["lookup_order"].tool, {"order_id": said}) == {"order_id": meant}
 
 
 @pytest.mark.parametrize(
-    "said", ["", "MNG-", "MNG-DEMO100", "MNG-DEMO10011", "ABC-DEMO1001", "MNG-DEMO1001\n", "MNG-DEMO100é", "no number"]
+    "said", ["MNG-", "MNG-DEMO100", "MNG-DEMO10011", "ABC-DEMO1001", "MNG-DEMO1001\n", "MNG-DEMO100é", "no number"]
 )
 def test_what_is_no_order_number_is_still_refused(said: str) -> None:
     assert violations("lookup_order", {"order_id": said}) == [("$.order_id", "pattern")]

@@ -13,9 +13,9 @@ _ADJECTIVE = r"(?:the |your |a )?"
 _WORDINGS = {
     Ordering.POPULARITY: re.compile(
         rf"\b{_ADJECTIVE}(?:most|more) (?:popular|read|famous|loved)\b|\b{_ADJECTIVE}best[- ]?sell(?:ing|ers?)\b"
-        r"|\b(?:sorted |ordered )?by popularity\b"
+        r"|\b(?:sorted |ordered )?by popularity\b|\bpopular(?= (?:sh[oō]u?(?:nen|jo)|seinen|josei|kodomo)\b)"
         r"|(?:一番|最も|いちばん)?人気の?(?:順|ランキング|が(?:ある|高い)|の高い|no\.?1|ナンバーワン)(?:の|に|で)?|(?:一番|最も|いちばん)人気の?"
-        r"|売れ筋の?|売れている|ベストセラーの?"
+        r"|人気の?(?=(?:少年|少女|青年|女性|児童|子供)(?:漫画|マンガ|コミック))|売れ筋の?|売れている|ベストセラーの?"
     ),
     Ordering.RATING: re.compile(
         rf"\b{_ADJECTIVE}(?:best|highest|top)[- ](?:rated|reviewed|scor(?:ed|ing)|ranked)\b"
@@ -24,7 +24,7 @@ _WORDINGS = {
     ),
     Ordering.NEWEST: re.compile(
         rf"\b{_ADJECTIVE}(?:newest|latest|most recent)\b|\bnew releases?\b|\bnewest first\b"
-        r"|新しい順(?:の|に|で)?|最新(?:作|刊)?の?|新着の?|新作の?"
+        r"|新しい順(?:の|に|で)?|最新(?:作|刊)?の?|新着の?|新[作刊]の?"
     ),
 }
 TRUSTED_RATINGS, USUAL_RATING = 500, 3.5

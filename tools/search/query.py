@@ -16,6 +16,7 @@ from tools.search.themes import Theme, ThemeTable
 from tools.search.tokens import words
 
 _LONGEST = 400
+_LAST_NUMBER = re.compile(r"(?<=\w) \d{1,3}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,9 @@ def _share(themes: tuple[Theme, ...], core: str, genre: str | None) -> float:
 
 def _keys(text: str, core: str) -> tuple[str, ...]:
     """Keys of the core and of the whole, by sound; a Latin one as it is typed too, since folding moves the letters of a
-    typo.
+    typo; and the core without a last number, which is often a volume's ("One Piece 112").
     """
-    asked = (core, VOLUME.sub(" ", text))
+    asked = (core, VOLUME.sub(" ", text), _LAST_NUMBER.sub("", core))
     plain = "".join(c for c in core if c.isalnum()) if core.isascii() else ""
     keys = (*(sound_key(a) for a in asked), plain)
     return tuple(dict.fromkeys(k for k in keys if len(k) > 1 or len(core) <= len(k)))

@@ -1,0 +1,62 @@
+"""The tools speak of one title in the same words, and of what is not there so that nobody takes an id for a name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.calling import called, opened
+
+SOLD_OUT_ON_PAPER = "manga-001045"
+
+
+async def test_details_and_stock_say_the_same_of_how_a_title_can_be_bought(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        details = (await called(app, "get_manga_details", {"title_id": SOLD_OUT_ON_PAPER}))["structuredContent"]
+        stock = (await called(app, "check_inventory", {"title_ids": [SOLD_OUT_ON_PAPER]}))["structuredContent"]
+    (row,) = stock["items"]
+    assert details["offers"] == row["formats"]
+    assert {each["format"]: each["stock_is"] for each in row["formats"]} == {
+        "physical": "sum_of_volumes",
+        "digital": "download",
+        "set": "copies",
+    }
+    assert (details["price_jpy"], details["in_stock"]) == (row["price_jpy"], row["in_stock"])
+
+
+async def test_a_name_in_place_of_an_id_is_not_said_to_be_no_title(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        details = (await called(app, "get_manga_details", {"title_id": "Berserk"}))["structuredContent"]
+        stock = (await called(app, "check_inventory", {"title_ids": ["Berserk"]}))["structuredContent"]
+    assert (
+        details["error"]["message"]
+        == "No title here has the id Berserk. If that is a name, find its id with search_manga_catalog."
+    )
+    assert stock["not_found"] == ["Berserk"]
+    assert "search_manga_catalog" in stock["note"]
+
+
+async def test_a_result_set_of_nothing_did_not_search(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        nothing = (await called(app, "search_manga_catalog", {"query": "qwertzuiop"}))["structuredContent"]
+        stock = (await called(app, "check_inventory", {"result_set": nothing["result_set"]}))["structuredContent"]
+    assert stock["note"].startswith("There is nothing in that result_set, so")
+
+
+async def test_what_the_filters_kept_out_is_counted_as_people_count(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        one = (await called(app, "search_manga_catalog", {"query": "Berserk", "min_rating": 5}))["structuredContent"]
+        more = (await called(app, "search_manga_catalog", {"query": "samurai", "author": "Oda", "min_rating": 5}))[
+            "structuredContent"
+        ]
+    assert one["note"] == "Nothing matches with this min_rating. Without, 1 title does: the one in nearly."
+    assert more["note"].startswith("Nothing matches with this author and min_rating. Without, ")
+    assert more["note"].endswith(" titles do, such as those in nearly.")
+
+
+async def test_a_number_behind_a_name_is_a_volume_and_no_reason_to_doubt_the_name(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        found = (await called(app, "search_manga_catalog", {"query": "ONE PIECE 112"}))["structuredContent"]
+        other = (await called(app, "search_manga_catalog", {"query": "Mob Psycho 100"}))["structuredContent"]
+    assert found["results"][0]["title"] == "One Piece"
+    assert "note" not in found
+    assert other["results"][0]["title"] == "Mob Psycho 100"

@@ -1,0 +1,58 @@
+"""Whoever sends much at once waits for it alone."""
+
+from __future__ import annotations
+
+import asyncio
+
+from server.http.fair_queue import AT_ONCE, FairQueue
+
+FLOOD = 20 * AT_ONCE
+
+
+def arriving(queue: FairQueue, order: list[str], holder: str, number: int) -> list[asyncio.Task[None]]:
+    async def one() -> None:
+        await queue.next(holder)
+        order.append(holder)
+
+    return [asyncio.create_task(one()) for _ in range(number)]
+
+
+async def test_one_message_goes_before_nearly_all_of_somebody_elses_flood() -> None:
+    queue, order = FairQueue(), list[str]()
+    flood = arriving(queue, order, "greedy", FLOOD)
+    await asyncio.gather(*flood, *arriving(queue, order, "modest", 1))
+    assert order.index("modest") <= AT_ONCE
+    assert len(order) == FLOOD + 1
+
+
+async def test_a_flood_that_waits_already_keeps_nobody_waiting() -> None:
+    queue, order = FairQueue(), list[str]()
+    flood = arriving(queue, order, "greedy", FLOOD)
+    await asyncio.sleep(0)
+    await asyncio.gather(*arriving(queue, order, "modest", 1))
+    assert len(order) <= 5 * AT_ONCE
+    await asyncio.gather(*flood)
+
+
+async def test_holders_take_turns() -> None:
+    """Two floods that began one after the other get on alike."""
+    queue, order = FairQueue(), list[str]()
+    both = arriving(queue, order, "a", FLOOD) + arriving(queue, order, "b", FLOOD)
+    await asyncio.gather(*both)
+    assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= AT_ONCE
+
+
+async def test_those_that_left_take_nobodys_turn_and_nothing_is_kept_of_them() -> None:
+    queue, order = FairQueue(), list[str]()
+    flood = arriving(queue, order, "greedy", FLOOD)
+    await asyncio.sleep(0)
+    for task in flood:
+        task.cancel()
+    await asyncio.gather(*flood, return_exceptions=True)
+    order.clear()
+    await asyncio.gather(*arriving(queue, order, "greedy", AT_ONCE))
+    assert order == ["greedy"] * AT_ONCE
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not queue._waiting
+    assert not queue._gone_on

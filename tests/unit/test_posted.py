@@ -1,0 +1,40 @@
+"""The edge sees at least what the SDK will see: what it could not read would pass it unbounded and unchecked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from server.http.admission import MOST_BYTES, Admission
+from server.http.listens import METHOD, Listens
+from server.http.posted import Posted, body_of_introduction
+from tests.support.raw import INITIALIZE, message
+
+LISTEN = json.dumps(message(METHOD, {"x": "n" * MOST_BYTES}))
+LENIENT = {
+    "half a surrogate": LISTEN.replace("nn", "\\ud800", 1).encode(),
+    "a byte order mark": LISTEN.encode("utf-8-sig"),
+    "two methods": LISTEN.replace("{", '{"method":"tools/call",', 1).encode(),
+}
+
+
+@pytest.mark.parametrize("body", LENIENT.values(), ids=LENIENT.keys())
+def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> None:
+    json.loads(body)  # which is what the SDK reads the 2026 era with
+    posted = Posted.of_body(body)
+    assert posted is not None
+    assert posted.method == METHOD
+    refused = Admission(Listens(None)).refusal({"type": "http"}, posted)  # type: ignore[arg-type]  # nothing is subscribed
+    assert refused is not None
+    assert refused.status_code == 413
+
+
+def test_an_introduction_that_only_one_parser_reads_is_cut_too() -> None:
+    body = json.dumps({**INITIALIZE, "more": "x"}).replace('"x"', '"\\ud800"').encode("utf-8-sig")
+    assert json.loads(body_of_introduction(body)) == INITIALIZE
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"9" * 5000, b"[" * 100_000])
+def test_what_nobody_can_read_is_no_message(body: bytes) -> None:
+    assert Posted.of_body(body) is None
