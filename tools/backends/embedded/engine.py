@@ -72,7 +72,8 @@ class Engine:
 
     def _found(self, reading: Reading, allowed: Mask, evidence: Evidence, limit: int) -> Found:
         scores = np.where(allowed, fuse(reading, evidence, self._weights), np.float32(0.0))
-        scores = np.where(allowed, self._with_kin(scores, evidence), np.float32(0.0))  # a series has titles that do not fit
+        # A series may hold what a filter leaves out.
+        scores = np.where(allowed, self._with_kin(scores, evidence), np.float32(0.0))
         if not scores.any():
             return Found(np.empty(0, np.intp), 0, near=near_names(evidence))
         ordering = ordering_of(reading, scores, evidence, self._weights)
