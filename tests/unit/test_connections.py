@@ -160,9 +160,7 @@ def test_who_takes_no_answer_yields_to_a_newcomer(connections: Connections) -> N
     assert (served.fate, first.fate, second.fate) == ("", "dropped", "")
 
 
-def test_who_was_just_answered_keeps_its_place_before_those_who_never_asked(
-    connections: Connections, clock: Clock
-) -> None:
+def test_who_was_just_answered_keeps_its_place_before_those_who_never_asked(connections: Connections, clock: Clock) -> None:
     opened(connections, 2)
     clock.now += 1
     (served,) = opened(connections)
