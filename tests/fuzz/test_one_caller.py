@@ -15,8 +15,8 @@ from tests.support.process import serving
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, SseClient, ask, call, in_2026, message
 
 EMPTY_LISTS: list[list[Any]] = [[] for _ in range(330_000)]
-TOKENS = {"auth": "token", "auth_tokens": "greedy-agent,modest-agent"}
-GREEDY, MODEST = ({"authorization": f"Bearer {name}"} for name in ("greedy-agent", "modest-agent"))
+TOKENS = {"auth": "token", "auth_tokens": "greedy-client,modest-client"}
+GREEDY, MODEST = ({"authorization": f"Bearer {name}-client"} for name in ("greedy", "modest"))
 MOST_GROWTH = 40 * 2**20
 
 
@@ -124,3 +124,23 @@ async def test_forwarded_addresses_are_believed_of_trusted_proxies_alone() -> No
                 headers = {"accept": "text/event-stream", "x-forwarded-for": "10.0.0.1"}
                 await connection.ask("GET", "/sse", headers=headers)
                 assert (await connection.begin()).status == status
+
+
+async def test_a_flood_of_one_principal_lets_another_through() -> None:
+    """Who asks after three hundred of somebody else's is answered before most of them. (All of them went before.)"""
+    body, headers = in_2026(message("tools/list"))
+    flood = 300
+    async with serving(**TOKENS) as server, AsyncExitStack() as stack:
+        connections = [await stack.enter_async_context(Connection.to(server.port)) for _ in range(flood + 1)]
+        answered: list[str] = []
+
+        async def answer(connection: Connection, whose: str) -> None:
+            assert (await connection.answer()).status == 200
+            answered.append(whose)
+
+        for connection in connections[:flood]:
+            await connection.ask("POST", "/mcp", body, {**headers, **GREEDY})
+        await connections[flood].ask("POST", "/mcp", body, {**headers, **MODEST})
+        theirs = [answer(connection, "greedy") for connection in connections[:flood]]
+        await asyncio.gather(*theirs, answer(connections[flood], "modest"))
+        assert answered.index("modest") < flood * 2 / 3
