@@ -72,7 +72,8 @@ class Engine:
 
     def _found(self, reading: Reading, allowed: Mask, evidence: Evidence, limit: int) -> Found:
         scores = np.where(allowed, fuse(reading, evidence, self._weights), np.float32(0.0))
-        scores = self._with_kin(scores, evidence)
+        # Kin are held to the filters too: what the best title lends them admits nothing.
+        scores = np.where(allowed, self._with_kin(scores, evidence), np.float32(0.0))
         if not scores.any():
             return Found(np.empty(0, np.intp), 0, near=near_names(evidence))
         ordering = ordering_of(reading, scores, evidence, self._weights)
