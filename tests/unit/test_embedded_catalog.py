@@ -220,6 +220,13 @@ async def test_filters_are_exact_and_total_counts_all(file: Path) -> None:
         assert (await search(catalog, "Paper Lighthouse", genre="josei")).total == 0
 
 
+async def test_what_belongs_to_the_best_title_is_held_to_the_filters_too(file: Path) -> None:
+    """The second is a relation of the first, and rated 4.0."""
+    async with EmbeddedCatalog.open(file, None) as catalog:
+        assert ids((await search(catalog, "手紙", min_rating=0.0)).titles) == [1, 2]
+        assert ids((await search(catalog, "手紙", min_rating=4.4)).titles) == [1]
+
+
 @given(
     query=st.sampled_from(["kami", "dragon", "war", "", "hoshino", "romance", "手紙", "x", "manga like Paper Lighthouse"]),
     genre=st.sampled_from([None, "shonen", "seinen", "kodomo"]),
