@@ -64,8 +64,8 @@ class Got:
 class Stream(SseClient):
     """A stream that keeps the bytes of each event."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
         self.raw: dict[str, bytes] = {}
         self.unasked = b""
 
