@@ -31,6 +31,6 @@ ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OPENBL
 USER 10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=5s --timeout=2s --start-period=10s --retries=3 CMD ["python", "-m", "server.healthcheck"]
+HEALTHCHECK --interval=5s --timeout=2s --start-period=10s --retries=3 CMD ["python", "-m", "server.commands.healthcheck"]
 ENTRYPOINT ["python", "-m", "server"]
 CMD ["serve"]

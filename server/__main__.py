@@ -1,8 +1,8 @@
 """`python -m server`."""
 
-from server.cli import main
-from server.readers import while_read
-from server.telemetry.stderr import never_wait_for_stderr
+from server.commands.broken_pipe import while_read
+from server.commands.cli import main
+from server.telemetry.log.stderr import never_wait_for_stderr
 
 if __name__ == "__main__":
     never_wait_for_stderr()

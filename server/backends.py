@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.parsing import SettingError
-from server.settings import DEMO, Settings
-from session.backends.address import RedisAddress
-from session.deadline import Deadline
-from session.keyvalue import KeyValue
-from tools.backends.watched_embedder import WatchedEmbedder
-from tools.failures import Failure
-from tools.ports import CatalogPort, Embedder, OrdersPort, ProfilePort, StockPort, TitlesPort
+from server.config.parsing import SettingError
+from server.config.settings import DEMO, Settings
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import KeyValue
+from session.resilience.deadline import Deadline
+from tools.store.backends.watched_embedder import WatchedEmbedder
+from tools.store.failures import Failure
+from tools.store.ports import CatalogPort, Embedder, OrdersPort, ProfilePort, StockPort, TitlesPort
 
 if TYPE_CHECKING:
-    from session.backends.iam import ElastiCacheIam
-    from tools.backends.embedded.catalog import EmbeddedCatalog
+    from session.redis.iam import ElastiCacheIam
+    from tools.store.backends.embedded.catalog import EmbeddedCatalog
 
 logger = logging.getLogger(__name__)
 
@@ -59,20 +59,20 @@ class Ports:
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
     """Connected if Redis answers within a second; it is dialled on in the background if it does not."""
     if settings.redis_url == EMBEDDED:
-        from session.backends.embedded import embedded_redis
+        from session.redis.embedded import embedded_redis
 
         return await stack.enter_async_context(embedded_redis())
     address = RedisAddress.parse(settings.redis_url)
     signed_in = redis_credentials(address)
     credentials = signed_in.get_credentials if signed_in else None
     if address.cluster:
-        from session.backends.cluster import ClusteredRedis
+        from session.redis.cluster import ClusteredRedis
 
         cluster = ClusteredRedis(address, credentials)
         stack.push_async_callback(cluster.aclose)
         await cluster.connect(Deadline.after(CONNECT_SECONDS))
         return cluster
-    from session.backends.multiplexed import MultiplexedRedis
+    from session.redis.multiplexed import MultiplexedRedis
 
     redis = MultiplexedRedis(address, credentials)
     stack.push_async_callback(redis.aclose)
@@ -84,7 +84,7 @@ def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
     """Those of IAM, where the address asks for them."""
     if address.iam is None or address.username is None:
         return None
-    from session.backends.iam import ElastiCacheIam
+    from session.redis.iam import ElastiCacheIam
 
     serverless = ".serverless." in address.host  # as AWS names the endpoints of Serverless caches, and no others
     return ElastiCacheIam(address.username, address.iam.cache, address.iam.region, serverless=serverless)
@@ -106,12 +106,12 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder |
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":
-        from tools.backends.embedded.embedder import LocalEmbedder
+        from tools.store.backends.embedded.embedder import LocalEmbedder
 
         return await stack.enter_async_context(LocalEmbedder())
     from botocore.exceptions import InvalidRegionError, NoRegionError, ProfileNotFound
 
-    from tools.backends.bedrock.embedder import BedrockEmbedder
+    from tools.store.backends.bedrock.embedder import BedrockEmbedder
 
     try:
         return await stack.enter_async_context(BedrockEmbedder.open(settings.embedder.removeprefix("bedrock:")))
@@ -124,8 +124,8 @@ async def _open_catalog(
 ) -> CatalogPort:
     if settings.catalog_url == EMBEDDED:
         return await _open_embedded_catalog(settings, stack, embedder, progress)
-    from tools.backends.opensearch.address import OpenSearchAddress
-    from tools.backends.opensearch.catalog import OpenSearchCatalog
+    from tools.store.backends.opensearch.address import OpenSearchAddress
+    from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 
     if embedder is not None:
         await _warm_up(embedder, WARM_UP_SECONDS if settings.embedder == "local" else CONNECT_SECONDS)
@@ -145,8 +145,8 @@ async def _warm_up(embedder: Embedder, seconds: float) -> None:
 async def _open_embedded_catalog(
     settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None
 ) -> EmbeddedCatalog:
-    from tools.backends.embedded.catalog import EmbeddedCatalog
-    from tools.backends.embedded.records import CatalogFileError
+    from tools.store.backends.embedded.catalog import EmbeddedCatalog
+    from tools.store.backends.embedded.records import CatalogFileError
 
     started = time.monotonic()
     cache_dir = settings.data_dir or default_data_dir()
@@ -163,10 +163,10 @@ async def _open_embedded_catalog(
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
     """Filled from the catalogue file, whoever searches it: with OpenSearch the file still says what is sold."""
-    from tools.backends.embedded.profile import EmbeddedProfiles
-    from tools.backends.embedded.records import CatalogFileError, Record, load
-    from tools.backends.embedded.stock_and_orders import EmbeddedStore
-    from tools.backends.embedded.titles import EmbeddedTitles
+    from tools.store.backends.embedded.profile import EmbeddedProfiles
+    from tools.store.backends.embedded.records import CatalogFileError, Record, load
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+    from tools.store.backends.embedded.titles import EmbeddedTitles
 
     known: Sequence[Record] | None = getattr(catalog, "records", None)
     try:
@@ -185,8 +185,8 @@ def store_files(settings: Settings) -> tuple[Path | None, Path]:
 
 
 async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePorts:
-    from tools.backends.dynamodb.address import DynamoAddress
-    from tools.backends.dynamodb.store import DynamoStore
+    from tools.store.backends.dynamodb.address import DynamoAddress
+    from tools.store.backends.dynamodb.store import DynamoStore
 
     store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
     # The first call makes the connections; a customer should not wait for that. It never raises.

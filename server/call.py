@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from session.begin import BeginRequest, Begun
-from session.clocks import Clock
-from session.deadline import Deadline
-from session.keyvalue import Step
+from session.redis.keyvalue import Step
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
 from session.turn import Turn
-from tools.failures import Failure
 from tools.registry import Registered
+from tools.store.failures import Failure
 
 Json = dict[str, Any]
 PAST_DEADLINE = 0.01

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 from server.backends import Ports
 from server.policies import BEHIND
-from session.clocks import Clock, Clocks
 from session.memory import SessionMemory
+from session.resilience.clocks import Clock, Clocks
 from session.snapshots import Snapshots
 from tools.contract import Store
-from tools.popular_titles import PopularTitles, kept_titles
-from tools.ports import StockPort
-from tools.resilience.backend import Backend
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock, GuardedTitles
-from tools.sparing_catalog import SparingCatalog
-from tools.stock_reader import StockReader
-from tools.stock_snapshot import StockSnapshot, kept_rows
-from tools.title_reader import TitleReader
+from tools.store.catalog.negative_cache import SparingCatalog
+from tools.store.catalog.popular import PopularTitles, kept_titles
+from tools.store.catalog.reader import TitleReader
+from tools.store.guarded.backend import Backend
+from tools.store.guarded.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock, GuardedTitles
+from tools.store.ports import StockPort
+from tools.store.stock.reader import StockReader
+from tools.store.stock.snapshot import StockSnapshot, kept_rows
 
 
 def guarded_store(

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Protocol
 
 from server.call import Call, Handler, Outcome
-from server.caller_limits import CallerLimits
 from server.identity import Identifier
-from server.profile_queue import ProfileQueue
+from server.identity.caller_limits import CallerLimits
+from server.identity.tool_access import ToolAccess
+from server.runtime.profile_queue import ProfileQueue
 from server.stages.admit import Admit
 from server.stages.audit import Audited
 from server.stages.cache import Cache
@@ -26,11 +27,10 @@ from server.stages.shed import Shed
 from server.stages.telemetry import Telemetry
 from server.stages.tool import RunTool
 from server.stages.validate import Validate
-from server.telemetry.audit import AuditLog
+from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import Sink
-from server.tool_access import ToolAccess
-from session.clocks import Clocks
 from session.memory import SessionMemory
+from session.resilience.clocks import Clocks
 from tools.contract import Store
 
 

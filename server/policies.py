@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from session.breaker import BreakerPolicy
-from tools.resilience.backend import BackendPolicy
-from tools.resilience.retry import RetryPolicy
+from session.resilience.breaker import BreakerPolicy
+from session.resilience.retry import RetryPolicy
+from tools.store.guarded.backend import BackendPolicy
 
 POLICIES = {
     # Details have 0.3 s, half of what is slow for a search: who waited for all of that has waited long enough to tell.

@@ -10,8 +10,8 @@ from pydantic_core import to_json
 
 from server.call import FALLBACK, STALE, Call, Outcome
 from session.turn import FLOOR_MS, TurnKind
-from tools.failures import BudgetExhausted, Failure
-from tools.text import bounded
+from tools.schema.text import bounded
+from tools.store.failures import BudgetExhausted, Failure
 
 META_KEY = "com.mangaassist/call"
 NEARLY_GONE_MS = 500

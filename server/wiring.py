@@ -8,41 +8,41 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from server.backends import Ports, Prepared, Progress, open_ports, open_redis
-from server.background import Background
-from server.caller_limits import CallerLimits
-from server.flags import Flags
+from server.config.flags import Flags
+from server.config.named_files import flags_watch, open_audit, read_flags
+from server.config.settings import Settings
 from server.guarded_store import guarded_store, stock_snapshot
-from server.health import Dependencies, Probe
 from server.identity import Identifier
+from server.identity.caller_limits import CallerLimits
 from server.identity.choice import open_identifier
-from server.lifecycle import Lifecycle
-from server.named_files import flags_watch, open_audit, read_flags
+from server.identity.tool_access import ToolAccess
 from server.pipeline import Parts, Pipeline, build
 from server.policies import POLICIES, REDIS
-from server.profile_queue import ProfileQueue
-from server.protocol import Protocol
-from server.settings import Settings
-from server.telemetry.audit import AuditLog
+from server.runtime.background import Background
+from server.runtime.health import Dependencies, Probe
+from server.runtime.lifecycle import Lifecycle
+from server.runtime.profile_queue import ProfileQueue
+from server.telemetry.audit.log import AuditLog
 from server.telemetry.breakers import Breakers
 from server.telemetry.events import Sink
-from server.telemetry.log_line import LogLine
+from server.telemetry.log.calls import LogLine
+from server.telemetry.log.stderr import dropped_lines
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
-from server.telemetry.stderr import dropped_lines
-from server.tool_access import ToolAccess
+from server.transport.mcp import Protocol
 from server.version import VERSION
-from session.breaker import Breaker
-from session.clocks import Clocks
-from session.deadline import Deadline
-from session.keyvalue import KeyValue
-from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
+from session.redis.keyvalue import KeyValue
+from session.resilience.breaker import Breaker
+from session.resilience.clocks import Clocks
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnArithmetic, TurnShadows
 from tools.contract import Store, Tool
-from tools.models import Health
 from tools.registry import TOOLS, Registry
-from tools.resilience.backend import Backend
-from tools.stock_snapshot import StockSnapshot
+from tools.store.guarded.backend import Backend
+from tools.store.models import Health
+from tools.store.stock.snapshot import StockSnapshot
 
 logger = logging.getLogger(__name__)
 

@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 
 from session import keys
 from session.begin import BeginRequest, Begun, Claim, ClaimRequest, ClaimState
-from session.breaker import Breaker
-from session.clocks import Clock
-from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.history import SEARCH, HistoryEntry, LastShown, Recollection
-from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
-from session.limits import LocalLimits, Rate
 from session.recent import RecentSearches
+from session.redis.keyvalue import Command, Evaluation, KeyValue, Reply, Step
+from session.resilience.breaker import Breaker
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import LocalLimits, Rate
 from session.result_cache import decode
 from session.scripts import Script
 from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, Confirmation, TurnArithmetic

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 
 KEPT_DAYS = 180
 RECALLED = 100

@@ -10,9 +10,9 @@ import time
 from dataclasses import dataclass, replace
 
 from session.begin import BeginRequest, Begun
-from session.clocks import Clock
 from session.history import LastShown
-from session.latest import Latest
+from session.resilience.clocks import Clock
+from session.resilience.lru import Latest
 
 CAPACITY = 5_000
 SECONDS = 30 * 60.0

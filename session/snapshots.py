@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 
 from session.failures import MemoryUnavailable
-from session.keyvalue import Command
 from session.memory import SessionMemory
+from session.redis.keyvalue import Command
 
 TRIP_SECONDS = 0.5
 LARGEST_PACKED = 1024 * 1024

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from session.clocks import Clock
-from session.deadline import Deadline
-from session.latest import Latest
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Latest
 
 RESERVE_MS = 200
 """Kept back for the agent's own last words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import fields
 
-from server.settings import PREFIX, Settings
+from server.config.settings import PREFIX, Settings
 
 
 def pytest_configure() -> None:

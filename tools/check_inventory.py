@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tools.contract import Fallback, Json, Tool, ToolContext
-from tools.failures import DependencyFailure, InvalidArguments, NotFound, Violation
-from tools.models import Availability, VolumeStock
-from tools.presentation import DIGITAL, OFFER, in_stock, offered, price, ranges
-from tools.schemas import RESULT_SET, STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
+from tools.results.cards import DIGITAL, OFFER, in_stock, offered, price, ranges
+from tools.schema.parts import RESULT_SET, STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
+from tools.store.failures import DependencyFailure, InvalidArguments, NotFound, Violation
+from tools.store.models import Availability, VolumeStock
 
 INPUT = arguments(
     {

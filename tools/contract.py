@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from session.clocks import Now, utc_now
-from session.deadline import Deadline
 from session.history import LastShown
 from session.profile import EventKind
-from tools.failures import Violation
-from tools.popular_titles import PopularTitles
-from tools.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
-from tools.stock_reader import StockReader
-from tools.title_names import TitleNames
-from tools.title_reader import TitleReader
+from session.resilience.clocks import Now, utc_now
+from session.resilience.deadline import Deadline
+from tools.store.catalog.names import TitleNames
+from tools.store.catalog.popular import PopularTitles
+from tools.store.catalog.reader import TitleReader
+from tools.store.failures import Violation
+from tools.store.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
+from tools.store.stock.reader import StockReader
 
 Json = dict[str, Any]
 Schema = Mapping[str, Any]

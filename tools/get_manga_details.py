@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from session.deadline import Deadline
 from session.profile import EventKind
+from session.resilience.deadline import Deadline
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
-from tools.failures import BackendFailure, DependencyFailure, NotFound
-from tools.models import Availability, Title
-from tools.presentation import OFFER, author_name, authors_line, in_stock, offered, price
-from tools.schemas import STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
+from tools.results.cards import OFFER, author_name, authors_line, in_stock, offered, price
+from tools.schema.parts import STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
+from tools.store.failures import BackendFailure, DependencyFailure, NotFound
+from tools.store.models import Availability, Title
 
 INPUT = arguments(
     {

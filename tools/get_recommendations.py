@@ -8,17 +8,17 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
 
-from session.deadline import Deadline
 from session.history import RECOMMENDATIONS, LastShown
 from session.profile import Event, EventKind, Profile
+from session.resilience.deadline import Deadline
 from session.result_cache import result_set_name
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
-from tools.failures import BackendFailure, DependencyFailure
-from tools.models import CatalogPage, CatalogQuery, Filters, Title
-from tools.presentation import title_card, with_stock
-from tools.recommending import Excluded, named_as_liked, rank, reason
-from tools.schemas import STRING, TITLE_CARD, answer, arguments, listed
-from tools.taste import VIEWED_WEIGHT, Did, Known, Reader, fading, searched_tags, taste
+from tools.recommend.ranking import Excluded, named_as_liked, rank, reason
+from tools.recommend.taste import VIEWED_WEIGHT, Did, Known, Reader, fading, searched_tags, taste
+from tools.results.cards import title_card, with_stock
+from tools.schema.parts import STRING, TITLE_CARD, answer, arguments, listed
+from tools.store.failures import BackendFailure, DependencyFailure
+from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from datetime import datetime
 
 from tools.contract import Json, Tool, ToolContext
-from tools.failures import Forbidden, NotFound
-from tools.models import Order
-from tools.order_status import MEANINGS, standing
-from tools.presentation import ranges, shortened
-from tools.schemas import INTEGER, ORDER_ID, STRING, answer, arguments, listed, nullable, record
+from tools.results.cards import ranges, shortened
+from tools.schema.parts import INTEGER, ORDER_ID, STRING, answer, arguments, listed, nullable, record
+from tools.store.failures import Forbidden, NotFound
+from tools.store.models import Order
+from tools.store.order_status import MEANINGS, standing
 
 ORDER, LATEST = "order", "latest_orders"
 MOST_LISTED = 10

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 from session.result_cache import digest
 from tools import check_inventory, get_manga_details, get_recommendations, lookup_order, search_manga_catalog
 from tools.contract import Tool
-from tools.shapes import Check, success_of
-from tools.validation import ArgumentsValidator
+from tools.schema.quick_check import Check, success_of
+from tools.schema.validation import ArgumentsValidator
 
 TOOLS: tuple[Tool, ...] = (
     search_manga_catalog.TOOL,

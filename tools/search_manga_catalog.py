@@ -8,12 +8,12 @@ from session.history import LastShown
 from session.profile import EventKind
 from session.result_cache import result_set_name
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
-from tools.failures import BackendFailure, DependencyFailure
-from tools.models import CatalogPage, CatalogQuery, Filters, Title
-from tools.presentation import title_card, with_stock
-from tools.schemas import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed, record
-from tools.search.phrases import GENRES as WORDINGS
-from tools.search.text import normalise
+from tools.results.cards import title_card, with_stock
+from tools.schema.parts import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed, record
+from tools.store.failures import BackendFailure, DependencyFailure
+from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
+from tools.store.search.phrases import GENRES as WORDINGS
+from tools.store.search.text import normalise
 
 UNAVAILABLE = "The search is not available right now;"
 LONGEST_TRACE = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from infra.demo.clock import utc
-from tools.models import TrackingEvent
+from tools.store.models import TrackingEvent
 
 _LABELS = {
     "yamato": {

@@ -13,7 +13,7 @@ from infra.demo.offers import offers_of
 from infra.demo.prices import list_price
 from infra.demo.publishers import registrant
 from infra.demo.shelf import ShelfTitle, stocked_volumes
-from tools.models import Offer, VolumeStock
+from tools.store.models import Offer, VolumeStock
 
 Record = dict[str, Any]
 """One title as in titles.jsonl: a catalogue record without `popularity_rank` and `offers`."""

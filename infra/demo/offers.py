@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from infra.demo.drawing import share
 from infra.demo.prices import digital_price
-from tools.models import Offer, VolumeStock
+from tools.store.models import Offer, VolumeStock
 
 _SET_VOLUMES = range(3, 61)
 """Fewer are no set, more don't fit into a parcel."""

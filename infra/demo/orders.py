@@ -11,7 +11,7 @@ from infra.demo.clock import japan_day, japan_time, utc
 from infra.demo.order_plans import ANY_WAITING, NEXT, PREFECTURES, Item, Parcel, Plan
 from infra.demo.shipping import region_of, shipping_fee
 from infra.demo.tracking import tracking_number
-from tools.models import Order, OrderLine, Shipment, VolumeStock
+from tools.store.models import Order, OrderLine, Shipment, VolumeStock
 
 STATUS_LABELS = {
     "received": "新規受付",

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from infra.demo.drawing import share, whole
 from infra.demo.isbn import IsbnRegister
-from tools.models import VolumeStock
+from tools.store.models import VolumeStock
 
 REFERENCE_DATE = date(2026, 11, 20)
 """The day the sample data describes: deliveries to come, releases to come and open orders are seen from here."""

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from infra.seed.contents import ContentsError, Sources, read
 from infra.seed.work import Done, SeedError, seed, wanted
-from server.parsing import SettingError
-from server.progress import progress_bar
-from server.readers import while_read
-from server.settings import DEMO, Settings
-from tools.backends.embedded.store_files import StoreFileError
+from server.commands.broken_pipe import while_read
+from server.commands.progress import progress_bar
+from server.config.parsing import SettingError
+from server.config.settings import DEMO, Settings
+from tools.store.backends.embedded.store_files import StoreFileError
 
 AGAIN = "what was written stays; run it again and it goes on from there"
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.settings import DEMO
-from tools.backends.dynamodb.attributes import Item
-from tools.backends.dynamodb.items import order_item, stock_item, title_item
-from tools.backends.dynamodb.tables import ORDERS, STOCK, TITLES, Table
-from tools.backends.embedded.records import CatalogFileError, Record, load
-from tools.backends.embedded.store_files import read_orders, read_volumes
-from tools.models import VolumeStock
+from server.config.settings import DEMO
+from tools.store.backends.dynamodb.attributes import Item
+from tools.store.backends.dynamodb.items import order_item, stock_item, title_item
+from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TITLES, Table
+from tools.store.backends.embedded.records import CatalogFileError, Record, load
+from tools.store.backends.embedded.store_files import read_orders, read_volumes
+from tools.store.models import VolumeStock
 
 
 class ContentsError(ValueError):

@@ -14,16 +14,16 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from tools.backends.decode import ShapeError
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.dynamodb.admin import create_tables, describe_tables
-from tools.backends.dynamodb.attributes import Item
-from tools.backends.dynamodb.connection import Connection
-from tools.backends.dynamodb.errors import failure_of
-from tools.backends.dynamodb.tables import TABLES, Table
-from tools.backends.dynamodb.writing import write_all
-from tools.failures import DependencyFailure, Throttled
-from tools.resilience.retry import Backoff, RetryPolicy
+from session.resilience.retry import Backoff, RetryPolicy
+from tools.store.backends.decode import ShapeError
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.admin import create_tables, describe_tables
+from tools.store.backends.dynamodb.attributes import Item
+from tools.store.backends.dynamodb.connection import Connection
+from tools.store.backends.dynamodb.errors import failure_of
+from tools.store.backends.dynamodb.tables import TABLES, Table
+from tools.store.backends.dynamodb.writing import write_all
+from tools.store.failures import DependencyFailure, Throttled
 
 READ_AT_ONCE = 100
 """Keys that BatchGetItem takes."""

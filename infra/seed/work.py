@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from infra.seed import store
 from infra.seed.contents import Contents
 from server.backends import EMBEDDED, open_embedder
-from server.settings import Settings
-from session.deadline import Deadline
-from session.diagnosis import Problem
-from tools.backends.dynamodb import diagnosis as dynamodb
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.dynamodb.connection import Connection
-from tools.backends.opensearch import diagnosis as opensearch
-from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.indexing import Loading, Plan
-from tools.failures import BackendFailure, Failure
-from tools.ports import Embedder
+from server.config.settings import Settings
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import Problem
+from tools.store.backends.dynamodb import diagnosis as dynamodb
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.connection import Connection
+from tools.store.backends.opensearch import diagnosis as opensearch
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.indexing import Loading, Plan
+from tools.store.failures import BackendFailure, Failure
+from tools.store.ports import Embedder
 
 EMBED_SECONDS = 30.0
 IDENTIFY_SECONDS = 10.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from server.background import Background
+from server.config.settings import Settings
 from server.identity.everybody import TrustEverybody
 from server.identity.identifier import Identifier
 from server.identity.tokens import TrustTokens
-from server.settings import Settings
+from server.runtime.background import Background
 
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:

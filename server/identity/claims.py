@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from server.config.parsing import LONGEST_USER
 from server.identity.identifier import Unproven
 from server.identity.scopes import granted
-from server.parsing import LONGEST_USER
 
 LEEWAY_SECONDS = 30.0
 """How far the issuer's clock and this one may be apart."""

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from server.identity.claims import LEEWAY_SECONDS
 from server.identity.jwks import JwksError, KeySet
 from server.identity.jwks_source import jwks_source
-from session.deadline import Deadline
-from session.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem
 
 SETTING = "MANGA_JWT_JWKS_URL"
 

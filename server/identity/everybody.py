@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.call import Principal, Stated
-from server.stated import checked_user
+from server.identity.request_metadata import checked_user
 
 
 class TrustEverybody:

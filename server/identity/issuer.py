@@ -5,9 +5,9 @@ from __future__ import annotations
 from server.call import Principal, Stated
 from server.identity.claims import Proven
 from server.identity.identifier import CannotTell, Unproven
+from server.identity.request_metadata import checked_user
 from server.identity.verifier import Verifier
-from server.stated import checked_user
-from tools.failures import DependencyFailure, Forbidden
+from tools.store.failures import DependencyFailure, Forbidden
 
 RETRY_AFTER_MS = 1000
 

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import httpx2
 
+from server.config.parsing import is_loopback
 from server.identity.jwks import JwksError, KeySet, parse_jwks
-from server.parsing import is_loopback
 
 STEP_SECONDS = 2.0
 ALL_SECONDS = 3.0

@@ -8,11 +8,11 @@ import logging
 from collections.abc import Callable, Sequence
 
 from server.call import Principal, Stated
+from server.config.parsing import SettingError
 from server.identity.identifier import Unproven
-from server.parsing import SettingError
-from server.stated import checked_user
+from server.identity.request_metadata import checked_user
 from session.keys import user_hash
-from tools.failures import Forbidden
+from tools.store.failures import Forbidden
 
 logger = logging.getLogger(__name__)
 

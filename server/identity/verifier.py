@@ -11,7 +11,7 @@ from server.identity.compact_jws import LONGEST_TOKEN, strict_json, taken_apart
 from server.identity.identifier import Unproven
 from server.identity.issuer_keys import IssuerKeys
 from server.identity.jwks import KeySet
-from session.latest import Latest
+from session.resilience.lru import Latest
 
 MOST_REMEMBERED = 10_000
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from server.call import Call, Handler, Outcome
-from server.latency import LatencySketch
-from session.clocks import Clock
-from tools.failures import Failure, TimedOut
+from server.runtime.latency import LatencySketch
+from session.resilience.clocks import Clock
+from tools.store.failures import Failure, TimedOut
 
 PROBE_SECONDS = 1.0
 LEAST_SAMPLES = 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from server.call import Call, Handler, Outcome
 from server.stages.telemetry import event_of
-from server.telemetry.audit import AuditLog
-from tools.failures import DependencyFailure
+from server.telemetry.audit.log import AuditLog
+from tools.store.failures import DependencyFailure
 
 UNRECORDED = "The order is not shown, because looking at it cannot be recorded now. Try again in a moment."
 AGAIN_MS = 1000

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from server.call import CACHE, LIVE, STALE, Call, Handler, Outcome
-from server.stages.flights import Flights
-from server.stages.refreshes import Refreshes
-from server.stages.result_keys import cache_key, flight_key
-from session.clocks import WallClock
-from session.keyvalue import Command, Step
+from server.stages.shared.flights import Flights
+from server.stages.shared.refreshes import Refreshes
+from server.stages.shared.result_keys import cache_key, flight_key
 from session.memory import SessionMemory
+from session.redis.keyvalue import Command, Step
+from session.resilience.clocks import WallClock
 from session.result_cache import CachedResult, encode
-from tools.failures import BudgetExhausted
+from tools.store.failures import BudgetExhausted
 
 JITTER = 0.1
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from server.call import Call, Handler, Outcome
 from server.stages.tool import context_of
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tools.contract import Store
 
 LEAST_SECONDS = 0.03

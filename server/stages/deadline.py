@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from server.call import Call, Handler, Outcome
-from tools.failures import TimedOut
+from tools.store.failures import TimedOut
 
 
 class Limit:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from server.call import FALLBACK, STALE, Call, Handler, Outcome
 from server.stages.tool import context_of
-from session.clocks import WallClock
+from session.resilience.clocks import WallClock
 from tools.contract import Store
-from tools.failures import BackendFailure
+from tools.store.failures import BackendFailure
 
 RUNG_SECONDS = 0.025
 """What a fallback may take: it works from memory, within the share that every call keeps back for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from server.call import Call, Handler, Outcome
-from tools.failures import Failure, InternalFailure
+from tools.store.failures import Failure, InternalFailure
 
 logger = logging.getLogger(__name__)
 

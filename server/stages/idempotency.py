@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 
 from server.call import LIVE, Call, Handler, Outcome
-from server.stages.keyed_calls import OWN, KeyedCalls
+from server.stages.shared.keyed_calls import OWN, KeyedCalls
 from session.begin import ClaimRequest, ClaimState
-from session.clocks import WallClock
 from session.memory import SessionMemory
+from session.resilience.clocks import WallClock
+from session.resilience.tasks import start_task
 from session.result_cache import encode
-from session.tasks import start_task
-from tools.failures import Failure, InvalidArguments, ServerBusy, Violation
+from tools.store.failures import Failure, InvalidArguments, ServerBusy, Violation
 
 
 class Idempotency:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from server.call import Call, Handler, Outcome
-from server.caller_limits import CallerLimits, caller_of
 from server.identity import Identifier
-from server.stated import checked_expected_calls, checked_session
-from server.tool_access import ToolAccess
-from tools.failures import CallerFailure, Forbidden, RateLimited
+from server.identity.caller_limits import CallerLimits, caller_of
+from server.identity.request_metadata import checked_expected_calls, checked_session
+from server.identity.tool_access import ToolAccess
+from tools.store.failures import CallerFailure, Forbidden, RateLimited
 
 
 class Identify:

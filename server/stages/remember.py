@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from server.call import CACHE, LIVE, Call, Handler, Outcome
-from server.profile_queue import ProfileQueue
-from session.clocks import Now
+from server.runtime.profile_queue import ProfileQueue
 from session.profile import Event
+from session.resilience.clocks import Now
 
 
 class Remember:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from server.call import LEAST_STEP, PAST_DEADLINE, Call, Handler, Outcome
 from server.results import finished
-from server.stages.asking import begin_request, only_ours
-from server.stages.leaving import left_behind
+from server.stages.shared.begin_request import begin_request, only_ours
+from server.stages.shared.pending_writes import left_behind
 from session.begin import Begun
-from session.clocks import WallClock
-from session.deadline import Deadline
 from session.memory import SessionMemory
-from tools.failures import Failure, RateLimited
+from session.resilience.clocks import WallClock
+from session.resilience.deadline import Deadline
+from tools.store.failures import Failure, RateLimited
 
 MOST_WHEN_OVER = 0.04
 """Seconds from its arrival, for a call whose turn is over: its answer is to leave within 50 ms."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from server.call import Call, Handler, Outcome
-from session.clocks import Clock
-from tools.failures import ServerBusy
+from session.resilience.clocks import Clock
+from tools.store.failures import ServerBusy
 
 RETRY_AFTER_MS = 100
 LONGEST_WAIT_MS = 100.0

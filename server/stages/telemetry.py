@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from server.call import Call, Handler, Outcome
 from server.telemetry.events import CallFinished, Sink
 from session.keys import user_hash
-from tools.failures import InvalidArguments, NotFound
+from tools.store.failures import InvalidArguments, NotFound
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from server.call import CACHE, LIVE, Call, Outcome
-from session.clocks import WallClock
-from session.deadline import Deadline
+from session.resilience.clocks import WallClock
+from session.resilience.deadline import Deadline
 from tools.contract import Store, ToolContext
 
 

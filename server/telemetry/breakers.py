@@ -6,9 +6,9 @@ import logging
 import time
 
 from server.telemetry.metrics import Metrics
-from session.breaker import BreakerState
-from session.clocks import Clock
-from session.outage import Outage
+from session.resilience.breaker import BreakerState
+from session.resilience.clocks import Clock
+from session.resilience.outage import Outage
 
 logger = logging.getLogger(__name__)
 

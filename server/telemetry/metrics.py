@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from server.call import Call
 from server.telemetry.events import CallFinished
 from server.version import VERSION
-from session.breaker import BreakerState
+from session.resilience.breaker import BreakerState
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 LATE_SECONDS = 0.02

@@ -22,7 +22,7 @@ from typing import Any
 
 import server.wiring
 from server.call import Call
-from server.cli import main
+from server.commands.cli import main
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
 from tests.chaos.heartbeat import Stall, beat

@@ -14,7 +14,7 @@ from tests.chaos.catalogue import how_many
 from tests.chaos.conversation import TURN_MS
 from tests.chaos.leaks import Leaks
 from tests.chaos.world import SESSIONS, TTL_SECONDS
-from tools.popular_titles import HOW_MANY
+from tools.store.catalog.popular import HOW_MANY
 
 FOLDER = Path(__file__).parent
 KINDS = ("live", "cache", "stale", "fallback", "partial", "error")

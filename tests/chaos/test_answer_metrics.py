@@ -14,7 +14,7 @@ import pytest
 
 from server.call import Call
 from server.telemetry.metrics import LATE_SECONDS, Metrics
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.clients import Connections
 from tests.support.process import serving
 from tests.support.strands import StrandsDriver

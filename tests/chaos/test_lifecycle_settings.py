@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from server.cli import main
-from server.parsing import SettingError
-from server.settings import Settings
+from server.commands.cli import main
+from server.config.parsing import SettingError
+from server.config.settings import Settings
 from server.wiring import open_app
 from tests.support.process import LISTENING, run
 

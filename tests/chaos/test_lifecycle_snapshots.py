@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from session.backends.address import RedisAddress
+from session.redis.address import RedisAddress
 from tests.chaos.test_lifecycle_redis import valkey_on
 from tests.support.process import Process, serving, until
 from tests.support.raw import SseClient

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from server import policies, wiring
 from server.call import Call
-from server.settings import Settings
+from server.config.settings import Settings
 from tests.support.inprocess import HeldCatalog, InProcess, in_process
 from tests.support.process import until
 from tests.support.raw import (
@@ -26,8 +26,8 @@ from tests.support.raw import (
     message,
     post_2026,
 )
-from tools.ports import CatalogPort
 from tools.registry import TOOLS
+from tools.store.ports import CatalogPort
 
 SEARCH = "search_manga_catalog"
 SOON = 10.0

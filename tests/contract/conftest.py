@@ -11,7 +11,7 @@ from typing import Protocol
 
 import pytest
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.stack.fixtures import opensearch_url, redis_cluster_url, redis_tls_url, redis_url
 from tests.support.catalogs import (
     catalog,
@@ -24,10 +24,10 @@ from tests.support.catalogs import (
 )
 from tests.support.dynamodb import dynamodb_address, dynamodb_shop, dynamodb_url
 from tests.support.valkey import redis, valkey
-from tools.backends.dynamodb.store import DynamoStore
-from tools.backends.embedded.stock_and_orders import EmbeddedStore
-from tools.models import Offer, Order, OrderLine, Shipment, TrackingEvent, VolumeStock
-from tools.ports import OrdersPort, StockPort
+from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+from tools.store.models import Offer, Order, OrderLine, Shipment, TrackingEvent, VolumeStock
+from tools.store.ports import OrdersPort, StockPort
 
 __all__ = [
     "catalog",

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from session.deadline import Deadline
-from tools.failures import TimedOut
-from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Ordering, Title
-from tools.ports import CatalogPort
-from tools.search.filters import satisfies
-from tools.search.orderings import standing
+from session.resilience.deadline import Deadline
+from tools.store.failures import TimedOut
+from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Ordering, Title
+from tools.store.ports import CatalogPort
+from tools.store.search.filters import satisfies
+from tools.store.search.orderings import standing
 
 # The first test that asks the node starts it and loads the catalogue.
 pytestmark = pytest.mark.timeout(300)

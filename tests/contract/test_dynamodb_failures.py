@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from session.deadline import Deadline
 from session.profile import Event, EventKind
+from session.resilience.deadline import Deadline
 from tests.support.wrong_dynamodb import Answer, Behaviour, HangUp, Request, WrongDynamo, never, wrong_dynamodb
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
-from tools.backends.dynamodb.store import DynamoStore
-from tools.backends.dynamodb.tables import STOCK
-from tools.backends.dynamodb.writing import write_all
-from tools.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
-from tools.models import Offer, Order, OrderLine, VolumeStock
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
+from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.dynamodb.tables import STOCK
+from tools.store.backends.dynamodb.writing import write_all
+from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.models import Offer, Order, OrderLine, VolumeStock
 
 TABLE = "manga-stock"
 BATCHES = (TABLE, "manga-titles")

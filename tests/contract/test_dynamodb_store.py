@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from session.deadline import Deadline
 from session.profile import Event, EventKind
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.dynamodb.admin import client, create_tables, describe_tables
-from tools.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
-from tools.backends.dynamodb.store import DynamoStore
-from tools.backends.dynamodb.tables import BILLING_MODE, ORDERS, PROFILE, STOCK, TABLES, TITLES
-from tools.backends.dynamodb.writing import write_all
-from tools.failures import DependencyFailure
-from tools.models import Offer, Order, OrderLine, VolumeStock
+from session.resilience.deadline import Deadline
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.admin import client, create_tables, describe_tables
+from tools.store.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
+from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.dynamodb.tables import BILLING_MODE, ORDERS, PROFILE, STOCK, TABLES, TITLES
+from tools.store.backends.dynamodb.writing import write_all
+from tools.store.failures import DependencyFailure
+from tools.store.models import Offer, Order, OrderLine, VolumeStock
 
 VOLUMES = [VolumeStock(n, None, "physical", 550, 5, restock_date="2026-12-01") for n in range(1, 111)]
 LINE = OrderLine("manga-000001", "One", 1, None, "physical", 1, 500)
@@ -151,7 +151,7 @@ async def test_an_order_changed_by_the_shop_is_read_as_it_is_now(store: DynamoSt
 async def test_of_more_orders_than_are_read_the_latest_count(
     store: DynamoStore, soon: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.backends.dynamodb.orders.PURCHASES_READ", 2)
+    monkeypatch.setattr("tools.store.backends.dynamodb.orders.PURCHASES_READ", 2)
     orders = [
         replace(
             ORDER,

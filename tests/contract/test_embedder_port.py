@@ -7,11 +7,11 @@ import asyncio
 import numpy as np
 import pytest
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.bedrock import bedrock, bedrock_embedder
-from tools.backends.query_vectors import QueryVectors
-from tools.failures import TimedOut
-from tools.ports import Embedder
+from tools.store.backends.query_vectors import QueryVectors
+from tools.store.failures import TimedOut
+from tools.store.ports import Embedder
 
 __all__ = ["bedrock", "bedrock_embedder"]
 

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from session.deadline import Deadline
 from session.profile import RECALLED, Event, EventKind
+from session.resilience.deadline import Deadline
 from tests.stack.dynamodb import REGION
 from tests.support.process import run
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.dynamodb.store import DynamoStore
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.store import DynamoStore
 
 BOUND_SECONDS = 60.0
 USER = "読者 1@例え.example"

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from session.backends import embedded, multiplexed
-from session.backends import wire as byte_side
-from session.backends.address import RedisAddress
-from session.backends.cluster import ClusteredRedis
-from session.backends.embedded import embedded_redis
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.keyvalue import Command, Evaluation, KeyValue
+from session.redis import embedded, multiplexed
+from session.redis import wire as byte_side
+from session.redis.address import RedisAddress
+from session.redis.cluster import ClusteredRedis
+from session.redis.embedded import embedded_redis
+from session.redis.keyvalue import Command, Evaluation, KeyValue
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from session.scripts import Script
 from tests.stack import redis_servers
 from tests.stack.require import require

@@ -14,20 +14,20 @@ import pytest
 from aiohttp import web
 from numpy.typing import NDArray
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.stack import opensearch
 from tests.stack.children import free_port
 from tests.stack.require import require
 from tests.support.catalogs import loaded, new_address
 from tests.support.process import until
 from tests.support.wrong_opensearch import answers, packed, serving
-from tools.backends.embedded.records import Record
-from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.catalog import OpenSearchCatalog
-from tools.backends.opensearch.client import Client
-from tools.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
-from tools.models import CatalogQuery, Filters
-from tools.ports import Embedder
+from tools.store.backends.embedded.records import Record
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.catalog import OpenSearchCatalog
+from tools.store.backends.opensearch.client import Client
+from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.models import CatalogQuery, Filters
+from tools.store.ports import Embedder
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -13,21 +13,21 @@ import pytest
 from aiohttp import web
 from numpy.typing import NDArray
 
-from session.deadline import Deadline
-from session.diagnosis import DEGRADED, OK
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DEGRADED, OK
 from tests.support.bedrock import Bedrock, after, bedrock, bedrock_embedder, says, vector_of
 from tests.support.catalogs import loaded, new_address
 from tests.support.process import until
 from tests.support.valkey import eventually
 from tests.support.wrong_opensearch import REGION, Serverless
-from tools.backends.bedrock.embedder import BedrockEmbedder
-from tools.backends.embedded.records import Record
-from tools.backends.opensearch import index
-from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.catalog import OpenSearchCatalog
-from tools.backends.opensearch.diagnosis import diagnose
-from tools.models import CatalogQuery, Filters
-from tools.ports import Embedder
+from tools.store.backends.bedrock.embedder import BedrockEmbedder
+from tools.store.backends.embedded.records import Record
+from tools.store.backends.opensearch import index
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.catalog import OpenSearchCatalog
+from tools.store.backends.opensearch.diagnosis import diagnose
+from tools.store.models import CatalogQuery, Filters
+from tools.store.ports import Embedder
 
 __all__ = ["bedrock", "bedrock_embedder"]
 

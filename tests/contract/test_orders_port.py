@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from session.deadline import Deadline
-from tools.failures import TimedOut
-from tools.ports import OrdersPort
+from session.resilience.deadline import Deadline
+from tools.store.failures import TimedOut
+from tools.store.ports import OrdersPort
 
 OWNERS = ["reader-1", "reader-2", "読者・太郎 🐟", "r" * 255, "caf\u00e9", "cafe\u0301"]
 GUESSES = ["", "reader", "reader-1 ", " reader-1", "READER-1", "reader-1\x00", "reader-%", "*", "reader-1#MNG-AAAA0001"]

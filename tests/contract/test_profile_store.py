@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from session.deadline import Deadline
 from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind, Profile
-from tools.backends.dynamodb.store import DynamoStore
-from tools.backends.embedded.profile import EmbeddedProfiles
-from tools.failures import TimedOut
-from tools.ports import ProfilePort
+from session.resilience.deadline import Deadline
+from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.embedded.profile import EmbeddedProfiles
+from tools.store.failures import TimedOut
+from tools.store.ports import ProfilePort
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 USERS = ["reader", "Reader", "reader ", "", "読者・太郎 🐟", "r" * 255, "caf\u00e9", "cafe\u0301", "\ud800", "anonymous"]

@@ -15,19 +15,19 @@ import pytest
 from redis.crc import key_slot
 
 from server.backends import open_redis
-from server.settings import Settings
-from session.backends.address import RedisAddress
-from session.backends.cluster import ClusteredRedis
-from session.backends.diagnosis import diagnose
-from session.backends.iam import ElastiCacheIam
-from session.backends.multiplexed import MultiplexedRedis
+from server.config.settings import Settings
 from session.begin import BeginRequest
-from session.breaker import Breaker, BreakerPolicy
-from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.keyvalue import Command, Evaluation, KeyValue, Reply
-from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
+from session.redis.address import RedisAddress
+from session.redis.cluster import ClusteredRedis
+from session.redis.diagnosis import diagnose
+from session.redis.iam import ElastiCacheIam
+from session.redis.keyvalue import Command, Evaluation, KeyValue, Reply
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import LocalLimits, Rate
 from session.scripts import Script
 from session.turn import IMPLICIT, TurnArithmetic, TurnRequest, TurnShadows
 from tests.stack import redis_servers

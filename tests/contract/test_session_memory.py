@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from session import keys
-from session.backends.address import RedisAddress
 from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState
-from session.breaker import Breaker, BreakerPolicy, BreakerState
-from session.deadline import Deadline
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
-from session.keyvalue import Command, KeyValue, Step
-from session.limits import LocalLimits, Rate
 from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import Command, KeyValue, Step
+from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import LocalLimits, Rate
 from session.result_cache import encode
 from session.turn import IMPLICIT, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
 from tests.support.clocks import HandClock

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from session.deadline import Deadline
-from tools.failures import TimedOut
-from tools.models import Offer
-from tools.ports import StockPort
+from session.resilience.deadline import Deadline
+from tools.store.failures import TimedOut
+from tools.store.models import Offer
+from tools.store.ports import StockPort
 
 ODD_IDS = ["", " ", "manga-000001 ", "MANGA-000001", "manga-%", "' OR 1=1 --", "進撃", "\ud800", "a\x00b", "m" * 2000]
 

@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.dynamodb import made_in
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.dynamodb.admin import client
-from tools.backends.dynamodb.items import title_item
-from tools.backends.dynamodb.store import DynamoStore
-from tools.backends.dynamodb.tables import TITLES
-from tools.backends.dynamodb.writing import write_all
-from tools.backends.embedded.titles import EmbeddedTitles
-from tools.failures import DependencyFailure, TimedOut
-from tools.models import Title
-from tools.ports import TitlesPort
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.admin import client
+from tools.store.backends.dynamodb.items import title_item
+from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.dynamodb.tables import TITLES
+from tools.store.backends.dynamodb.writing import write_all
+from tools.store.backends.embedded.titles import EmbeddedTitles
+from tools.store.failures import DependencyFailure, TimedOut
+from tools.store.models import Title
+from tools.store.ports import TitlesPort
 
 ODD_IDS = ["", " ", "manga-999999", "x" * 3_000, "\ud800", "manga-001001\n", "😀", "*"]
 

@@ -15,14 +15,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from session.backends.address import RedisAddress
-from session.backends.multiplexed import MultiplexedRedis
 from session.begin import BeginRequest, Begun
-from session.breaker import Breaker, BreakerPolicy
-from session.deadline import Deadline
-from session.keyvalue import KeyValue
-from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import KeyValue
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import (
     FLOOR_MS,
     FORGET_MS,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from server.http.admission import MOST_BYTES
-from server.message_shape import MOST_VALUES
+from server.transport.http.bounds.admission import MOST_BYTES
+from server.transport.message_shape import MOST_VALUES
 from tests.support.process import serving
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, SseClient, ask, call, in_2026, message
 

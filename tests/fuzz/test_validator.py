@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tests.support.fuzzing import LEAKS, TEXT, VALUES, examples
-from tools.failures import InvalidArguments
 from tools.lookup_order import order_number
 from tools.registry import Registered, Registry
-from tools.schemas import ORDER_ID
-from tools.validation import clean
+from tools.schema.parts import ORDER_ID
+from tools.schema.validation import clean
+from tools.store.failures import InvalidArguments
 
 REGISTRY = Registry()
 EVERY_TOOL = pytest.mark.parametrize("name", [tool.name for tool in REGISTRY])

@@ -18,10 +18,10 @@ from contextlib import asynccontextmanager
 from typing import Any, Self
 
 from server.call import CACHE, Call, Outcome, Stated
-from server.settings import Settings
+from server.config.settings import Settings
 from server.wiring import Application, open_app
-from session.deadline import Deadline
-from session.keyvalue import KeyValue, Reply, Step
+from session.redis.keyvalue import KeyValue, Reply, Step
+from session.resilience.deadline import Deadline
 from tests.load.calls import ARGUMENTS, CALLS_A_TURN, TOOL, Turn, turns
 from tests.load.worker import Worker
 

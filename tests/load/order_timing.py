@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.call import Call, Stated
+from server.config.settings import DEMO, Settings
 from server.results import call_tool_result
-from server.settings import DEMO, Settings
 from server.wiring import open_app
 from tests.load import report
 from tests.stack import dynamodb
@@ -34,7 +34,7 @@ from tests.support.interleaving import NOT_NOW
 from tests.support.process import environment, serving
 from tests.support.raw import Connection, call, in_2026
 from tests.support.stack import seeded
-from tools.backends.embedded.store_files import read_orders
+from tools.store.backends.embedded.store_files import read_orders
 
 OWN, FOREIGN, MISSING, ABSURD = "own", "foreign", "missing", "absurd"
 KINDS = (OWN, FOREIGN, MISSING, ABSURD)

@@ -17,7 +17,7 @@ import pydantic_core
 from mcp.server.mcpserver import Context, MCPServer
 from redis.asyncio import Redis
 
-from session.backends.embedded import embedded_redis
+from session.redis.embedded import embedded_redis
 from tests.load.calls import ARGUMENTS, TOOL
 from tests.load.children import end_with_parent
 

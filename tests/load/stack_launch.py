@@ -25,7 +25,7 @@ class Hidden(MetaPathFinder):
 def main() -> int:
     """The names are one argument, comma separated."""
     sys.meta_path.insert(0, Hidden(sys.argv[1].split(",")))
-    from server.cli import main as serve
+    from server.commands.cli import main as serve
 
     return serve(["serve", "--with-parent"])
 

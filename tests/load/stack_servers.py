@@ -14,10 +14,10 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from session.backends.address import RedisAddress
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
-from session.keyvalue import Command
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import Command
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.load.children import ROOT, Child, free_port, python
 from tests.load.stack_bedrock import LATENCY_SECONDS
 from tests.stack import dynamodb, opensearch, redis_servers

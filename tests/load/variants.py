@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from session.backends.address import RedisAddress
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
-from session.keyvalue import Command
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import Command
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.load.children import Child, free_port, python
 from tests.load.procfs import unix_socket_of, valkey_of
 

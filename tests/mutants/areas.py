@@ -5,12 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 AREAS: dict[str, tuple[str, ...]] = {
-    "session": ("session/*.py", "session/backends/*.py"),
+    "session": ("session/*.py", "session/redis/*.py"),
     "stages": ("server/pipeline.py", "server/call.py", "server/stages/*.py"),
-    "identity": ("server/stated.py", "server/bearer.py", "server/identity/*.py"),
-    "validation": ("tools/validation.py", "tools/shapes.py", "tools/schemas.py", "tools/text.py"),
-    "resilience": ("tools/resilience/*.py", "session/breaker.py"),
-    "search": ("tools/search/*.py", "tools/backends/embedded/*leg*.py", "tools/backends/embedded/engine.py"),
+    "identity": ("server/identity/request_metadata.py", "server/identity/bearer.py", "server/identity/*.py"),
+    "validation": (
+        "tools/schema/validation.py",
+        "tools/schema/quick_check.py",
+        "tools/schema/parts.py",
+        "tools/schema/text.py",
+    ),
+    "resilience": ("tools/resilience/*.py", "session/resilience/breaker.py"),
+    "search": (
+        "tools/store/search/*.py",
+        "tools/store/backends/embedded/*leg*.py",
+        "tools/store/backends/embedded/engine.py",
+    ),
 }
 
 

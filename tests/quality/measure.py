@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from session.deadline import Deadline
-from tools.models import CatalogQuery, Filters
-from tools.ports import CatalogPort
+from session.resilience.deadline import Deadline
+from tools.store.models import CatalogQuery, Filters
+from tools.store.ports import CatalogPort
 
 DEPTH = 10
 PATIENCE_S = 30.0

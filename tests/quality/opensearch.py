@@ -13,12 +13,12 @@ from hashlib import sha256
 from tests.quality.measure import Measured, measure
 from tests.quality.sets import JudgedSet
 from tests.stack import opensearch
-from tools.backends.embedded.embedder import LocalEmbedder
-from tools.backends.embedded.records import load as read_records
-from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.catalog import OpenSearchCatalog
-from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.indexing import load
+from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedded.records import load as read_records
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.catalog import OpenSearchCatalog
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.indexing import load
 
 RUNNING = "MANGA_STACK_OPENSEARCH"
 

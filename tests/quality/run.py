@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.quality.measure import Measured, macro, measure, table
 from tests.quality.opensearch import node_url, run_on_opensearch
 from tests.quality.sets import JudgedSet, demo_set, evaluation_set, missing_message
-from tools.backends.embedded.catalog import EmbeddedCatalog
-from tools.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.embedder import LocalEmbedder
 
 
 async def run_set(judged: JudgedSet, cache_dir: Path | None, lexical: bool) -> list[Measured]:

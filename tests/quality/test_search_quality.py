@@ -8,8 +8,8 @@ import pytest
 
 from tests.quality.measure import Measured, by_type, macro, measure, ndcg
 from tests.quality.sets import JudgedSet, demo_set, evaluation_set, missing_message
-from tools.backends.embedded.catalog import EmbeddedCatalog
-from tools.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.embedder import LocalEmbedder
 
 
 async def results_of(judged: JudgedSet, folder: Path) -> list[Measured]:

@@ -7,8 +7,8 @@ import re
 from dataclasses import Field, fields
 from pathlib import Path
 
-from server.protocol import listed_tool
-from server.settings import PREFIX, ROOT, Settings
+from server.config.settings import PREFIX, ROOT, Settings
+from server.transport.mcp import listed_tool
 from tools.registry import TOOLS
 
 SNAPSHOTS = ROOT / "tests" / "snapshots"

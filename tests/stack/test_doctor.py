@@ -16,15 +16,15 @@ import boto3
 import httpx
 import pytest
 
-from server.doctor import examine
-from server.settings import Settings
+from server.commands.doctor import examine
+from server.config.settings import Settings
 from tests.stack import redis_servers
 from tests.stack.dynamodb import KEYS, REGION
 from tests.stack.require import require
 from tests.support.stack import seeded
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.dynamodb.admin import create_tables
-from tools.backends.opensearch.index import FORMAT, NODES, Identity, creation, definition
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.admin import create_tables
+from tools.store.backends.opensearch.index import FORMAT, NODES, Identity, creation, definition
 
 pytestmark = pytest.mark.timeout(300)
 

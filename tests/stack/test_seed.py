@@ -18,7 +18,7 @@ import boto3
 import httpx
 import pytest
 
-from server.settings import DEMO
+from server.config.settings import DEMO
 from tests.stack import opensearch
 from tests.stack.dynamodb import KEYS, REGION
 from tests.stack.require import require

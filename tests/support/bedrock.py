@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from tools.backends.bedrock.embedder import BedrockEmbedder
+from tools.store.backends.bedrock.embedder import BedrockEmbedder
 
 MODEL = "amazon.titan-embed-text-v2:0"
 REGION = "eu-west-1"

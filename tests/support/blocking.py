@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from server.flags import POLL_SECONDS
-from server.settings import ROOT, Settings
+from server.config.flags import POLL_SECONDS
+from server.config.settings import ROOT, Settings
 from tests.support.inprocess import in_process
 from tests.support.raw import INITIALIZE, call, post_2026
 from tools.registry import TOOLS

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from server.call import Call, Stated
+from server.config.settings import Settings
 from server.results import call_tool_result
-from server.settings import Settings
 from server.wiring import Application, open_app
 
 

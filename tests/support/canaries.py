@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from session.keys import user_hash
-from tools.models import Order, OrderLine, Shipment, TrackingEvent
+from tools.store.models import Order, OrderLine, Shipment, TrackingEvent
 
 ORDERS_EACH = 3
 LIKED_EACH = 2

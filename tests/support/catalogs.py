@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from session.deadline import Deadline
-from tools.backends.embedded.catalog import EmbeddedCatalog
-from tools.backends.embedded.embedder import LocalEmbedder
-from tools.backends.embedded.records import Record
-from tools.backends.embedded.records import load as read_records
-from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.catalog import OpenSearchCatalog
-from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.indexing import Plan, load
-from tools.models import Title
-from tools.ports import CatalogPort, Embedder
+from session.resilience.deadline import Deadline
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedded.records import Record
+from tools.store.backends.embedded.records import load as read_records
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.catalog import OpenSearchCatalog
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.indexing import Plan, load
+from tools.store.models import Title
+from tools.store.ports import CatalogPort, Embedder
 
 CATALOG = Path(__file__).resolve().parents[2] / "infra" / "demo" / "catalog.jsonl"
 CATALOGS = ["embedded", "opensearch"]

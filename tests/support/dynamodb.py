@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from tests.stack import dynamodb
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.dynamodb.admin import create_tables
-from tools.backends.dynamodb.items import order_item, stock_item
-from tools.backends.dynamodb.store import DynamoStore
-from tools.backends.dynamodb.tables import ORDERS, STOCK
-from tools.backends.dynamodb.writing import write_all
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.admin import create_tables
+from tools.store.backends.dynamodb.items import order_item, stock_item
+from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.dynamodb.tables import ORDERS, STOCK
+from tools.store.backends.dynamodb.writing import write_all
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tools import schemas
 from tools.contract import Tool
+from tools.schema import parts as schemas
 
 Schema = Mapping[str, Any]
 

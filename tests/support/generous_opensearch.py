@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from session.deadline import Deadline
-from tools.backends.embedded.records import Record
-from tools.backends.opensearch.documents import document
-from tools.backends.opensearch.index import FORMAT, Identity
-from tools.backends.opensearch.statistics import NUMBERS
+from session.resilience.deadline import Deadline
+from tools.store.backends.embedded.records import Record
+from tools.store.backends.opensearch.documents import document
+from tools.store.backends.opensearch.index import FORMAT, Identity
+from tools.store.backends.opensearch.statistics import NUMBERS
 
 Json = dict[str, Any]
 INDEX = "manga-generous"
@@ -29,7 +29,7 @@ class OneVector:
 
 
 class GenerousClient:
-    """In the place of `tools.backends.opensearch.client.Client`. Each search finds other titles than the one before it."""
+    """In the place of `tools.store.backends.opensearch.client.Client`. Each search finds other titles than the one before it."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._documents = [document(title, offers, place, (), None) for place, (title, offers) in enumerate(records)]

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from unittest.mock import patch
 
 from server import backends, wiring
-from server.app import HttpApp, http_app
 from server.backends import Ports, Progress
-from server.process import _listen, _uvicorn
-from server.settings import Settings
+from server.config.settings import Settings
+from server.runtime.process import _listen, _uvicorn
+from server.transport.http.app import HttpApp, http_app
 from server.wiring import Application
-from session.deadline import Deadline
-from tools.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
-from tools.ports import CatalogPort
+from session.resilience.deadline import Deadline
+from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
+from tools.store.ports import CatalogPort
 
 
 @dataclass

@@ -14,26 +14,26 @@ from jsonschema import Draft202012Validator
 
 from server.backends import Ports
 from server.call import Call, Outcome, Stated
-from server.flags import Flags
+from server.config.flags import Flags
+from server.config.settings import Settings
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Pipeline
 from server.results import call_tool_result
-from server.settings import Settings
-from server.telemetry.audit import AuditLog
+from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
 from server.wiring import Application, Outside, wire
-from session.breaker import BreakerState
-from session.keyvalue import KeyValue
-from session.limits import Rate
 from session.memory import SessionMemory
+from session.redis.keyvalue import KeyValue
+from session.resilience.breaker import BreakerState
+from session.resilience.rate_limit import Rate
 from tests.support.clocks import HandClock
 from tests.support.store import Backends
 from tests.support.valkey import Clocked, Recorded
 from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Store, Tool
 from tools.registry import TOOLS, Registry
-from tools.resilience.backend import Backend
+from tools.store.guarded.backend import Backend
 
 
 class CountedMetrics(Metrics):

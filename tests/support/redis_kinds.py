@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from session.backends.address import RedisAddress
-from session.backends.cluster import ClusteredRedis
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
-from session.keyvalue import KeyValue, Reply
+from session.redis.address import RedisAddress
+from session.redis.cluster import ClusteredRedis
+from session.redis.keyvalue import KeyValue, Reply
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.support.valkey import SOON, ask, connected
 
 STACK_URLS = {"tcp": "redis_url", "tls": "redis_tls_url", "cluster of three": "redis_cluster_url"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from session.breaker import Breaker, BreakerPolicy
-from session.deadline import Deadline
 from session.failures import MemoryUnavailable
-from session.keyvalue import KeyValue, Step
-from session.limits import LocalLimits, Rate
 from session.memory import SessionMemory
+from session.redis.keyvalue import KeyValue, Step
+from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnArithmetic, TurnShadows
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from tests.support.loop_thread import Held, LoopThread
-from tools.backends.embedded.catalog import EmbeddedCatalog
-from tools.backends.embedded.profile import EmbeddedProfiles
-from tools.backends.embedded.stock_and_orders import EmbeddedStore
-from tools.backends.embedded.titles import EmbeddedTitles
-from tools.failures import DependencyFailure, Throttled
-from tools.models import Order, OrderLine
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.profile import EmbeddedProfiles
+from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+from tools.store.backends.embedded.titles import EmbeddedTitles
+from tools.store.failures import DependencyFailure, Throttled
+from tools.store.models import Order, OrderLine
 
 
 class Mood(StrEnum):

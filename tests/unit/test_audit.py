@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from server.telemetry.audit import NAME, AuditLog, audit_sink
-from server.telemetry.audit_file import AuditFile
+from server.telemetry.audit.file import AuditFile
+from server.telemetry.audit.log import NAME, AuditLog, audit_sink
 from server.telemetry.events import CallFinished
-from server.telemetry.repeats import EACH, SECONDS, Repeats
-from session.backends.multiplexed import MultiplexedRedis
+from server.telemetry.log.repeats import EACH, SECONDS, Repeats
+from session.redis.multiplexed import MultiplexedRedis
 from tests.support.clocks import HandClock
 from tests.support.pipeline import open_kit
 from tests.support.store import Backends

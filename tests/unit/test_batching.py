@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from session.deadline import Deadline
-from tools.backends import batching
-from tools.backends.batching import batches, embed_patiently
-from tools.failures import DependencyFailure, InternalFailure, Throttled
+from session.resilience.deadline import Deadline
+from tools.store.backends import batching
+from tools.store.backends.batching import batches, embed_patiently
+from tools.store.failures import DependencyFailure, InternalFailure, Throttled
 
 
 @given(st.lists(st.text(max_size=12)), st.integers(1, 4), st.integers(1, 20))

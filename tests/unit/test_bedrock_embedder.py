@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from botocore.exceptions import NoRegionError
 
-from session.deadline import Deadline
-from session.latest import Latest
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Latest
 from tests.support.bedrock import (
     DIMENSIONS,
     MODEL,
@@ -27,10 +27,10 @@ from tests.support.bedrock import (
     vector_of,
 )
 from tests.support.valkey import eventually
-from tools.backends.bedrock import embedder as module
-from tools.backends.bedrock.embedder import AT_ONCE, BedrockEmbedder
-from tools.backends.opensearch.index import Identity
-from tools.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+from tools.store.backends.bedrock import embedder as module
+from tools.store.backends.bedrock.embedder import AT_ONCE, BedrockEmbedder
+from tools.store.backends.opensearch.index import Identity
+from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
 __all__ = ["bedrock", "bedrock_embedder"]
 

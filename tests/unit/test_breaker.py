@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from tests.support.clocks import HandClock
 
 CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.HALF_OPEN

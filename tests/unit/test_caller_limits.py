@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from server.caller_limits import CROWD, Caller, CallerLimits
 from server.identity import TrustTokens
-from session.backends.multiplexed import MultiplexedRedis
-from session.limits import LocalLimits, Rate
+from server.identity.caller_limits import CROWD, Caller, CallerLimits
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.rate_limit import LocalLimits, Rate
 from tests.support.clocks import HandClock
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Backends
-from tools.failures import RateLimited
+from tools.store.failures import RateLimited
 
 pytestmark = pytest.mark.virtual_time
 

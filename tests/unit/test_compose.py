@@ -20,18 +20,18 @@ import yaml
 from infra.agent.options import parser as agent_parser
 from infra.seed.__main__ import _parser as seed_parser
 from server.call import Call, Stated
-from server.http.origins import AllowedOrigins
-from server.settings import ROOT, Settings, unknown_settings
+from server.config.settings import ROOT, Settings, unknown_settings
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
-from session.backends.address import RedisAddress
-from session.breaker import BreakerState
-from session.deadline import Deadline
+from server.transport.http.origins import AllowedOrigins
+from session.redis.address import RedisAddress
+from session.resilience.breaker import BreakerState
+from session.resilience.deadline import Deadline
 from tests.stack import artefacts
 from tests.stack.require import require
 from tests.support.pipeline import COMPILED
-from tools.backends.dynamodb.address import DynamoAddress
-from tools.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.opensearch.address import OpenSearchAddress
 
 OURS = ("server", "seed")
 ONE_SHOT = ("seed", "agent")
@@ -169,10 +169,10 @@ def test_every_service_that_stays_has_a_health_check_and_the_servers_is_its_own(
         assert bool(check.get("disable")) is (name in ONE_SHOT), name
         assert name in ONE_SHOT or {"test", "interval", "timeout", "retries"} <= check.keys(), name
         assert service["restart"] == ("no" if name in ONE_SHOT else "unless-stopped"), name
-    command = [sys.executable, "-m", "server.healthcheck"]
+    command = [sys.executable, "-m", "server.commands.healthcheck"]
     assert services["server"]["healthcheck"]["test"] == ["CMD", "python", *command[1:]]
     stated = instructions("Dockerfile", "HEALTHCHECK")[0]
-    assert stated.endswith('CMD ["python", "-m", "server.healthcheck"]')
+    assert stated.endswith('CMD ["python", "-m", "server.commands.healthcheck"]')
     for port in ("9", "http", "99999"):
         environment = {"PATH": os.environ["PATH"], "MANGA_PORT": port}
         done = subprocess.run(command, cwd=ROOT, env=environment, timeout=30, check=False, capture_output=True)

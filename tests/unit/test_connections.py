@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.http.connections import ANSWER_SECONDS, REQUEST_SECONDS, Connections
+from server.transport.http.connection.connections import ANSWER_SECONDS, REQUEST_SECONDS, Connections
 
 
 class Client:

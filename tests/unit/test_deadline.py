@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 
 SECONDS = st.floats(-10, 1000, allow_nan=False)

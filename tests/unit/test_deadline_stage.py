@@ -13,15 +13,15 @@ import pytest
 from server.call import FALLBACK, Call, Outcome, Stated
 from server.stages.deadline import Limit
 from server.stages.fallback import Ladder
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tests.support.pipeline import open_kit
 from tests.support.store import Backends
 from tests.support.valkey import eventually
 from tools.contract import Fallback, Json, Tool, ToolContext
-from tools.failures import DependencyFailure, TimedOut
 from tools.registry import TOOLS, Registry
+from tools.store.failures import DependencyFailure, TimedOut
 
 OVER, FAR = Deadline(0.0), Deadline(time.monotonic() + 3600)
 BOUND = 5.0

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.backends.decode import ShapeError, decode
-from tools.models import Order, OrderLine, VolumeStock
+from tools.store.backends.decode import ShapeError, decode
+from tools.store.models import Order, OrderLine, VolumeStock
 
 
 @given(st.from_type(Order))

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from infra.demo.generate import FOLDER, build
-from session.deadline import Deadline
-from tools.backends.embedded.records import load
-from tools.backends.embedded.stock_and_orders import EmbeddedStore
+from session.resilience.deadline import Deadline
+from tools.store.backends.embedded.records import load
+from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 
 Record = dict[str, Any]
 

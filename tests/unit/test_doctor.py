@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from server.cli import _parser
-from server.doctor import MOST_SECONDS, examine, files
-from server.settings import DEMO, ROOT, Settings
+from server.commands.cli import _parser
+from server.commands.doctor import MOST_SECONDS, examine, files
+from server.config.settings import DEMO, ROOT, Settings
 from tools.registry import TOOLS
 
 BOUND_SECONDS = 10
@@ -182,7 +182,7 @@ def test_a_name_server_that_hangs_holds_nothing_up() -> None:
     program = (
         "import socket, sys, time\n"
         "socket.getaddrinfo = lambda *arguments, **named: time.sleep(60)\n"
-        "from server.cli import main\n"
+        "from server.commands.cli import main\n"
         "sys.exit(main(['doctor', '--json']))"
     )
     urls = everywhere("search.example.com", 9200)

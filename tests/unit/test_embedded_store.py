@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from session.deadline import Deadline
-from tools.backends.embedded.stock_and_orders import EmbeddedStore
-from tools.backends.embedded.store_files import StoreFileError
-from tools.failures import DependencyFailure
-from tools.models import Offer
+from session.resilience.deadline import Deadline
+from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+from tools.store.backends.embedded.store_files import StoreFileError
+from tools.store.failures import DependencyFailure
+from tools.store.models import Offer
 
 VOLUME = {"title_id": "m-1", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 528, "stock": 3}
 LINE = {

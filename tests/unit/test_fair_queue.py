@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from server.http.fair_queue import AT_ONCE, FairQueue
+from server.transport.http.bounds.fair_queue import AT_ONCE, FairQueue
 
 FLOOD = 20 * AT_ONCE
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server import flags as module
-from server.flags import Flags, FlagsError, FlagsFile, parse_flags
+from server.config import flags as module
+from server.config.flags import Flags, FlagsError, FlagsFile, parse_flags
 from tests.support.valkey import eventually
 
 TOOLS = ("check_inventory", "lookup_order")
@@ -91,7 +91,7 @@ async def test_a_watched_file_is_followed_and_a_wrong_one_changes_nothing(
         told.append(flags.is_on("lookup_order", "u"))
 
     watching = asyncio.create_task(FlagsFile(path, TOOLS, flags).watch(changed))
-    with caplog.at_level(logging.WARNING, logger="server.flags"):
+    with caplog.at_level(logging.WARNING, logger="server.config.flags"):
         path.write_text('{"lookup_order": false}')
         await eventually(lambda: told == [False])
         for wrong in (b"{", b"\xff\xfe", b'{"hunter2": 1}'):

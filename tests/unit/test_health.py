@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from server.health import Dependencies
-from session.breaker import Breaker, BreakerPolicy
-from session.deadline import Deadline
-from tools.models import Health
+from server.runtime.health import Dependencies
+from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.deadline import Deadline
+from tools.store.models import Health
 
 
 async def test_however_many_want_to_know_at_once_each_backend_is_asked_once() -> None:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from server.bearer import bearer_of
 from server.call import Principal, Stated
-from server.flags import Flags
+from server.config.flags import Flags
+from server.config.settings import Settings
 from server.identity import TrustEverybody, TrustTokens, Unproven
-from server.settings import Settings
-from server.tool_access import ToolAccess
+from server.identity.bearer import bearer_of
+from server.identity.tool_access import ToolAccess
 from tests.support.pipeline import COMPILED
 from tests.support.process import until
-from tools.failures import Forbidden, InvalidArguments, ToolNotFound
 from tools.registry import TOOLS
+from tools.store.failures import Forbidden, InvalidArguments, ToolNotFound
 
 LONG = "x" * 256
 

@@ -30,7 +30,7 @@ PRODUCTION = {
 }
 RUNNING = """
 import asyncio, os, sys
-import server.process
+import server.runtime.process
 from server.settings import Settings
 from server.wiring import open_app
 
@@ -62,8 +62,8 @@ def test_the_import_rule_holds() -> None:
     [
         ("server.pipeline", (*DRIVERS, "mcp", "starlette", "uvicorn")),
         ("server.wiring", DRIVERS),
-        ("server.app", DRIVERS),
-        ("server.cli", (*DRIVERS, "mcp", "starlette", "uvicorn", "numpy", "jsonschema")),
+        ("server.transport.http.app", DRIVERS),
+        ("server.commands.cli", (*DRIVERS, "mcp", "starlette", "uvicorn", "numpy", "jsonschema")),
         ("session.memory", (*DRIVERS, "hiredis", "numpy", "jsonschema", "mcp")),
         ("tools.registry", (*DRIVERS, "mcp", "starlette")),
     ],
@@ -98,7 +98,7 @@ def test_importing_starts_no_thread_and_opens_no_file_or_socket() -> None:
 import sys, threading
 opened = []
 sys.addaudithook(lambda event, args: opened.append((event, args)) if event in ("socket.__new__", "subprocess.Popen") else None)
-import server.pipeline, server.wiring, server.app, server.cli, session.memory, tools.registry
+import server.pipeline, server.wiring, server.transport.http.app, server.commands.cli, session.memory, tools.registry
 assert threading.active_count() == 1, threading.enumerate()
 assert not opened, opened
 """

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from server.identity.diagnosis import diagnose, where
-from session.deadline import Deadline
-from session.diagnosis import DEGRADED, DOWN, OK, Diagnosis
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis
 from tests.support import issuer as kinds
 from tests.support.issuer import Issuer, SigningKey, compact_json, issuing
 

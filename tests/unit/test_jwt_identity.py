@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from server.background import Background
 from server.call import Principal, Stated
+from server.config.settings import Settings
 from server.identity import TrustEverybody, Unproven, issuer_keys
 from server.identity.choice import open_identifier
 from server.identity.scopes import as_issued
-from server.settings import Settings
+from server.runtime.background import Background
 from tests.support.issuer import AUDIENCE, Issuer, scope
 from tests.support.verifying import NOW, Verifying, verifying
-from tools.failures import DependencyFailure, Forbidden, InvalidArguments
 from tools.registry import TOOLS
+from tools.store.failures import DependencyFailure, Forbidden, InvalidArguments
 
 ISSUER = Issuer(name="https://issuer.example")
 SEARCH = frozenset({"mcp:manga-tools:search_manga_catalog"})

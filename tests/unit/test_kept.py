@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from session.backends.multiplexed import MultiplexedRedis
 from session.failures import MemoryUnavailable
+from session.redis.multiplexed import MultiplexedRedis
 from session.snapshots import LARGEST_BYTES, LARGEST_PACKED, Snapshots, pack, unpack
 from tests.support.snapshots import Away, memory_over
 from tests.support.valkey import ask
-from tools.kept import Kept
-from tools.models import Author, Title
+from tools.store.models import Author, Title
+from tools.store.typed_snapshot import Kept
 
 TITLES = (
     Title("manga-000001", en="Pirate Sea", ja="海賊の海", authors=(Author("Oda, Eiji"),), rating=4),

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.latency import LatencySketch
+from server.runtime.latency import LatencySketch
 from tests.support.clocks import HandClock
 
 

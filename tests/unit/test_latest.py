@@ -7,7 +7,7 @@ from collections import OrderedDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.latest import Latest
+from session.resilience.lru import Latest
 
 ACTS = st.lists(st.tuples(st.sampled_from(("put", "use", "peek", "pop")), st.integers(0, 6)), max_size=60)
 

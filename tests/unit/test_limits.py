@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session.backends.address import RedisAddress
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
-from session.keyvalue import Evaluation, Step
-from session.limits import LocalLimits, Rate
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import Evaluation, Step
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import LocalLimits, Rate
 from session.scripts import Script
 from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS
 from tests.support.clocks import HandClock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from server.lines import BoundedLines
-from server.message_shape import DEEPEST, TOO_DEEP
+from server.transport.lines import BoundedLines
+from server.transport.message_shape import DEEPEST, TOO_DEEP
 
 MOST = 200
 

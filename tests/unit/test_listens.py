@@ -15,10 +15,10 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.subscriptions import InMemorySubscriptionBus, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
-from server.http.admission import MOST_BYTES, Admission
-from server.http.holders import holder_of
-from server.http.listens import ASK_FOR_LESS, LONGEST_URI, METHOD, MOST_URIS, Listens
-from server.http.posted import Posted
+from server.transport.http.bounds.admission import MOST_BYTES, Admission
+from server.transport.http.bounds.holders import holder_of
+from server.transport.http.bounds.listens import ASK_FOR_LESS, LONGEST_URI, METHOD, MOST_URIS, Listens
+from server.transport.http.bounds.posted import Posted
 
 
 class Subscriber:

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from server.log_filter import MOST_ALIKE, MOST_REMEMBERED, SECONDS, Sparing
+from server.telemetry.log.filter import MOST_ALIKE, MOST_REMEMBERED, SECONDS, Sparing
 
 
 class Clock:

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 from server.results import call_tool_result
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
 from session.profile import Event, EventKind
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.quality.sets import evaluation_set, missing_message
 from tests.support.generous_opensearch import GenerousClient, OneVector
 from tests.support.large_catalog import FULL, large_catalog
@@ -30,11 +30,11 @@ from tests.support.loop_thread import Held, LoopThread
 from tests.support.loop_work import counted
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Mood, Shelf, an_order, open_shelf
-from tools.backends.opensearch.catalog import OpenSearchCatalog
 from tools.contract import Tool
-from tools.models import Filters, Order
-from tools.popular_titles import HOW_MANY
 from tools.registry import TOOLS
+from tools.store.backends.opensearch.catalog import OpenSearchCatalog
+from tools.store.catalog.popular import HOW_MANY
+from tools.store.models import Filters, Order
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.virtual_time]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.settings import ROOT
+from server.config.settings import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 

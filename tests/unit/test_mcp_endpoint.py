@@ -17,13 +17,13 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from prometheus_client import Gauge
 
-from server.http.admission import Admission
-from server.http.bodies import Bodies
-from server.http.listens import Listens
-from server.http.mcp_endpoint import McpEndpoint
-from server.http.posted import LONGEST_NAME
-from server.http.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
-from server.http.streams import SseStreams
+from server.transport.http.bounds.admission import Admission
+from server.transport.http.bounds.bodies import Bodies
+from server.transport.http.bounds.listens import Listens
+from server.transport.http.bounds.posted import LONGEST_NAME
+from server.transport.http.mcp_endpoint import McpEndpoint
+from server.transport.http.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
+from server.transport.http.streams import SseStreams
 from tests.support.clocks import HandClock
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, call, message
 

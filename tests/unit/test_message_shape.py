@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.message_shape import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, excess
-from server.settings import Settings
+from server.config.settings import Settings
+from server.transport.message_shape import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, excess
 from tests.support.fuzzing import examples
 from tools.registry import Registry
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.models import Title
-from tools.search.name_table import LEAST, NameTable
-from tools.search.names import MAIN_FACTOR, NameKeys, name_keys, one_likeness
-from tools.search.romaji import sound_key
+from tools.store.models import Title
+from tools.store.search.name_table import LEAST, NameTable
+from tools.store.search.names import MAIN_FACTOR, NameKeys, name_keys, one_likeness
+from tools.store.search.romaji import sound_key
 
 KEYS = st.text("abcé漢", min_size=1, max_size=8)
 TITLES = st.lists(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from server.settings import PREFIX, ROOT, Settings
+from server.config.settings import PREFIX, ROOT, Settings
 from tests.new_tool import FROM_README, add_the_line, copied, follow_the_readme
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.wrong_opensearch import serving
-from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.diagnosis import NotOpenSearch, diagnose, identify
-from tools.failures import DependencyFailure
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.diagnosis import NotOpenSearch, diagnose, identify
+from tools.store.failures import DependencyFailure
 
 
 @asynccontextmanager

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.backends.embedded.records import load as read_records
-from tools.backends.embedded.records import parse, record_of
-from tools.backends.opensearch import index as module
-from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.documents import card_from, direction_from, document, titles_from
-from tools.backends.opensearch.filters import Gate
-from tools.backends.opensearch.index import (
+from tools.store.backends.embedded.records import load as read_records
+from tools.store.backends.embedded.records import parse, record_of
+from tools.store.backends.opensearch import index as module
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.documents import card_from, direction_from, document, titles_from
+from tools.store.backends.opensearch.filters import Gate
+from tools.store.backends.opensearch.index import (
     HEADLINE,
     NODES,
     SERVERLESS,
@@ -28,13 +28,13 @@ from tools.backends.opensearch.index import (
     index_name,
     is_index_of,
 )
-from tools.backends.opensearch.indexing import identity_of
-from tools.backends.opensearch.kin import kin_of_all
-from tools.backends.opensearch.queries import cosine_of
-from tools.models import Author, Filters, Offer, Title
-from tools.search.candidates import known
-from tools.search.document import prose_terms
-from tools.search.filters import satisfies
+from tools.store.backends.opensearch.indexing import identity_of
+from tools.store.backends.opensearch.kin import kin_of_all
+from tools.store.backends.opensearch.queries import cosine_of
+from tools.store.models import Author, Filters, Offer, Title
+from tools.store.search.candidates import known
+from tools.store.search.document import prose_terms
+from tools.store.search.filters import satisfies
 
 CATALOG = Path(__file__).resolve().parents[2] / "infra" / "demo" / "catalog.jsonl"
 RECORDS = read_records(CATALOG)

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.wrong_opensearch import answers, packed, serving
-from tools.backends.embedded.records import record_of
-from tools.backends.opensearch.address import OpenSearchAddress
-from tools.backends.opensearch.client import Client
-from tools.backends.opensearch.documents import document
-from tools.backends.opensearch.errors import MalformedAnswer
-from tools.backends.opensearch.shelf import Place, Shelf, place_of, places
-from tools.failures import DependencyFailure
-from tools.models import Title
+from tools.store.backends.embedded.records import record_of
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.documents import document
+from tools.store.backends.opensearch.errors import MalformedAnswer
+from tools.store.backends.opensearch.shelf import Place, Shelf, place_of, places
+from tools.store.failures import DependencyFailure
+from tools.store.models import Title
 
 TITLES = {name: Title(name, en=f"Harbour {name}", tags=("Drama",)) for name in "abcdef"}
 

@@ -8,21 +8,21 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from server.health import Dependencies
+from server.runtime.health import Dependencies
 from server.telemetry.breakers import Breakers
 from server.telemetry.metrics import Metrics
-from session.backends.address import RedisAddress
-from session.backends.multiplexed import DIALS, MultiplexedRedis
-from session.breaker import BreakerPolicy
-from session.deadline import Deadline
-from session.outage import Outage
-from session.tasks import start_task
+from session.redis.address import RedisAddress
+from session.redis.multiplexed import DIALS, MultiplexedRedis
+from session.resilience.breaker import BreakerPolicy
+from session.resilience.deadline import Deadline
+from session.resilience.outage import Outage
+from session.resilience.tasks import start_task
 from tests.support.clocks import HandClock
 from tests.support.valkey import eventually
-from tools.backends.watched_embedder import IN_A_ROW, WatchedEmbedder
-from tools.failures import DependencyFailure, InternalFailure
-from tools.models import Health
-from tools.resilience.backend import Backend, BackendPolicy
+from tools.store.backends.watched_embedder import IN_A_ROW, WatchedEmbedder
+from tools.store.failures import DependencyFailure, InternalFailure
+from tools.store.guarded.backend import Backend, BackendPolicy
+from tools.store.models import Health
 
 TOLD = logging.getLogger("server.test")
 

@@ -23,23 +23,23 @@ from server.stages.cache import Cache
 from server.stages.session import OpenSession
 from server.stages.telemetry import Telemetry
 from server.telemetry.events import CallFinished
-from session.backends.multiplexed import MultiplexedRedis
-from session.breaker import BreakerState
-from session.clocks import Clocks
-from session.deadline import Deadline
 from session.failures import MemoryUnavailable
-from session.keyvalue import Command
-from session.limits import Rate
+from session.redis.keyvalue import Command
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.breaker import BreakerState
+from session.resilience.clocks import Clocks
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import Rate
 from session.result_cache import decode, encode
 from tests.support.clocks import HandClock
 from tests.support.pipeline import Answer, Kit, open_kit
 from tests.support.store import BAD, ORDERS, Backends, Mood
 from tests.support.valkey import ask, eventually
 from tools.contract import ToolContext
-from tools.failures import DependencyFailure, TimedOut
 from tools.lookup_order import look_up
-from tools.models import Order
 from tools.registry import TOOLS
+from tools.store.failures import DependencyFailure, TimedOut
+from tools.store.models import Order
 
 pytestmark = pytest.mark.virtual_time
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.http.holders import LOCAL, holder_of
-from server.http.places import NoRoom, Place, Places
+from server.transport.http.bounds.holders import LOCAL, holder_of
+from server.transport.http.bounds.places import NoRoom, Place, Places
 from tests.support.clocks import HandClock
 from tests.support.fuzzing import examples
 

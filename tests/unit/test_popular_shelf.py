@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.models import Author, Filters, Title
-from tools.popular_shelf import LONGEST_NAME, PopularShelf
-from tools.search.filters import satisfies
-from tools.search.query import QueryReader
+from tools.store.catalog.popular_index import LONGEST_NAME, PopularShelf
+from tools.store.models import Author, Filters, Title
+from tools.store.search.filters import satisfies
+from tools.store.search.query import QueryReader
 
 READER = QueryReader.load()
 ODA = Author("Oda, Eiichirou", "尾田栄一郎", "オダエイイチロウ")

@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from session.backends.multiplexed import MultiplexedRedis
+from session.redis.multiplexed import MultiplexedRedis
 from session.snapshots import Snapshots
 from tests.support.snapshots import Away, memory_over
 from tests.support.store import Mood, Shelf
 from tests.support.valkey import ask, eventually
-from tools import popular_titles as module
-from tools.models import Filters, Title
-from tools.popular_titles import PopularTitles, kept_titles
+from tools.store.catalog import popular as module
+from tools.store.catalog.popular import PopularTitles, kept_titles
+from tools.store.models import Filters, Title
 
 
 async def test_it_is_empty_until_the_catalogue_has_answered_once(shelf: Shelf) -> None:

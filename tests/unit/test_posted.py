@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from server.http.admission import MOST_BYTES, Admission
-from server.http.listens import METHOD, Listens
-from server.http.posted import Posted, body_of_introduction
+from server.transport.http.bounds.admission import MOST_BYTES, Admission
+from server.transport.http.bounds.listens import METHOD, Listens
+from server.transport.http.bounds.posted import Posted, body_of_introduction
 from tests.support.raw import INITIALIZE, message
 
 LISTEN = json.dumps(message(METHOD, {"x": "n" * MOST_BYTES}))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tools.check_inventory import item
 from tools.get_manga_details import offers
-from tools.models import Author, Availability, Offer, Title, VolumeStock
-from tools.presentation import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_card
+from tools.results.cards import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_card
+from tools.store.models import Author, Availability, Offer, Title, VolumeStock
 
 AS_OF = "2026-11-01T00:00:00Z"
 PAPER, EBOOK = Offer("physical", 528, 3), Offer("digital", 480, None)

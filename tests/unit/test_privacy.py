@@ -18,24 +18,24 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from server.settings import DEMO, ROOT
+from server.config.settings import DEMO, ROOT
 from server.stages.telemetry import remembered
-from server.telemetry.log_line import LogLine
+from server.telemetry.log.calls import LogLine
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
 from server.version import VERSION
-from session.backends.multiplexed import MultiplexedRedis
-from session.clocks import utc_now
 from session.keys import user_hash
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.clocks import utc_now
 from tests.support.examples import free_texts
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Shelf
-from tools.backends.embedded.store_files import read_orders
 from tools.contract import Tool
 from tools.lookup_order import OUTPUT, latest, presented
-from tools.models import Order
 from tools.registry import TOOLS
-from tools.schemas import RESULT_SET, TITLE_ID
+from tools.schema.parts import RESULT_SET, TITLE_ID
+from tools.store.backends.embedded.store_files import read_orders
+from tools.store.models import Order
 
 EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 NOT_FOR_SHOPPERS = re.compile(
@@ -169,7 +169,7 @@ for name in ("botocore.endpoint", "aiobotocore", "opensearch", "httpx", "mcp.ser
     logging.getLogger(name).info("MNG-UUUU0001")
     logging.getLogger(name).debug("MNG-UUUU0001")
 logging.getLogger("mcp.server.sse").error("MNG-UUUU0001")
-for name in ("server.cli", "session.memory", "tools.kept", "manga.calls"):
+for name in ("server.commands.cli", "session.memory", "tools.store.typed_snapshot", "manga.calls"):
     logging.getLogger(name).debug("of one's own")
 logging.getLogger("a_library_yet_unknown").warning("a warning")
 """

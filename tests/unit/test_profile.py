@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
-from session.deadline import Deadline
 from session.keys import user_hash
 from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind
-from tools.backends.dynamodb.items import event_item
-from tools.backends.dynamodb.tables import PROFILE
-from tools.backends.embedded.profile import EmbeddedProfiles
+from session.resilience.deadline import Deadline
+from tools.store.backends.dynamodb.items import event_item
+from tools.store.backends.dynamodb.tables import PROFILE
+from tools.store.backends.embedded.profile import EmbeddedProfiles
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 

@@ -11,17 +11,19 @@ import pytest
 
 from server.call import Call, Outcome, Stated
 from server.results import call_tool_result
-from session.backends.multiplexed import MultiplexedRedis
 from session.begin import Begun
-from session.breaker import BreakerState
-from session.deadline import Deadline
-from session.limits import Rate
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.breaker import BreakerState
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import Rate
+from session.resilience.retry import RetryPolicy
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.clocks import HandClock
 from tests.support.pipeline import COMPILED, Answer, Kit, open_kit
 from tests.support.store import Backends, Mood
 from tests.support.valkey import eventually
-from tools.failures import (
+from tools.registry import TOOLS
+from tools.store.failures import (
     BudgetExhausted,
     CircuitOpen,
     DependencyFailure,
@@ -36,8 +38,6 @@ from tools.failures import (
     TimedOut,
     ToolNotFound,
 )
-from tools.registry import TOOLS
-from tools.resilience.retry import RetryPolicy
 
 pytestmark = pytest.mark.virtual_time
 

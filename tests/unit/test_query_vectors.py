@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.bedrock import Answer, Bedrock, after, bedrock, bedrock_embedder, hangs_up, says, vector_of
 from tests.support.clocks import HandClock
 from tests.support.valkey import eventually
-from tools.backends import query_vectors as module
-from tools.backends.bedrock.embedder import BedrockEmbedder
-from tools.backends.embedded.catalog import EmbeddedCatalog
-from tools.backends.query_vectors import CALL_SECONDS, NOT_AGAIN_SECONDS, QueryVectors
-from tools.failures import DependencyFailure, InternalFailure
-from tools.models import CatalogQuery, Filters
-from tools.ports import Embedder
+from tools.store.backends import query_vectors as module
+from tools.store.backends.bedrock.embedder import BedrockEmbedder
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.query_vectors import CALL_SECONDS, NOT_AGAIN_SECONDS, QueryVectors
+from tools.store.failures import DependencyFailure, InternalFailure
+from tools.store.models import CatalogQuery, Filters
+from tools.store.ports import Embedder
 
 __all__ = ["bedrock", "bedrock_embedder"]
 

@@ -18,17 +18,18 @@ from urllib.parse import unquote
 import pytest
 
 import server.wiring
-from server import pipeline, stated
-from server.app import http_app
-from server.cli import _parser
-from server.parsing import SettingError
+from server import pipeline
+from server.commands.cli import _parser
+from server.config.parsing import SettingError
+from server.config.settings import ROOT, Settings
+from server.identity import request_metadata as stated
 from server.results import META_KEY, PLAIN_WORDS
-from server.settings import ROOT, Settings
+from server.transport.http.app import http_app
 from server.wiring import Application, open_app
 from tests.snapshots.derived import settings_table, tools_table
 from tests.support.calling import called, opened
-from tools import failures
 from tools.registry import TOOLS
+from tools.store import failures
 
 README = (ROOT / "README.md").read_text("utf-8")
 DOCUMENTS = ("README.md", "SECURITY.md", "CHANGELOG.md")
@@ -190,7 +191,7 @@ def test_the_codes_are_those_of_the_failures() -> None:
 
 
 def test_the_headers_and_keys_are_those_that_are_read() -> None:
-    """Each `_meta` key beside its header, as `server/stated.py` reads them."""
+    """Each `_meta` key beside its header, as `server/identity/request_metadata.py` reads them."""
     source = inspect.getsource(stated.read_stated)
     pairs = re.findall(r"`com\.mangaassist/(\w+)` \| `([\w-]+)`", README)
     assert len(pairs) == 6

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from session import recent
 from session.begin import BeginRequest, Begun
-from session.deadline import Deadline
 from session.history import RECOMMENDATIONS, LastShown
 from session.recent import RecentSearches
+from session.resilience.deadline import Deadline
 from session.turn import Turn, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock
 

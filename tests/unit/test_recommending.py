@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools.models import Author, Title
-from tools.recommending import Excluded, named_as_liked, rank, reason
-from tools.taste import Did, Known, Reader
+from tools.recommend.ranking import Excluded, named_as_liked, rank, reason
+from tools.recommend.taste import Did, Known, Reader
+from tools.store.models import Author, Title
 
 
 def a_title(n: int, **more: object) -> Title:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 
 from tools import get_manga_details
-from tools.backends.embedded.records import CatalogFileError, kept_title, load, parse, record_of
-from tools.models import Offer
+from tools.store.backends.embedded.records import CatalogFileError, kept_title, load, parse, record_of
+from tools.store.models import Offer
 
 GOOD: dict[str, Any] = {
     "title_id": "manga-900001",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from session.backends.address import RedisAddress
+from session.redis.address import RedisAddress
 
 
 @pytest.mark.parametrize(

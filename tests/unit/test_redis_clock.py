@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
-from session.keyvalue import Evaluation, Reply, Step
+from session.redis.keyvalue import Evaluation, Reply, Step
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from session.scripts import Script
 from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS
 from tests.support.clocks import HandClock

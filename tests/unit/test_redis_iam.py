@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from session.backends import iam
-from session.backends.iam import ElastiCacheIam
+from session.redis import iam
+from session.redis.iam import ElastiCacheIam
 
 
 @pytest.fixture(autouse=True)

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from session.backends import multiplexed
-from session.backends import wire as byte_side
-from session.backends.address import RedisAddress
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
 from session.failures import MemoryUnavailable
-from session.keyvalue import Command
+from session.redis import multiplexed
+from session.redis import wire as byte_side
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import Command
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.support.valkey import answering, ask, connected, eventually, free_port, private_valkey
 
 RESET = struct.pack("ii", 1, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from redis.crc import key_slot
 
-from session.backends.topology import Place, Redirection, Topology, slot_of
-from session.keyvalue import Command, Evaluation, Reply, Step
+from session.redis.keyvalue import Command, Evaluation, Reply, Step
+from session.redis.topology import Place, Redirection, Topology, slot_of
 from session.scripts import Script
 
 

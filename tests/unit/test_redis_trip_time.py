@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from session.deadline import Deadline
 from session.failures import MemoryUnavailable
-from session.keyvalue import Command
+from session.redis.keyvalue import Command
+from session.resilience.deadline import Deadline
 from tests.support.valkey import connected, private_valkey
 
 BOUND = 0.05

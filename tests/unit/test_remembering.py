@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from server.identity import TrustTokens
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
 from session.profile import Event
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import BAD, Mood, Shelf, open_shelf
@@ -145,7 +145,7 @@ async def test_details_and_searches_are_remembered_live_and_from_the_cache(kit: 
 async def test_many_calls_within_a_second_cost_one_write_and_a_repeat_none(
     kit: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.profile_queue.COLLECT_SECONDS", 3600.0)
+    monkeypatch.setattr("server.runtime.profile_queue.COLLECT_SECONDS", 3600.0)
     for _ in range(3):
         for number in range(1, 7):
             for user in ("reader", "other"):

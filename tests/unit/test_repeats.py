@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from server.telemetry.log_line import LogLine
-from server.telemetry.repeats import EACH, MOST_KINDS, MOST_TOLD, SECONDS, TOGETHER, Kind, Repeats
+from server.telemetry.log.calls import LogLine
+from server.telemetry.log.repeats import EACH, MOST_KINDS, MOST_TOLD, SECONDS, TOGETHER, Kind, Repeats
 from tests.support.clocks import HandClock
 from tests.unit.test_audit import an_event
 

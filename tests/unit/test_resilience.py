@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.breaker import BreakerState
-from session.deadline import Deadline
 from session.profile import Event, EventKind
+from session.resilience.breaker import BreakerState
+from session.resilience.deadline import Deadline
+from session.resilience.retry import Backoff, RetryBudget, RetryPolicy
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Shelf
-from tools.failures import (
+from tools.store.failures import (
     BackendFailure,
     CircuitOpen,
     DependencyFailure,
@@ -29,10 +30,9 @@ from tools.failures import (
     TimedOut,
     ToolNotFound,
 )
-from tools.models import CatalogQuery, Facets, Filters
-from tools.resilience.backend import Backend, BackendPolicy
-from tools.resilience.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
-from tools.resilience.retry import Backoff, RetryBudget, RetryPolicy
+from tools.store.guarded.backend import Backend, BackendPolicy
+from tools.store.guarded.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
+from tools.store.models import CatalogQuery, Facets, Filters
 
 POLICY = BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, places=2)
 

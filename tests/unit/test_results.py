@@ -10,11 +10,20 @@ import pytest
 from server.call import Call, Outcome, Stated
 from server.results import META_KEY, call_tool_result
 from session.begin import Begun
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.clocks import HandClock
 from tests.support.pipeline import COMPILED
-from tools.failures import BudgetExhausted, Failure, InvalidArguments, NotFound, RateLimited, ServerBusy, TimedOut, Violation
+from tools.store.failures import (
+    BudgetExhausted,
+    Failure,
+    InvalidArguments,
+    NotFound,
+    RateLimited,
+    ServerBusy,
+    TimedOut,
+    Violation,
+)
 
 NAMED = TurnName(TurnKind.NAMED, "t-1")
 

@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
+from session.resilience import periodic as rounds
 from tests.support.valkey import eventually
-from tools import rounds
 
 
 async def test_a_round_that_breaks_is_logged_and_the_next_one_comes(

@@ -21,8 +21,8 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.message import SessionMessage
 from starlette.types import Receive, Scope, Send
 
-from server.http.sse import Incoming, Outgoing
-from server.settings import Settings
+from server.config.settings import Settings
+from server.transport.http.sse import Incoming, Outgoing
 from server.wiring import open_app
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, call, in_2026, message
 

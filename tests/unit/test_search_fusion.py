@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tools.backends.embedded.index import build_index
-from tools.backends.embedded.legs import Legs
-from tools.backends.embedded.shelf import build_shelf
-from tools.models import Author, Title
-from tools.search.candidates import evidence_for
-from tools.search.document import passages, prior
-from tools.search.evidence import Evidence
-from tools.search.fusion import fuse, order, with_kin
-from tools.search.names import begun_likeness, name_keys
-from tools.search.query import QueryReader
-from tools.search.romaji import sound_key
+from tools.store.backends.embedded.index import build_index
+from tools.store.backends.embedded.legs import Legs
+from tools.store.backends.embedded.shelf import build_shelf
+from tools.store.models import Author, Title
+from tools.store.search.candidates import evidence_for
+from tools.store.search.document import passages, prior
+from tools.store.search.evidence import Evidence
+from tools.store.search.fusion import fuse, order, with_kin
+from tools.store.search.names import begun_likeness, name_keys
+from tools.store.search.query import QueryReader
+from tools.store.search.romaji import sound_key
 
 READER = QueryReader.load()
 

@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 from jsonschema import Draft202012Validator
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tools.contract import Store, ToolContext
-from tools.failures import BackendFailure, DependencyFailure, TimedOut
-from tools.models import CatalogPage, CatalogQuery, Filters, Title
 from tools.search_manga_catalog import TOOL
+from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
+from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
 
 BERSERK = Title("manga-000001", en="Berserk")
 NOTHING = CatalogPage((), 0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tools.models import Ordering, Title
-from tools.search.orderings import UNKNOWN, in_order, read_ordering, standing, weighted_rating
-from tools.search.query import QueryReader
-from tools.search.romaji import sound_key
+from tools.store.models import Ordering, Title
+from tools.store.search.orderings import UNKNOWN, in_order, read_ordering, standing, weighted_rating
+from tools.store.search.query import QueryReader
+from tools.store.search.romaji import sound_key
 
 POPULAR, RATED, NEWEST = Ordering.POPULARITY, Ordering.RATING, Ordering.NEWEST
 

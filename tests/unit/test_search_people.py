@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools.models import Author, Filters, Title
-from tools.search.filters import satisfies
-from tools.search.people import is_author
+from tools.store.models import Author, Filters, Title
+from tools.store.search.filters import satisfies
+from tools.store.search.people import is_author
 
 MIURA = Author("Miura, Kentarou", "三浦建太郎", "ミウラケンタロウ")
 CLAMP = Author("CLAMP", "CLAMP", None)

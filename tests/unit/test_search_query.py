@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.search.aliases import MOST_NAMES, AliasTable
-from tools.search.query import QueryReader
-from tools.search.romaji import sound_key
-from tools.search.themes import ThemeTable
+from tools.store.search.aliases import MOST_NAMES, AliasTable
+from tools.store.search.query import QueryReader
+from tools.store.search.romaji import sound_key
+from tools.store.search.themes import ThemeTable
 
 READER = QueryReader.load()
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.search.loans import consonants, is_loan
-from tools.search.romaji import sound, sound_key, to_romaji
-from tools.search.text import has_cjk, is_kana, normalise, to_hiragana
-from tools.search.tokens import grams, stem, words
+from tools.store.search.loans import consonants, is_loan
+from tools.store.search.romaji import sound, sound_key, to_romaji
+from tools.store.search.text import has_cjk, is_kana, normalise, to_hiragana
+from tools.store.search.tokens import grams, stem, words
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 
 from infra.seed.__main__ import main
 from infra.seed.contents import Sources, read
-from server.settings import DEMO
-from tools.backends.dynamodb.items import title_of
-from tools.backends.dynamodb.tables import STOCK, TITLES
+from server.config.settings import DEMO
+from tools.store.backends.dynamodb.items import title_of
+from tools.store.backends.dynamodb.tables import STOCK, TITLES
 
 TITLE = {"title_id": "manga-000001", "title": {"en": "One"}, "offers": [{"format": "digital", "price_jpy": 500}]}
 VOLUME = {"title_id": "manga-000001", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 600, "stock": 3}

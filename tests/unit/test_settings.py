@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from server.parsing import SettingError
-from server.settings import PREFIX, ROOT, Settings, unknown_settings
+from server.config.parsing import SettingError
+from server.config.settings import PREFIX, ROOT, Settings, unknown_settings
 from tests.snapshots.derived import env_example
 
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")

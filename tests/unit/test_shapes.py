@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tools.registry import Registry
-from tools.schemas import INTEGER, STRING, answer, listed, nullable, record
-from tools.shapes import looks_like, success_of
+from tools.schema.parts import INTEGER, STRING, answer, listed, nullable, record
+from tools.schema.quick_check import looks_like, success_of
 
 CARD = record(
     {"id": STRING, "n": nullable("integer"), "tags": listed(STRING), "kind": {"type": "string", "enum": ["a"]}}, ["id"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Moody, Shelf
-from tools.failures import DependencyFailure
-from tools.models import CatalogQuery, Facets, Filters
-from tools.sparing_catalog import ABSENT_SECONDS, SparingCatalog
+from tools.store.catalog.negative_cache import ABSENT_SECONDS, SparingCatalog
+from tools.store.failures import DependencyFailure
+from tools.store.models import CatalogQuery, Facets, Filters
 
 WRONG, RIGHT = "manga-999999", "manga-000001"
 

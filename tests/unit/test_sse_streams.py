@@ -19,11 +19,11 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from prometheus_client import Gauge
 
-from server.http import sse, streams
-from server.http.admission import Admission
-from server.http.bodies import Bodies
-from server.http.listens import Listens
-from server.http.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
+from server.transport.http import sse, streams
+from server.transport.http.bounds.admission import Admission
+from server.transport.http.bounds.bodies import Bodies
+from server.transport.http.bounds.listens import Listens
+from server.transport.http.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
 from tests.support.clocks import HandClock
 
 MOST_BYTES = 4096

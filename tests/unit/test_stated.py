@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from server.stated import (
+from server.identity.request_metadata import (
     checked_budget_ms,
     checked_expected_calls,
     checked_key,
@@ -19,7 +19,7 @@ from server.stated import (
     read_stated,
 )
 from session.turn import IMPLICIT, TurnKind, TurnName
-from tools.failures import InvalidArguments
+from tools.store.failures import InvalidArguments
 
 P = "com.mangaassist/"
 TRACE = "0af7651916cd43dd8448eb211c80319c"

@@ -9,8 +9,8 @@ import mcp_types as types
 import pytest
 from mcp.shared.message import SessionMessage
 
-import server.stdio as module
-from server.stdio import MOST_OPEN, OpenCalls, _Reading
+import server.transport.stdio as module
+from server.transport.stdio import MOST_OPEN, OpenCalls, _Reading
 
 
 async def questions() -> AsyncIterator[SessionMessage]:

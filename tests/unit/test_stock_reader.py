@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
-from tools.failures import DependencyFailure
-from tools.models import Availability, AvailabilityPage, Health, Offer
-from tools.stock_reader import StockReader
+from tools.store.failures import DependencyFailure
+from tools.store.models import Availability, AvailabilityPage, Health, Offer
+from tools.store.stock.reader import StockReader
 
 
 @dataclass

@@ -9,19 +9,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
-from session.keyvalue import KeyValue
+from session.redis.keyvalue import KeyValue
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from session.snapshots import Snapshots
 from tests.support.clocks import HandClock
 from tests.support.snapshots import Away, memory_over
 from tests.support.store import Mood, Moody, Shelf
 from tests.support.valkey import ask, eventually
-from tools import stock_snapshot as module
-from tools.models import Availability, Offer
-from tools.popular_titles import PopularTitles
-from tools.stock_reader import StockReader
-from tools.stock_snapshot import PARTS, ROWS_A_PART, StockSnapshot, kept_rows
+from tools.store.catalog.popular import PopularTitles
+from tools.store.models import Availability, Offer
+from tools.store.stock import snapshot as module
+from tools.store.stock.reader import StockReader
+from tools.store.stock.snapshot import PARTS, ROWS_A_PART, StockSnapshot, kept_rows
 
 POPULAR = [f"manga-{n:06}" for n in range(1, 7)]
 

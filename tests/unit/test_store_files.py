@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tools.backends.embedded.store_files import StoreFileError, read_orders, read_volumes
+from tools.store.backends.embedded.store_files import StoreFileError, read_orders, read_volumes
 
 VOLUME = {"title_id": "m-1", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 528, "stock": 3}
 LINE = {

@@ -10,10 +10,10 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from server.http.connection import Connection
-from server.http.connections import Connections
-from server.http.head_size import MOST_HEADERS
-from server.http.parser import MOST_CHUNKS, MOST_HEAD_BYTES, StrictParser
+from server.transport.http.bounds.head_size import MOST_HEADERS
+from server.transport.http.connection.connection import Connection
+from server.transport.http.connection.connections import Connections
+from server.transport.http.connection.parser import MOST_CHUNKS, MOST_HEAD_BYTES, StrictParser
 
 POST = b"POST /mcp HTTP/1.1\r\nhost: x\r\n"
 CHUNKED = POST + b"transfer-encoding: chunked\r\n\r\n"

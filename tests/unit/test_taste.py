@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from session.profile import Event, EventKind
-from tools.models import Author, Title
-from tools.taste import Did, Known, Reader, fading, searched_tags, taste
+from tools.recommend.taste import Did, Known, Reader, fading, searched_tags, taste
+from tools.store.models import Author, Title
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 

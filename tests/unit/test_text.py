@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.contract import Tool
-from tools.failures import InvalidArguments
 from tools.registry import Registry
-from tools.text import DEEPEST, LONGEST_TEXT, MOST_ITEMS, bounded, visible
+from tools.schema.text import DEEPEST, LONGEST_TEXT, MOST_ITEMS, bounded, visible
+from tools.store.failures import InvalidArguments
 
 REGISTRY = Registry()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from session.deadline import Deadline
-from tools.failures import TimedOut
-from tools.models import Title
-from tools.title_names import TitleNames
-from tools.title_reader import TitleReader
+from session.resilience.deadline import Deadline
+from tools.store.catalog.names import TitleNames
+from tools.store.catalog.reader import TitleReader
+from tools.store.failures import TimedOut
+from tools.store.models import Title
 
 
 class Catalogue:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from session.deadline import Deadline
-from tools.failures import BackendFailure, DependencyFailure, TimedOut
-from tools.models import Title
-from tools.title_reader import TitleReader, TitleReading
+from session.resilience.deadline import Deadline
+from tools.store.catalog.reader import TitleReader, TitleReading
+from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
+from tools.store.models import Title
 
 A, B = Title("a", en="A"), Title("b", en="B")
 OLD = Title("a", en="A of the record")

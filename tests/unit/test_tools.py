@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, SchemaError
 
-from server.protocol import listed_tool
+from server.transport.mcp import listed_tool
 from tests.support.examples import defaults, least_arguments, least_result
 from tests.support.pipeline import COMPILED
 from tools.contract import TEXT, CachePolicy, Tool
-from tools.failures import InvalidArguments
 from tools.registry import TOOLS, Registry
-from tools.schemas import NOTE
+from tools.schema.parts import NOTE
+from tools.store.failures import InvalidArguments
 
 EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 

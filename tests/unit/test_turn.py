@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.deadline import Deadline
+from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Shadow, Turn, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
 from tests.support.clocks import HandClock
 

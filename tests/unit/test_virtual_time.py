@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
-from session.keyvalue import Command
+from session.redis.keyvalue import Command
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.support.valkey import Clocked, ask
 from tests.support.virtual_time import VirtualTimeLoop, clocks_of, running_clock
 

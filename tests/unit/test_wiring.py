@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from session.backends.multiplexed import MultiplexedRedis
-from session.clocks import utc_now
-from session.deadline import Deadline
 from session.failures import MemoryUnavailable
-from session.keyvalue import KeyValue, Step
-from session.limits import Rate
+from session.redis.keyvalue import KeyValue, Step
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.clocks import utc_now
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import Rate
 from tests.support.pipeline import Kit, open_kit
 from tests.support.snapshots import Away
 from tests.support.store import Backends, Mood

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from server.readers import BROKEN_PIPE, while_read
+from server.commands.broken_pipe import BROKEN_PIPE, while_read
+from server.config.settings import ROOT
 from server.results import META_KEY
-from server.settings import ROOT
 from tests.support.process import environment, run
 from tests.support.raw import INITIALIZE, call
 

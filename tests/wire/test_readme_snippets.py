@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from server.cli import _parser
+from server.commands.cli import _parser
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, clean_environment
 from tools.registry import TOOLS

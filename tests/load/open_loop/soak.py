@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from session.backends.address import RedisAddress
-from session.backends.multiplexed import MultiplexedRedis
-from session.deadline import Deadline
-from session.keyvalue import Command
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import Command
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
 from tests.load.open_loop.measured import Measured, Row
 from tests.load.open_loop.rig import Rig
 from tests.load.open_loop.watch import threads_and_files

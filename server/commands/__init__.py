@@ -1,0 +1,1 @@
+"""What `python -m server` can be told to do."""

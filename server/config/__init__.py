@@ -1,0 +1,1 @@
+"""The settings, the files they name, and the flags."""

@@ -1,0 +1,250 @@
+"""The settings: environment variables with the prefix MANGA_, read once, each with its rule. A wrong one stops the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from server.config.parsing import (
+    LEAST_TOKEN,
+    Rule,
+    SettingError,
+    checked_tokens,
+    choice,
+    embedder,
+    file_of,
+    file_to_write,
+    file_url,
+    folder,
+    host_name,
+    hosts,
+    integer,
+    is_loopback,
+    jwks_url,
+    listed,
+    networks,
+    optional,
+    path,
+    problem_of_file,
+    switch,
+    token_list,
+    url_of,
+    user_id,
+)
+from session.redis.address import SCHEMES as REDIS_SCHEMES
+from session.redis.address import RedisAddress
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.opensearch.address import OpenSearchAddress
+
+PREFIX = "MANGA_"
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "infra" / "demo"
+
+
+def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
+    """`about` is what the documents say of it; the range that a `Rule` allows is added to it."""
+    if isinstance(parse, Rule):
+        about = f"{about} {parse.allowed}."
+    return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting with its default; `about` is what `.env.example` says of it."""
+
+    host: str = setting(host_name, "127.0.0.1", "Address to listen on.")
+    port: int = setting(integer(0, 65535), 8080, "Port to listen on; 0 takes a free one.")
+    allowed_hosts: tuple[str, ...] = setting(
+        hosts, (), "Further Host (and Origin) names to accept, comma separated; name:* for any port."
+    )
+    catalog_url: str = setting(
+        url_of("embedded", "http", "https", "aoss+https"),
+        "embedded:",
+        "Where titles are found: embedded:, http:// or https:// (OpenSearch), or aoss+https:// (Serverless).",
+        secret=True,
+    )
+    catalog_file: Path = setting(path, DEMO / "catalog.jsonl", "Catalogue of the embedded backend, JSON lines or .gz.")
+    store_url: str = setting(
+        url_of("embedded", "dynamodb"),
+        "embedded:",
+        "Where stock and orders are: embedded: or dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX].",
+    )
+    redis_url: str = setting(
+        url_of("embedded", *REDIS_SCHEMES),
+        "embedded:",
+        "Session memory: embedded: (a Valkey of its own), redis://, rediss://, redis+cluster://, rediss+cluster://, unix://.",
+        secret=True,
+    )
+    embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")
+    flags_url: str | None = setting(
+        optional(file_url), None, "Which tools are on: file:///path/flags.json, read again when it changes."
+    )
+    data_dir: Path | None = setting(
+        optional(folder), None, "Where computed vectors are kept; by default the user's cache folder."
+    )
+    auth: str = setting(choice("none", "token", "jwt"), "none", "Who is believed: none (loopback only), token or jwt.")
+    auth_tokens: tuple[str, ...] = setting(
+        token_list,
+        (),
+        f"Accepted bearer secrets, comma separated, {LEAST_TOKEN} characters or more (MANGA_AUTH=token).",
+        secret=True,
+    )
+    auth_tokens_file: Path | None = setting(
+        optional(path), None, "The same from a file, one a line, read again when it changes."
+    )
+    jwt_jwks_url: str | None = setting(
+        optional(jwks_url),
+        None,
+        "Where the issuer's public keys are: https:, file:, or http: on this machine (MANGA_AUTH=jwt).",
+        secret=True,
+    )
+    jwt_issuer: str | None = setting(optional(str), None, "The issuer (iss) of the tokens, to the letter.")
+    jwt_audience: tuple[str, ...] = setting(
+        listed, (), "What tokens have to be meant for (aud; without one, client_id): any of these, comma separated."
+    )
+    user: str | None = setting(
+        optional(user_id), None, "The customer, for a stdio host that can state none (python -m server stdio alone)."
+    )
+    trusted_proxies: tuple[str, ...] = setting(
+        networks, (), "Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, comma separated."
+    )
+    allow_insecure: bool = setting(switch, False, "1 allows MANGA_AUTH=none on another address than loopback.")
+    turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
+    call_timeout_ms: int = setting(integer(100, 60_000), 5000, "What any one call may take, whatever the turn says.")
+    cache: bool = setting(switch, True, "off answers everything live.")
+    cache_ttl_s: int = setting(integer(1, 86_400), 300, "How long text about titles is fresh.")
+    max_concurrent_calls: int = setting(integer(1, 10_000), 50, "Calls at once; more are answered SERVER_BUSY.")
+    max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams; more are answered 503.")
+    max_body_bytes: int = setting(
+        integer(1024, 64 * 2**20),
+        2**18,
+        "Largest message: the longest valid arguments, every character escaped, take 185 KB, _meta 20 KB.",
+    )
+    rate_limit: bool = setting(
+        switch, True, "off lifts the limits of 10 calls a second (burst 40) per user or session, refused calls included."
+    )
+    log_level: str = setting(
+        choice("debug", "info", "warning", "error"), "info", "Least level that is logged: debug, info, warning or error."
+    )
+    log_tool_calls: str = setting(
+        choice("off", "errors", "all"), "errors", "Which calls leave a log line: off, errors or all."
+    )
+    audit_log: Path | None = setting(
+        optional(file_to_write),
+        None,
+        "File for the audit of order accesses, a JSON line each; by default they go to stderr.",
+    )
+    audit: str = setting(
+        choice("best-effort", "required"),
+        "best-effort",
+        "What if a line of the audit cannot be written: best-effort answers, required shows no order (needs the file).",
+    )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """Raises `SettingError` for a value that cannot be used."""
+        known = {PREFIX + each.name.upper(): each for each in fields(cls)}
+        values = {
+            each.name: _parsed(name, environment[name], each.metadata["parse"])
+            for name, each in known.items()
+            if environment.get(name, "").strip()
+        }
+        settings = cls(**values)
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """What no single value shows. Raises `SettingError`."""
+        for name, file in self._files_to_read().items():
+            if file is not None and (problem := problem_of_file(file)):
+                raise SettingError(f"{name}: {problem}")
+        if self.redis_url != "embedded:":
+            _parsed("MANGA_REDIS_URL", self.redis_url, RedisAddress.parse)
+        if self.catalog_url != "embedded:":
+            _parsed("MANGA_CATALOG_URL", self.catalog_url, OpenSearchAddress.parse)
+        if self.store_url != "embedded:":
+            _parsed("MANGA_STORE_URL", self.store_url, DynamoAddress.parse)
+        if self.audit == "required" and self.audit_log is None:
+            raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
+        self._check_tokens()
+        self._check_jwt()
+        if self.auth == "none" and not self.loopback and not self.allow_insecure:
+            raise SettingError(
+                f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {self.host}; "
+                "set MANGA_AUTH=token or jwt, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
+            )
+
+    def _files_to_read(self) -> dict[str, Path | None]:
+        keys = file_of(self.jwt_jwks_url) if self.jwt_jwks_url else None
+        return {
+            "MANGA_CATALOG_FILE": self.catalog_file,
+            "MANGA_FLAGS_URL": self.flags_file(),
+            "MANGA_AUTH_TOKENS_FILE": self.auth_tokens_file,
+            "MANGA_JWT_JWKS_URL": keys,
+        }
+
+    def _check_tokens(self) -> None:
+        stated = {"MANGA_AUTH_TOKENS": self.auth_tokens, "MANGA_AUTH_TOKENS_FILE": self.auth_tokens_file}
+        if self.auth != "token":
+            _refuse_idle(stated, self.auth, "token")
+        elif not self.tokens():
+            raise SettingError("MANGA_AUTH=token needs a token in MANGA_AUTH_TOKENS or in the file MANGA_AUTH_TOKENS_FILE")
+
+    def _check_jwt(self) -> None:
+        stated = {
+            "MANGA_JWT_JWKS_URL": self.jwt_jwks_url,
+            "MANGA_JWT_ISSUER": self.jwt_issuer,
+            "MANGA_JWT_AUDIENCE": self.jwt_audience,
+        }
+        if self.auth == "jwt" and (missing := [name for name, value in stated.items() if not value]):
+            raise SettingError(f"MANGA_AUTH=jwt needs {' and '.join(missing)} too")
+        if self.auth != "jwt":
+            _refuse_idle(stated, self.auth, "jwt")
+
+    @property
+    def loopback(self) -> bool:
+        return is_loopback(self.host)
+
+    def tokens(self) -> tuple[str, ...]:
+        """Raises `SettingError` for a file that cannot be read, or that holds what is no token."""
+        file = self.auth_tokens_file
+        if file is None:
+            return self.auth_tokens
+        try:
+            return (*self.auth_tokens, *checked_tokens(file.read_text("utf-8").split()))
+        except OSError as error:
+            why = f"{file} cannot be read: {error.strerror}"
+        except UnicodeError:
+            why = f"{file} cannot be read: it is not UTF-8 text"
+        except SettingError as error:
+            why = f"{file}: {error}"
+        raise SettingError(f"MANGA_AUTH_TOKENS_FILE: {why}") from None
+
+    def flags_file(self) -> Path | None:
+        return file_of(self.flags_url) if self.flags_url else None
+
+
+def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
+    """MANGA_ variables that are no settings, each with the setting that may have been meant. They stop nothing: other
+    programs may share the prefix."""
+    known = [PREFIX + each.name.upper() for each in fields(Settings)]
+    unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
+    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
+
+
+def _refuse_idle(stated: Mapping[str, object], auth: str, needed: str) -> None:
+    """Whoever sets them means them to be asked for. Raises `SettingError`."""
+    if idle := [name for name, value in stated.items() if value]:
+        raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={auth}; set MANGA_AUTH={needed}, or leave it out")
+
+
+def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(text.strip())
+    except ValueError as error:
+        raise SettingError(f"{name}: {error}") from None
+    except OSError as error:
+        raise SettingError(f"{name}: a file that it names cannot be used: {error.strerror}") from None

@@ -1,0 +1,139 @@
+"""What a request says of itself: session, turn, user, budget, key. The precedence is DESIGN's "Who is calling" table.
+
+For each field the first that is present wins: the `_meta` key, then the header, then, for the session alone, W3C Baggage
+in `_meta`. Malformed baggage and traceparent are ignored, since the agent's author did not write them (W3C Trace Context,
+section 3.2; W3C Baggage, section 3.2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from server.call import Stated
+from server.config.parsing import LONGEST_USER
+from session.turn import IMPLICIT, TurnKind, TurnName
+from tools.store.failures import InvalidArguments, Violation
+
+PREFIX = "com.mangaassist/"
+NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+LONGEST_BAGGAGE = 8192
+"""What W3C Baggage (section 3.3.2) asks everybody to carry; a longer one is ignored like a malformed one."""
+MOST_EXPECTED_CALLS = 100
+NOT_TEXT = "\0not text"
+"""Stands for what should be text and is a list, an object or a truth value: no check lets it pass."""
+
+
+def read_stated(meta: Mapping[str, Any], headers: Mapping[str, str]) -> Stated:
+    """Collects what is stated, unchecked."""
+    users = (_text(meta.get(PREFIX + "userId")), _utf8(headers.get("x-user-id")))
+    traceparent = _traceparent(meta.get("traceparent"))
+    return Stated(
+        session=_first(meta, "sessionId", headers, "x-session-id") or _baggage_session(meta.get("baggage")),
+        turn=_first(meta, "turnId", headers, "x-turn-id"),
+        trace=traceparent.split("-")[1] if traceparent else None,
+        user=users[0] or users[1],
+        user_conflict=bool(users[0] and users[1] and users[0] != users[1]),
+        turn_budget_ms=_first(meta, "turnBudgetMs", headers, "x-turn-budget-ms"),
+        expected_calls=_first(meta, "expectedCalls", headers, "x-expected-calls"),
+        idempotency_key=_first(meta, "idempotencyKey", headers, "idempotency-key"),
+        user_token=_text(meta.get(PREFIX + "userToken")),
+        traceparent=traceparent,
+    )
+
+
+def checked_session(session: str | None) -> str | None:
+    return _checked_name(session, "sessionId", "X-Session-ID")
+
+
+def checked_key(key: str | None) -> str | None:
+    return _checked_name(key, "idempotencyKey", "Idempotency-Key")
+
+
+def checked_user(user: str | None) -> str | None:
+    if user == NOT_TEXT:
+        raise _malformed("userId", "X-User-ID", "it is no text", "give the user's id as text")
+    if user is not None and len(user) > LONGEST_USER:
+        raise _malformed("userId", "X-User-ID", "it is too long", f"use at most {LONGEST_USER} characters")
+    return user
+
+
+def checked_turn(stated: Stated) -> TurnName:
+    """The turn a call belongs to: named, else by trace, else the session's implicit one."""
+    named = _checked_name(stated.turn, "turnId", "X-Turn-ID")
+    if named:
+        return TurnName(TurnKind.NAMED, named)
+    return TurnName(TurnKind.TRACE, stated.trace) if stated.trace else IMPLICIT
+
+
+def checked_budget_ms(budget: str | int | float | None) -> int | None:
+    """Whole ms left for the turn, 0 or more."""
+    if budget is None:
+        return None
+    return _checked_number(budget, 0, 10**9, "turnBudgetMs", "X-Turn-Budget-Ms")
+
+
+def checked_expected_calls(expected: str | int | float | None) -> int:
+    if expected is None:
+        return 1
+    return _checked_number(expected, 1, MOST_EXPECTED_CALLS, "expectedCalls", "X-Expected-Calls")
+
+
+def _checked_name(value: str | None, key: str, header: str) -> str | None:
+    if value is not None and not NAME.fullmatch(value):
+        raise _malformed(key, header, "it is malformed", "use 1 to 128 of A-Z a-z 0-9 . _ : -")
+    return value
+
+
+def _checked_number(value: str | int | float, least: int, most: int, key: str, header: str) -> int:
+    try:
+        number = int(float(value))
+    except (ValueError, OverflowError):
+        number = -1
+    if not least <= number <= most:
+        raise _malformed(key, header, "it is not a number in range", f"use a whole number from {least} to {most}")
+    return number
+
+
+def _malformed(key: str, header: str, message: str, fix: str) -> InvalidArguments:
+    return InvalidArguments([Violation(f"$._meta['{PREFIX}{key}'] or {header}", "format", message, fix)])
+
+
+def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header: str) -> str | None:
+    stated = _text(meta.get(PREFIX + key))
+    return stated if stated is not None else headers.get(header) or None
+
+
+def _text(value: Any) -> str | None:
+    """Numbers are taken as their text; an empty text is nothing."""
+    if value is None or isinstance(value, str):
+        return value or None
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else NOT_TEXT
+
+
+def _utf8(value: str | None) -> str | None:
+    """A header's bytes are read as Latin-1 by HTTP libraries; people send UTF-8."""
+    if not value:
+        return None
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return value
+
+
+def _traceparent(value: Any) -> str | None:
+    return value if isinstance(value, str) and TRACEPARENT.fullmatch(value) else None
+
+
+def _baggage_session(value: Any) -> str | None:
+    if not isinstance(value, str) or len(value) > LONGEST_BAGGAGE:
+        return None
+    for member in value.split(","):
+        key, _, rest = member.partition("=")
+        if key.strip() == "session.id":
+            session = unquote(rest.partition(";")[0].strip())
+            return session if NAME.fullmatch(session) else None
+    return None

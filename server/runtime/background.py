@@ -1,0 +1,69 @@
+"""Tasks that run beside the calls for as long as the application does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any
+
+from session.resilience.deadline import Deadline
+from tools.store.models import Health
+
+logger = logging.getLogger(__name__)
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+Sleep = Callable[[float], Coroutine[Any, Any, None]]
+
+
+class Background:
+    """Begins a task again when it dies, after 1, 2, 4 … 60 seconds: each of them keeps something fresh that calls rely on.
+    `died` is told the name; the log says why. They end with what the stack holds."""
+
+    def __init__(self, stack: AsyncExitStack, died: Callable[[str], None], sleep: Sleep = asyncio.sleep) -> None:
+        self._stack = stack
+        self._died = died
+        self._sleep = sleep
+        self._resting: set[str] = set()
+
+    def run(self, name: str, work: Work) -> None:
+        """`work` makes what runs until it is cancelled; to return is to die."""
+        task = asyncio.create_task(self._keep_up(name, work), name=name)
+
+        async def end() -> None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+        self._stack.push_async_callback(end)
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Not well as long as one of them waits for its next try."""
+        resting = ", ".join(sorted(self._resting))
+        return Health(not resting, f"to be begun again: {resting}" if resting else "")
+
+    async def _keep_up(self, name: str, work: Work) -> None:
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            await self._run_once(name, work)
+            self._died(name)
+            self._resting.add(name)
+            await self._sleep(pause)
+            self._resting.discard(name)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def _run_once(self, name: str, work: Work) -> None:
+        try:
+            await work()
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            logger.exception("the background task %r was cancelled from inside; it is begun again", name)
+        except Exception:
+            logger.exception("the background task %r has died; it is begun again", name)
+        else:
+            logger.error("the background task %r has ended, which it never should; it is begun again", name)

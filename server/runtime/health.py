@@ -1,0 +1,73 @@
+"""How the dependencies fare, asked when somebody wants to know and remembered for a moment."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from session.failures import SessionFailure
+from session.resilience.breaker import Breaker, BreakerState
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+from session.resilience.outage import Outage
+from tools.store.failures import Failure
+from tools.store.models import Health
+
+logger = logging.getLogger(__name__)
+
+PROBE_SECONDS = 0.5
+REMEMBERED_SECONDS = 1.0
+
+Probe = Callable[[Deadline], Awaitable[Health]]
+
+
+@dataclass(slots=True)
+class Dependencies:
+    """Every dependency by name, with the probe that asks it and the breaker that guards it, if any. The log says once that
+    one does not answer, and once that it does again."""
+
+    probes: Mapping[str, tuple[Probe, Breaker | None]]
+    clock: Clock = time.monotonic
+    _states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _asked_at: float = float("-inf")
+    _outages: dict[str, Outage] = field(default_factory=dict)
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def states(self) -> dict[str, dict[str, Any]]:
+        """`{name: {state, latency_ms, detail?}}`; all asked at once, each for at most half a second. Whoever wants to know
+        meanwhile waits for the same answers."""
+        async with self._asking:
+            if self.clock() - self._asked_at > REMEMBERED_SECONDS:
+                names = list(self.probes)
+                states = await asyncio.gather(*(self._state(name, *self.probes[name]) for name in names))
+                self._states = dict(zip(names, states, strict=True))
+                self._asked_at = self.clock()
+        return self._states
+
+    async def _state(self, name: str, probe: Probe, breaker: Breaker | None) -> dict[str, Any]:
+        started = self.clock()
+        health = await _asked(probe, self.clock)
+        latency_ms = round((self.clock() - started) * 1000, 2)
+        self._tell(name, health)
+        state = "ok" if breaker is None or breaker.state is BreakerState.CLOSED else breaker.state.value
+        state = state if health.ok else "down"
+        return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
+
+    def _tell(self, name: str, health: Health) -> None:
+        outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency", clock=self.clock))
+        if health.ok:
+            outage.over()
+        else:
+            outage.failed(health.detail or "it is not well")
+
+
+async def _asked(probe: Probe, clock: Clock) -> Health:
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            return await probe(Deadline.after(PROBE_SECONDS, clock))
+    except (TimeoutError, Failure, SessionFailure, OSError):
+        return Health(ok=False, detail="does not answer")

@@ -1,0 +1,160 @@
+"""The HTTP server as a process: signals, the way it stops, and the promise to leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import logging
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import uvicorn
+
+from server.backends import Progress
+from server.config.parsing import SettingError
+from server.config.settings import Settings
+from server.runtime.lifecycle import drain
+from server.runtime.signals import first_of, on_signals
+from server.transport.http.app import http_app
+from server.transport.http.connection.connection import Connection
+from server.transport.http.connection.connections import Connections
+from server.wiring import open_app
+
+logger = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 1
+IDLE_SECONDS = 75
+"""Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a request
+that is just being sent is lost."""
+BACKLOG = 2048
+ACCEPTED_AT_ONCE = 16
+"""Connections that are taken before those that have to make room for them are closed: each holds a file meanwhile."""
+PR_SET_PDEATHSIG = 1
+TICKS_PER_SECOND = 10
+MOST_REQUESTS = 4000
+"""Connections beside the SSE streams; more than Streamable HTTP sessions and subscriptions can take together."""
+GARBAGE = (5_000, 5, 5)
+"""Objects made and not freed before the collector looks at them, and its rounds before it looks at older ones: under load
+every few seconds, and through all of them every minute or two. Python's own are 700, 10 and 10."""
+OTHER_FILES = 256
+"""What the process opens for itself: backends, files, libraries."""
+
+
+class PatientServer(uvicorn.Server):
+    """uvicorn that ends connections which take too long; and without its signal handlers: it would raise SIGTERM again
+    after a graceful stop and exit with 143."""
+
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+        super().__init__(config)
+        self._connections = connections
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            # asyncio takes as many connections at a stretch as its backlog says, and tells the kernel to queue no more.
+            listener.listen(BACKLOG)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % TICKS_PER_SECOND == 0:
+            self._connections.close_overdue()
+        return await super().on_tick(counter)
+
+
+async def serve(settings: Settings, progress: Progress | None = None) -> None:
+    """Serves until SIGTERM or SIGINT, then answers what is open for one turn's budget and returns."""
+    stop = asyncio.Event()
+    on_signals(stop)
+    with _listen(settings) as listener:
+        port = listener.getsockname()[1]
+        async with open_app(settings, progress=progress) as app:
+            _keep_what_is_loaded()
+            http = http_app(settings, app, port)
+            async with http.endpoint.manager.run():
+                server = _uvicorn(settings, http.asgi)
+                serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
+                logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
+                await first_of(serving, stop)  # the server ending by itself is a failure
+                await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
+                app.protocol.listen.close()
+                await http.endpoint.sessions.close_all()
+                await http.streams.close_all()
+                server.should_exit = True
+                await serving
+    logger.info("stopped")
+
+
+def _keep_what_is_loaded() -> None:
+    """Takes the catalogue and the libraries out of the garbage collector's rounds: one through all of them stops every
+    call for longer than a trip to Redis may take (some 100 ms with the demo catalogue), and finds nothing. What calls leave
+    behind is nearly all gone without it, so it may come seldom: each round is a stop as well."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
+
+
+def _uvicorn(settings: Settings, asgi: object) -> PatientServer:
+    connections = Connections(_room_for(settings.max_sse_sessions + MOST_REQUESTS))
+    config = uvicorn.Config(
+        asgi,  # type: ignore[arg-type]
+        http=partial(Connection, all_of_them=connections),  # type: ignore[arg-type]
+        ws="none",
+        backlog=ACCEPTED_AT_ONCE,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+    )
+    return PatientServer(config, connections)
+
+
+def _room_for(connections: int) -> int:
+    """So many, or as many as the system lets this process have: without a file for the next connection a server can only
+    stop taking any, those of its healthy clients included."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return connections
+    most = max(soft - OTHER_FILES, soft // 2)
+    logger.warning("only %d connections can be open at once: the limit on open files (ulimit -n) is %d", most, soft)
+    return most
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """Taken before anything is loaded, so that a port in use is told at once; who connects early waits for the start.
+    Raises `SettingError`."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # Named as TCP, because asyncio turns Nagle's algorithm off only for sockets that say so: without it each answer would
+    # wait some 40 ms for the client's delayed acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(BACKLOG)  # two that only bind can share a port under SO_REUSEADDR
+    except OSError as error:
+        listener.close()
+        where = f"{settings.host}:{settings.port}"
+        raise SettingError(f"MANGA_HOST, MANGA_PORT: cannot listen on {where}: {error.strerror}") from None
+    return listener
+
+
+def end_with_parent() -> None:
+    """Asks Linux for SIGTERM when the parent dies, however it dies (prctl(2)). Elsewhere this does nothing."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,0 +1,56 @@
+"""What a call asks of memory at its beginning, and what it may believe of the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from server.call import Call
+from server.identity.request_metadata import checked_budget_ms, checked_key, checked_turn
+from server.stages.shared.result_keys import cache_key
+from session import keys
+from session.begin import BeginRequest, Begun, ClaimRequest
+from session.result_cache import CachedResult, digest
+from session.turn import TurnRequest
+
+SKEW_SECONDS = 60.0
+"""The clocks of two hosts may differ by so much. What was made later than that is from nobody's clock."""
+
+
+def begin_request(call: Call, *, cache: bool) -> BeginRequest:
+    """Raises `InvalidArguments` for what the caller stated of turn, budget or key."""
+    user, session = call.principal.user, call.session
+    name = checked_turn(call.stated)
+    turn_key = f"{session or ''}|{keys.user_hash(user)}|{name.field}"
+    wanted_set = call.arguments.get("result_set")
+    return BeginRequest(
+        session=session,
+        user=user,
+        turn=TurnRequest(turn_key, name, call.arrived, checked_budget_ms(call.stated.turn_budget_ms)),
+        limited=True,
+        claim=_claim(call),
+        cached=cache_key(call) if cache else None,
+        result_set=keys.result_set(str(wanted_set).lower()) if wanted_set else None,
+    )
+
+
+def _claim(call: Call) -> ClaimRequest | None:
+    key = checked_key(call.stated.idempotency_key)
+    user, session = call.principal.user, call.session
+    if key is None or call.tool.tool.personal or (user is None and session is None):
+        return None
+    whose = ("impersonal",) if call.impersonal else ()
+    return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *whose), call.call_id)
+
+
+def only_ours(call: Call, begun: Begun, now: float) -> Begun:
+    """Without results that this version could not have written, or that nobody wrote yet: they are as if there were none,
+    and the call that finds one writes a right one in its place."""
+    claim = begun.claim
+    if claim is not None and claim.result is not None and not _ours(call, claim.result, now):
+        claim = replace(claim, result=None)
+    cached = begun.cached if begun.cached is not None and _ours(call, begun.cached, now) else None
+    return replace(begun, cached=cached, claim=claim)
+
+
+def _ours(call: Call, result: CachedResult, now: float) -> bool:
+    return 0 <= result.made_at <= now + SKEW_SECONDS and call.tool.fits(result.value)

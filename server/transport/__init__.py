@@ -1,0 +1,1 @@
+"""The ways in: MCP over HTTP and over stdio."""

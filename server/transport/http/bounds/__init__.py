@@ -1,0 +1,1 @@
+"""What one client may take of what all of them share."""

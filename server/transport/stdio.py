@@ -1,0 +1,180 @@
+"""One client over stdin and stdout: JSON lines on stdout, logs on stderr, the end at EOF or on a signal.
+
+Either way the calls that were asked for before the end are answered first. A parent that takes no answers is not waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from contextlib import redirect_stdout, suppress
+from types import TracebackType
+from typing import Any
+
+import mcp_types as types
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+
+from server.config.settings import Settings
+from server.runtime.signals import first_of, on_signals
+from server.telemetry.log.stderr import leave
+from server.transport.lines import BoundedLines, private_stdin
+from server.wiring import Application, open_app
+
+logger = logging.getLogger(__name__)
+
+MOST_OPEN = 1000
+"""Calls that a parent may have unanswered; no more is read until it has taken some answers."""
+UNREAD_SECONDS = 30.0
+"""How long a parent may take none of them, before it is taken for one that never will."""
+LAST_LINE_SECONDS = 0.05
+"""What the thread that writes gets for an answer it has just been handed."""
+FAREWELL_SECONDS = 0.5
+"""What the SDK gets to end by itself after the last answer: it waits for that to be taken, however long it takes."""
+
+
+class OpenCalls:
+    """The tool calls that were read and not yet answered. `ended` once nothing more will be read."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._open: set[types.RequestId] = set()
+        self._none = asyncio.Event()
+        self._none.set()
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def read(self, item: SessionMessage | Exception) -> None:
+        message = item.message if isinstance(item, SessionMessage) else None
+        if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call":
+            self._open.add(message.id)
+            self._none.clear()
+            if len(self._open) >= MOST_OPEN:
+                self._room.clear()
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._over((message.params or {}).get("requestId"))
+
+    def written(self, item: SessionMessage) -> None:
+        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+            self._over(item.message.id)
+
+    async def room(self, seconds: float) -> bool:
+        """Waits for it, at most so long."""
+        if not self._room.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._room.wait()
+        return self._room.is_set()
+
+    async def all_answered(self, seconds: float) -> None:
+        """Waits for that, at most so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._none.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(LAST_LINE_SECONDS)
+
+    def _over(self, number: Any) -> None:
+        if isinstance(number, str | int):
+            self._open.discard(number)
+        if len(self._open) < MOST_OPEN:
+            self._room.set()
+        if not self._open:
+            self._none.set()
+
+
+class _Reading:
+    """The SDK's stream of what was read, whose end waits for the answers: the SDK cancels what is under way there. `stop` is
+    set when it then does not end."""
+
+    def __init__(self, inner: Any, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
+        self._inner, self._calls, self._seconds, self._stop = inner, calls, seconds, stop
+
+    @property
+    def last_context(self) -> Any:
+        return self._inner.last_context
+
+    async def receive(self) -> SessionMessage | Exception:
+        item: SessionMessage | Exception = await self._inner.receive()
+        self._calls.read(item)
+        return item
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> _Reading:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        if not await self._calls.room(UNREAD_SECONDS):
+            logger.error(
+                "%d answers wait and the parent has taken none for %d s: this is the end", MOST_OPEN, UNREAD_SECONDS
+            )
+            self._end()
+            raise StopAsyncIteration
+        try:
+            item: SessionMessage | Exception = await anext(self._inner)
+        except StopAsyncIteration:
+            await self._calls.all_answered(self._seconds)
+            self._end()
+            raise
+        self._calls.read(item)
+        return item
+
+    def _end(self) -> None:
+        self._calls.ended = True
+        asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
+
+    async def __aenter__(self) -> _Reading:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        await self.aclose()
+        return None
+
+
+class _Writing(_Reading):
+    """The SDK's stream of what is written."""
+
+    async def send(self, item: SessionMessage, /) -> None:
+        await self._inner.send(item)
+        self._calls.written(item)
+
+    async def __aenter__(self) -> _Writing:
+        return self
+
+
+async def serve_stdio(settings: Settings) -> None:
+    """Serves until stdin ends or a signal comes. The parent process is trusted to state the identity."""
+    stop = asyncio.Event()
+    on_signals(stop)
+    calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
+    async with open_app(settings, local=True) as app:
+        lines = BoundedLines(private_stdin(), settings.max_body_bytes)
+        talking = asyncio.create_task(_talk(app, lines, calls, budget, stop), name="stdio")
+        await first_of(talking, stop)
+        if talking.done():
+            talking.result()
+        elif not calls.ended:
+            await calls.all_answered(budget)
+    if not talking.done():
+        leave(0)  # a thread still waits for a line of stdin, or for room in stdout, and the interpreter would wait for it
+
+
+async def _talk(app: Application, lines: BoundedLines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
+    mcp = app.protocol.mcp
+    # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
+    async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
+        with redirect_stdout(sys.stderr):
+            reading, writing = _Reading(read, calls, seconds, stop), _Writing(write, calls, seconds, stop)
+
+            async def refuse(sentence: str) -> None:
+                error = types.ErrorData(code=types.INVALID_REQUEST, message=sentence)
+                await writing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+
+            lines.refuse = refuse
+            await mcp.run(reading, writing, mcp.create_initialization_options())

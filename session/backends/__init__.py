@@ -1,1 +1,0 @@
-"""Ways to reach Redis. Nothing here knows what is stored."""

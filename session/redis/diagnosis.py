@@ -1,0 +1,177 @@
+"""What is wrong with a Redis or Valkey: it is greeted step by step, and asked for what serving needs of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import hiredis
+
+from session.failures import SessionFailure
+from session.keys import PREFIX
+from session.redis.address import RedisAddress
+from session.redis.keyvalue import Argument, Command, KeyValue, Reply
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
+
+SETTING = "MANGA_REDIS_URL"
+PROBE = f"{PREFIX}:{{doctor}}"
+# Time and a write in one script is what each call does.
+SCRIPT = "redis.call('SET', KEYS[1], redis.call('TIME')[1], 'PX', 1000) return 'OK'"
+_REFUSALS = {
+    "NOAUTH": ("it wants a password", f"put user and password into {SETTING}"),
+    "WRONGPASS": ("it refuses user and password", f"correct them in {SETTING}"),
+    "NOPERM": (
+        "its user may not do what serving needs",
+        "allow +@read +@write +@scripting +@connection on manga:*; in a cluster +cluster|slots and +cluster|info as well",
+    ),
+    "LOADING": ("it is loading its data", "wait: it is ready by itself"),
+    "MASTERDOWN": ("it is a replica that lost its primary", f"name the primary in {SETTING}, or mend the replication"),
+    "READONLY": ("it is a replica and takes no writes", f"name the primary's address in {SETTING}"),
+    "CLUSTERDOWN": ("the cluster is down: not every slot is served", "look at CLUSTER INFO and its failed nodes"),
+    "OOM": ("its memory is full", "give it more, or set maxmemory-policy to volatile-lru"),
+    "MISCONF": ("it takes no writes since it cannot save to disk", "look at its disk and log"),
+}
+
+Credentials = Callable[[], tuple[str, str]]
+
+
+async def diagnose(address: RedisAddress, credentials: Credentials | None, deadline: Deadline) -> Diagnosis:
+    """Never raises. `credentials` are those of IAM, where the address asks for them."""
+    try:
+        async with asyncio.timeout(deadline.less(0.8).remaining()):
+            return await _examined(address, credentials)
+    except TimeoutError:
+        at = "it does not answer" if address.path else None
+        problem = Problem(at, "look at its load and log") if at else await silence(address.host, address.port, SETTING)
+    except (hiredis.ProtocolError, UnicodeDecodeError):
+        problem = Problem("it answers with something else than Redis", f"check scheme and port in {SETTING}: TLS?")
+    except (hiredis.ReplyError, PermissionError) as error:
+        problem = _refusal(str(error)) if isinstance(error, hiredis.ReplyError) else _no_token(error)
+    except (OSError, EOFError) as error:
+        problem = network_problem(error, SETTING) or Problem("it cannot be reached", f"check {SETTING}")
+    return Diagnosis.of(problem)
+
+
+async def told_by(redis: KeyValue, deadline: Deadline) -> Diagnosis:
+    """That of the embedded Valkey, through its own connection. Never raises."""
+    try:
+        (reply,) = await redis.trip([Command(("INFO", "server"))], deadline)
+        return Diagnosis(OK, "a Valkey of this process's own", version=_version(_facts(reply)))
+    except SessionFailure as failure:
+        return Diagnosis.of(Problem(str(failure), f"set {SETTING} to a Redis of your own"))
+
+
+async def _examined(address: RedisAddress, credentials: Credentials | None) -> Diagnosis:
+    wire = await _Wire.open(address)
+    try:
+        for command in await _greeting(address, credentials):
+            await wire.ask(*command)
+        facts = await _information(wire)
+        version = _version(facts)
+        if address.cluster != (facts.get("cluster_enabled", "1" if address.cluster else "0") == "1"):
+            return Diagnosis.of(_other_kind(address), version)
+        if address.cluster and facts.get("cluster_state", "ok") != "ok":
+            return Diagnosis.of(_refusal("CLUSTERDOWN"), version)
+        if address.cluster:
+            await wire.ask("CLUSTER", "SLOTS")  # by which serving finds the nodes
+        try:
+            await wire.ask("EVAL", SCRIPT, 1, PROBE)
+        except hiredis.ReplyError as error:
+            if not (address.cluster and str(error).startswith("MOVED")):  # another node's key: this one is well
+                return Diagnosis.of(_refusal(str(error)), version)
+        if facts.get("maxmemory", "0") != "0" and facts.get("maxmemory_policy") == "noeviction":
+            advice = "set maxmemory-policy to volatile-lru: all that is kept here has an end"
+            return Diagnosis(DEGRADED, "it will refuse writes when its memory is full", advice, version)
+        return Diagnosis(OK, "a cluster, all slots served" if address.cluster else "read and written", version=version)
+    finally:
+        wire.close()
+
+
+class _Wire:
+    """Commands one after the other."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._replies = hiredis.Reader(encoding="utf-8", errors="replace")
+
+    @classmethod
+    async def open(cls, address: RedisAddress) -> _Wire:
+        if address.path is not None:
+            return cls(*await asyncio.open_unix_connection(address.path))
+        return cls(*await asyncio.open_connection(address.host, address.port, ssl=address.tls))
+
+    async def ask(self, *command: Argument) -> Reply:
+        """Raises hiredis.ReplyError for a refusal, EOFError when it hangs up."""
+        self._writer.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows one argument only
+        while (reply := self._replies.gets()) is False:
+            data = await self._reader.read(65_536)
+            if not data:
+                raise EOFError
+            self._replies.feed(data)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    def close(self) -> None:
+        self._writer.transport.abort()
+
+
+async def _greeting(address: RedisAddress, credentials: Credentials | None) -> list[tuple[Argument, ...]]:
+    commands: list[tuple[Argument, ...]] = [("PING",)]
+    if credentials is not None:
+        commands.insert(0, ("AUTH", *await asyncio.to_thread(credentials)))
+    elif address.password is not None:
+        commands.insert(0, ("AUTH", *((address.username,) if address.username else ()), address.password))
+    if address.database:
+        commands.append(("SELECT", address.database))
+    return commands
+
+
+async def _information(wire: _Wire) -> Mapping[str, str]:
+    """What it says of itself; a user that may not ask learns nothing, and needs not."""
+    facts: dict[str, str] = {}
+    for question in (("INFO",), ("CLUSTER", "INFO")):
+        try:
+            facts |= _facts(await wire.ask(*question))
+        except hiredis.ReplyError as error:
+            if str(error).startswith(("LOADING", "NOAUTH")):
+                raise
+    return facts
+
+
+def _facts(reply: Reply) -> dict[str, str]:
+    text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else str(reply)
+    return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+
+
+def _version(facts: Mapping[str, str]) -> str | None:
+    if "valkey_version" in facts:
+        return f"Valkey {facts['valkey_version']}"
+    return f"Redis {facts['redis_version']}" if "redis_version" in facts else None
+
+
+def _other_kind(address: RedisAddress) -> Problem:
+    if address.cluster:
+        return Problem("it is no cluster", f"write redis:// or rediss:// without +cluster in {SETTING}")
+    return Problem("it is a cluster", f"write redis+cluster:// or rediss+cluster:// in {SETTING}")
+
+
+def _refusal(text: str) -> Problem:
+    """A refusal by its first word; its own text may hold a user's name."""
+    word = text.partition(" ")[0]
+    if word in _REFUSALS:
+        return Problem(*_REFUSALS[word])
+    if "password" in text or "AUTH" in text:
+        return Problem("it has no such user, or wants no password", f"correct user and password in {SETTING}")
+    if "DB index" in text:
+        return Problem("it has no database of this number", f"correct the number at the end of {SETTING}")
+    if "max number of clients" in text:
+        return Problem("it has as many clients as it takes", "raise its maxclients, or run fewer tasks")
+    return Problem(f"it refuses with {word}", "look at its log")
+
+
+def _no_token(error: PermissionError) -> Problem:
+    if error.errno is not None:
+        return Problem("the socket may not be opened", "check its owner and mode")
+    return Problem("there are no AWS credentials to sign in with", "give the task a role, or set AWS_PROFILE")

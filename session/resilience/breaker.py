@@ -1,0 +1,150 @@
+"""A circuit breaker that also counts slow calls (Nygard, "Release It!", 2nd ed., ch. 5; slow calls after resilience4j)."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from session.resilience.clocks import Clock
+
+
+class BreakerState(StrEnum):
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerPolicy:
+    """Opens when, among the last `window` seconds' calls, at least `least_calls` and `bad_share` of them were bad, or after
+    `in_a_row` bad ones. Stays open `cool_down` seconds, doubled with each failed probe up to `longest`, jittered."""
+
+    slow_seconds: float
+    window: float = 10.0
+    least_calls: int = 10
+    bad_share: float = 0.5
+    in_a_row: int = 5
+    cool_down: float = 0.5
+    longest: float = 1.5
+    probes: int = 2
+
+
+class Breaker:
+    """State machine closed → open → half-open → closed. Not thread-safe: it lives on the event loop.
+
+    Every admitted call reports exactly once: `succeeded`, `failed` or, when it says nothing of the backend (the caller's
+    mistake, a cancelled call), `ignored`. It gives the `era` in which it was admitted: what began before the last change
+    of state ended late, and is no word on the state that follows. `on_change` is told name, state and the last bad one's
+    reason.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        policy: BreakerPolicy,
+        clock: Clock = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+        on_change: Callable[[str, BreakerState, str], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.policy = policy
+        self._clock = clock
+        self._jitter = jitter
+        self._on_change = on_change
+        self._state = BreakerState.CLOSED
+        self._outcomes: deque[tuple[float, bool]] = deque()
+        self._bad = 0
+        self._bad_in_a_row = 0
+        self._opened_times = 0
+        self._opens_again_at = 0.0
+        self._why = ""
+        self._probing = 0
+        self._probes_passed = 0
+        self.era = 0
+
+    @property
+    def state(self) -> BreakerState:
+        if self._state is BreakerState.OPEN and self._clock() >= self._opens_again_at:
+            return BreakerState.HALF_OPEN
+        return self._state
+
+    def retry_after_ms(self) -> int:
+        return max(1, round((self._opens_again_at - self._clock()) * 1000)) if self._state is BreakerState.OPEN else 1
+
+    def admits(self) -> bool:
+        """Whether a call may go through now; one that may has to report its end."""
+        if self._state is BreakerState.OPEN:
+            if self._clock() < self._opens_again_at:
+                return False
+            self._enter(BreakerState.HALF_OPEN)
+        if self._state is BreakerState.HALF_OPEN:
+            if self._probing >= 1:
+                return False
+            self._probing += 1
+        return True
+
+    def succeeded(self, seconds: float, era: int) -> None:
+        slow = seconds >= self.policy.slow_seconds
+        self._report(era, "slow answers" if slow else None)
+
+    def failed(self, era: int, why: str = "failures") -> None:
+        """`why` is for a person, and carries no address."""
+        self._report(era, why)
+
+    def ignored(self, era: int) -> None:
+        if era == self.era and self._state is BreakerState.HALF_OPEN:
+            self._probing -= 1
+
+    def _report(self, era: int, why: str | None) -> None:
+        if era != self.era:
+            return
+        bad = why is not None
+        self._why = why or self._why
+        if self._state is BreakerState.HALF_OPEN:
+            self._report_probe(bad=bad)
+        else:
+            self._remember(bad=bad)
+            if bad and self._has_tripped():
+                self._open()
+
+    def _report_probe(self, *, bad: bool) -> None:
+        self._probing -= 1
+        if bad:
+            self._open()
+            return
+        self._probes_passed += 1
+        if self._probes_passed >= self.policy.probes:
+            self._opened_times = 0
+            self._enter(BreakerState.CLOSED)
+
+    def _remember(self, *, bad: bool) -> None:
+        now = self._clock()
+        self._outcomes.append((now, bad))
+        self._bad += bad
+        self._bad_in_a_row = self._bad_in_a_row + 1 if bad else 0
+        while self._outcomes and self._outcomes[0][0] < now - self.policy.window:
+            self._bad -= self._outcomes.popleft()[1]
+
+    def _has_tripped(self) -> bool:
+        enough = len(self._outcomes) >= self.policy.least_calls
+        return self._bad_in_a_row >= self.policy.in_a_row or (
+            enough and self._bad >= self.policy.bad_share * len(self._outcomes)
+        )
+
+    def _open(self) -> None:
+        pause = min(self.policy.longest, self.policy.cool_down * 2**self._opened_times)
+        self._opened_times = min(self._opened_times + 1, 16)
+        self._opens_again_at = self._clock() + pause * (0.75 + 0.5 * self._jitter())
+        self._enter(BreakerState.OPEN)
+
+    def _enter(self, state: BreakerState) -> None:
+        self._state = state
+        self.era += 1
+        self._outcomes.clear()
+        self._bad = self._bad_in_a_row = self._probing = self._probes_passed = 0
+        if self._on_change is not None:
+            self._on_change(self.name, state, self._why)

@@ -1,0 +1,42 @@
+"""A point in time by which something must be over."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from session.resilience.clocks import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """An absolute instant on the monotonic clock. It travels with a call, and whoever passes it on may only shorten it.
+
+    `at` is in seconds of `clock`, which is `time.monotonic` everywhere but in tests.
+    """
+
+    at: float
+    clock: Clock = field(default=time.monotonic, compare=False, repr=False)
+
+    @classmethod
+    def after(cls, seconds: float, clock: Clock = time.monotonic) -> Deadline:
+        """The instant `seconds` from now."""
+        return cls(clock() + seconds, clock)
+
+    def remaining(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self.at - self.clock())
+
+    def expired(self) -> bool:
+        return self.clock() >= self.at
+
+    def within(self, seconds: float) -> Deadline:
+        """The earlier of this deadline and the instant `seconds` from now."""
+        return Deadline(min(self.at, self.clock() + seconds), self.clock)
+
+    def sooner_of(self, other: Deadline) -> Deadline:
+        return self if self.at <= other.at else other
+
+    def less(self, seconds: float) -> Deadline:
+        """This deadline, `seconds` earlier: what is kept back for a later step."""
+        return Deadline(self.at - seconds, self.clock)

@@ -1,0 +1,1 @@
+"""Which titles suit a customer, and why."""

@@ -1,1 +1,0 @@
-"""What stands between a call and a backend: breaker › bulkhead › retry › attempt deadline."""

@@ -1,0 +1,1 @@
+"""How the store's nouns look in a result."""

@@ -1,0 +1,132 @@
+"""How the store's nouns look in a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tools.contract import Json, ToolContext
+from tools.schema.parts import INTEGER, STRING, record
+from tools.store.models import DIGITAL as DIGITAL
+from tools.store.models import PAPER, Author, Availability, Offer, Title
+
+SYNOPSIS_CHARACTERS = 240
+TAGS = 6
+STOCK_SECONDS = 0.15
+SUM_OF_VOLUMES, COPIES, DOWNLOAD = "sum_of_volumes", "copies", "download"
+
+OFFER = record(
+    {
+        "format": STRING,
+        "price_jpy": INTEGER,
+        "stock": {**INTEGER, "description": "Absent where copies do not run out."},
+        "stock_is": {
+            "type": "string",
+            "enum": [SUM_OF_VOLUMES, COPIES, DOWNLOAD],
+            "description": "sum_of_volumes: copies of all volumes together, so no one volume need have that many.",
+        },
+    },
+    ["format", "price_jpy", "stock_is"],
+)
+
+
+def author_name(author: Author) -> str:
+    """ "Miura, Kentarou" as people say it: "Kentarou Miura"."""
+    family, comma, given = author.name.partition(",")
+    return f"{given.strip()} {family.strip()}" if comma else author.name
+
+
+def authors_line(title: Title) -> str | None:
+    return ", ".join(author_name(author) for author in title.authors) or None
+
+
+def shortened(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
+    """At most `limit` characters, cut at a sentence or a word where there is one."""
+    if text is None or len(text) <= limit:
+        return text
+    head = text[:limit]
+    for mark in ("。", ". "):
+        if (end := head.rfind(mark)) > limit // 2:
+            return head[: end + 1]
+    return head[: head.rfind(" ")].rstrip(",;: ") + "…" if " " in head[limit // 2 :] else head + "…"
+
+
+def title_card(title: Title) -> Json:
+    """A title in a list. Price and stock are not part of it: `with_stock` adds them."""
+    return {
+        "title_id": title.title_id,
+        "title": title.display,
+        "title_ja": title.ja,
+        "author": authors_line(title),
+        "genre": title.genre,
+        "rating": title.rating,
+        "tags": list(title.tags[:TAGS]),
+        "volumes": title.volumes,
+        "status": title.status,
+        "start_year": title.start_year,
+        "synopsis": shortened(title.synopsis_en or title.synopsis_ja),
+        "price_jpy": None,
+        "in_stock": None,
+    }
+
+
+def price(offers: Sequence[Offer]) -> int | None:
+    """What one copy costs: the paper price, which is fixed by the publisher, else the lowest there is."""
+    paper = [offer.price_jpy for offer in offers if offer.format == PAPER]
+    return min(paper or [offer.price_jpy for offer in offers], default=None)
+
+
+def in_stock(row: Availability) -> bool:
+    """Whether at least one volume of the paper edition can be bought (or a digital one where there is no paper)."""
+    counted = False
+    for volume in row.volumes:  # ended at the first that is there, since a long series has a hundred
+        if volume.format == PAPER:
+            if volume.stock:
+                return True
+            counted = True
+    if counted:
+        return False
+    paper = [offer for offer in row.offers if offer.format == PAPER]
+    return any(offer.stock is None or offer.stock > 0 for offer in paper or row.offers)
+
+
+def offered(row: Availability) -> list[Json]:
+    """How a title can be bought. `stock_is` says what `stock` counts; what is downloaded has none."""
+    counted = {volume.format for volume in row.volumes}
+    return [_offered(offer, by_volume=offer.format in counted) for offer in row.offers]
+
+
+def _offered(offer: Offer, *, by_volume: bool) -> Json:
+    facts: Json = {"format": offer.format, "price_jpy": offer.price_jpy}
+    if offer.stock is None:
+        return facts | {"stock_is": DOWNLOAD}
+    return facts | {"stock": offer.stock, "stock_is": SUM_OF_VOLUMES if by_volume else COPIES}
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers in few characters: "3-7, 9"."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs)
+
+
+async def with_stock(context: ToolContext, cards: Sequence[Json]) -> list[Json]:
+    """The cards with price and stock as far as they are known in time; null and a label where they are not."""
+    ids = [str(card["title_id"]) for card in cards]
+    if not ids:
+        return []
+    context.store.names.note((str(card["title_id"]), str(card["title"])) for card in cards)
+    reading = await context.store.stock.read_what_is_there(ids, context.deadline.within(STOCK_SECONDS))
+    if reading.unanswered:
+        context.degraded.add("stock")
+    return [card | stock_facts(reading.rows, str(card["title_id"])) for card in cards]
+
+
+def stock_facts(rows: Mapping[str, Availability], title_id: str) -> Json:
+    row = rows.get(title_id)
+    if row is None:
+        return {"price_jpy": None, "in_stock": None}
+    return {"price_jpy": price(row.offers), "in_stock": in_stock(row)}

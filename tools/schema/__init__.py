@@ -1,0 +1,1 @@
+"""What arguments and results look like, and whether they do."""

@@ -1,0 +1,69 @@
+"""Why an AWS service does not do what is asked of it, in words for the person who has to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    NoRegionError,
+    PartialCredentialsError,
+)
+
+from session.resilience.diagnosis import Problem, network_problem
+
+_NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
+_STALE = ("ExpiredToken", "ExpiredTokenException")
+_UNKNOWN = (
+    "IncompleteSignature",
+    "InvalidClientTokenId",
+    "InvalidSignatureException",
+    "MissingAuthenticationToken",
+    "MissingAuthenticationTokenException",
+    "UnrecognizedClientException",
+)
+_DENIED = ("AccessDenied", "AccessDeniedException", "KMSAccessDeniedException")
+_BUSY = (
+    "LimitExceededException",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ThrottlingException",
+    "TooManyRequestsException",
+)
+
+
+def code_of(error: BaseException) -> str:
+    """The service's own name for its refusal, however often it was wrapped; empty where it was none."""
+    return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
+
+
+def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
+    """`setting` is where the address comes from, `permission` the IAM action that was needed."""
+    code = code_of(error)
+    if any(isinstance(each, _NO_CREDENTIALS) for each in _chain(error)):
+        return Problem("there are no AWS credentials", "give the task a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID")
+    if any(isinstance(each, NoRegionError) for each in _chain(error)):
+        return Problem("no AWS region is set", "set AWS_DEFAULT_REGION")
+    if code in _STALE:
+        return Problem("the AWS credentials have expired", "sign in again, or give the task a role")
+    if code in _UNKNOWN:
+        return Problem("AWS does not know these credentials", "correct AWS_ACCESS_KEY_ID and its secret, or the task's role")
+    if code in _DENIED:
+        return Problem("the AWS credentials do not allow it", f"allow {permission} in the role's policy")
+    if code in _BUSY:
+        return Problem("it asks for fewer requests", "wait, or ask AWS for a higher quota")
+    if code:
+        return Problem(f"it refuses with {code}", f"check {setting}")
+    if any(isinstance(each, ConnectTimeoutError) for each in _chain(error)):
+        return Problem("it does not take a connection", f"check {setting}, routes, VPC endpoints and security groups")
+    known = network_problem(error, setting)
+    return known or Problem("it answers with something that cannot be read", f"check what listens at {setting}")
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,90 @@
+"""DynamoDB's typed JSON (`{"S": "text"}`, `{"N": "12"}`, …) to plain values and back.
+
+Numbers are whole; there is no binary."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from tools.store.backends.decode import ShapeError
+
+Attribute = dict[str, Any]
+Item = dict[str, Attribute]
+
+_LONGEST_KEY = {"partition": 2048, "sort": 1024}
+
+
+def attribute(value: object) -> Attribute:
+    """The attribute that holds a plain value. Raises TypeError for what has no place in an item."""
+    if value is None:
+        return {"NULL": True}
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, str):
+        return {"S": value}
+    if isinstance(value, int):
+        return {"N": str(value)}
+    if isinstance(value, dict):
+        return {"M": {name: attribute(each) for name, each in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return {"L": [attribute(each) for each in value]}
+    raise TypeError(f"{type(value).__name__} has no place in an item")
+
+
+def plain(value: object, path: str) -> Any:
+    """The value that an attribute holds. Raises ShapeError, with the path, for what is none or of an unknown kind."""
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, held),) = value.items()
+        if kind == "S" and isinstance(held, str):
+            return held
+        if kind == "N" and isinstance(held, str):
+            with suppress(ValueError):
+                return int(held)
+        if kind == "NULL":
+            return None
+        if kind == "BOOL" and isinstance(held, bool):
+            return held
+        if kind == "M" and isinstance(held, dict):
+            return {name: plain(each, f"{path}.{name}") for name, each in held.items()}
+        if kind == "L" and isinstance(held, list):
+            return [plain(each, f"{path}[{i}]") for i, each in enumerate(held)]
+    raise ShapeError(f"{path} is no attribute that belongs here")
+
+
+def text(item: Any, name: str, path: str) -> str:
+    """The attribute `name` of an item or map, which has to be text that is not empty."""
+    try:
+        held = item[name]["S"]
+    except (KeyError, TypeError):
+        held = None
+    if type(held) is str and held:
+        return held
+    raise ShapeError(f"{path}.{name} must be text that is not empty")
+
+
+def members(held: object, path: str) -> dict[str, Any]:
+    """What is in an attribute that has to be a map; the values are still attributes."""
+    inside = held.get("M") if isinstance(held, dict) else None
+    if not isinstance(inside, dict):
+        raise ShapeError(f"{path} must be a map")
+    return inside
+
+
+def whole(item: Any, name: str, path: str, least: int) -> int:
+    """The attribute `name`, which has to be a whole number of at least `least`."""
+    try:
+        number = int(item[name]["N"], 10)
+    except (KeyError, TypeError, ValueError):
+        raise ShapeError(f"{path}.{name} must be a whole number") from None
+    if number < least:
+        raise ShapeError(f"{path}.{name} must not be below {least}")
+    return number
+
+
+def fits_as_key(value: str, kind: str) -> bool:
+    """Whether DynamoDB would take the text as a `partition` or `sort` key. What does not fit was never given out."""
+    try:
+        return 0 < len(value.encode()) <= _LONGEST_KEY[kind]
+    except UnicodeEncodeError:  # half a character
+        return False

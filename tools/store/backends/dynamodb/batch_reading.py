@@ -1,0 +1,122 @@
+"""Items by their keys, a hundred a request: what came, and what DynamoDB did not get to in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from session.resilience.deadline import Deadline
+from session.resilience.retry import Backoff, RetryPolicy
+from tools.store.backends.decode import ShapeError
+from tools.store.backends.dynamodb.attributes import Item, fits_as_key, text
+from tools.store.backends.dynamodb.connection import Connection
+from tools.store.backends.dynamodb.errors import answering
+from tools.store.backends.dynamodb.items import projection
+from tools.store.backends.dynamodb.tables import Table
+from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+
+BATCH = 100
+"""Keys that BatchGetItem takes at once."""
+
+_ANSWER_S = 0.01
+"""Kept back from the deadline, so that what is there is answered before somebody above stops waiting."""
+
+
+@dataclass(slots=True)
+class Found:
+    """`items` by key; `unanswered` of the `asked` keys were not got to. A key in neither has no item."""
+
+    asked: int
+    items: dict[str, Item] = field(default_factory=dict)
+    unanswered: list[str] = field(default_factory=list)
+    failure: BackendFailure | None = None
+
+    def explain(self, dependency: str) -> BackendFailure:
+        """Why nothing can be answered."""
+        return self.failure or DependencyFailure(f"The {dependency} cannot be read.", dependency=dependency)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Keys that were asked together: what came of them, and what DynamoDB did not get to."""
+
+    items: list[Any] = field(default_factory=list)
+    pending: tuple[str, ...] = ()
+    failure: BackendFailure | None = None
+
+
+class BatchReader:
+    """Reads `fields` of a table that has one key. Eventually consistent, which costs half and is served by any replica."""
+
+    def __init__(self, connection: Connection, table: Table, fields: Sequence[str]) -> None:
+        self._connection, self._key = connection, table.partition_key
+        self._dependency = table.name
+        self._table = table.called(connection.address.prefix)
+        self._asked = {"ConsistentRead": False, **projection(fields)}
+        self._backoff = Backoff(RetryPolicy(base=0.01, longest=0.1))
+
+    async def read(self, keys: Sequence[str], deadline: Deadline) -> Found:
+        """Each key once. Raises ShapeError for an item that nobody asked for: such an answer is not to be trusted at all."""
+        wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key, "partition")]
+        parts = [tuple(wanted[i : i + BATCH]) for i in range(0, len(wanted), BATCH)]
+        sooner = deadline.less(_ANSWER_S)
+        if len(parts) == 1:
+            return self._found([await self._batch(parts[0], sooner)], wanted)
+        return self._found(await asyncio.gather(*(self._batch(part, sooner) for part in parts)), wanted)
+
+    def _found(self, batches: Sequence[_Batch], wanted: Sequence[str]) -> Found:
+        found = Found(len(wanted), unanswered=[key for batch in batches for key in batch.pending])
+        found.failure = next((batch.failure for batch in batches if batch.failure is not None), None)
+        waiting = set(wanted).difference(found.unanswered)
+        for item in (item for batch in batches for item in batch.items):
+            if not isinstance(item, dict):
+                raise ShapeError("$ must be an item")
+            key = text(item, self._key, "$")
+            if key not in waiting:
+                raise ShapeError("$ is an item that nobody asked for")
+            waiting.discard(key)
+            found.items[key] = item
+        return found
+
+    async def _batch(self, keys: tuple[str, ...], deadline: Deadline) -> _Batch:
+        """Asks until everything is answered or the time is over."""
+        batch = _Batch(pending=keys)
+        attempt = 0
+        try:
+            async with answering(self._dependency, deadline):
+                while batch.pending:
+                    if attempt:
+                        await asyncio.sleep(self._backoff.pause(attempt))
+                    await self._ask(batch)
+                    attempt += 1
+        except BackendFailure as failure:
+            put_off = isinstance(failure, TimedOut) and attempt > 0 and batch.pending == keys
+            batch.failure = self._too_busy() if put_off else failure
+        return batch
+
+    async def _ask(self, batch: _Batch) -> None:
+        """One round. Over 16 MB, or beyond its throughput, DynamoDB answers a part and names the rest."""
+        keys = [{self._key: {"S": key}} for key in batch.pending]
+        request = {self._table: {"Keys": keys, **self._asked}}
+        answer = await self._connection.call("batch_get_item", RequestItems=request)
+        items, left = self._contents(answer)
+        if not left <= set(batch.pending):
+            raise ShapeError("$.UnprocessedKeys has keys that nobody asked for")
+        batch.items += items
+        batch.pending = tuple(key for key in batch.pending if key in left)
+
+    def _contents(self, answer: Mapping[str, Any]) -> tuple[list[Any], set[str]]:
+        """The items of an answer, and the keys that are left to ask for."""
+        try:
+            items = answer["Responses"].get(self._table, [])
+            left = {key[self._key]["S"] for key in answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ShapeError("$ is no answer to BatchGetItem") from error
+        if not isinstance(items, list):
+            raise ShapeError("$.Responses must be lists")
+        return items, left
+
+    def _too_busy(self) -> Throttled:
+        return Throttled(f"The {self._dependency} is too busy to answer.", dependency=self._dependency)

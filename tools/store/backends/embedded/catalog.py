@@ -1,0 +1,171 @@
+"""The catalogue inside this process: a file of records, searched by words, names and meaning."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from session.resilience.deadline import Deadline
+from session.resilience.tasks import start_task
+from tools.store.backends.embedded.computed import ComputedStore
+from tools.store.backends.embedded.engine import Found
+from tools.store.backends.embedded.loading import Loaded, load_catalog
+from tools.store.backends.embedded.vector_leg import VectorLeg
+from tools.store.backends.embedded.vectors import Vectors, plan_vectors
+from tools.store.failures import Failure, TimedOut
+from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Offer, Title
+from tools.store.ports import Embedder
+from tools.store.search.text import normalise
+
+Progress = Callable[[int, int, str], None]
+"""(done, total, what): steps of loading, then texts of the vectors. Called on the loading thread and on the event loop."""
+_THREADS = 2
+
+
+class EmbeddedCatalog:
+    """A `CatalogPort` over a file. Get one from `open`; its worker threads and its background task end with it."""
+
+    def __init__(self, loaded: Loaded, vectors: VectorLeg | None, workers: ThreadPoolExecutor) -> None:
+        self._shelf, self._engine = loaded.shelf, loaded.engine
+        self._vectors, self._workers = vectors, workers
+        self._preparing: asyncio.Task[None] | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        path: Path,
+        embedder: Embedder | None,
+        *,
+        cache_dir: Path | None = None,
+        progress: Progress | None = None,
+        head_start: float = 0.0,
+    ) -> AsyncIterator[EmbeddedCatalog]:
+        """Ready when the lexical index is; vectors follow in the background, at once when they are kept in `cache_dir`.
+
+        Raises CatalogFileError when the file can't be used. Without an embedder the search is lexical and says nothing of
+        it.
+        """
+        store = ComputedStore(cache_dir)
+        workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
+        catalog: EmbeddedCatalog | None = None
+        try:
+            loaded = await asyncio.get_running_loop().run_in_executor(workers, load_catalog, path, store, progress)
+            leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
+            catalog = cls(loaded, leg, workers)
+            if leg is not None:
+                await catalog._start(leg, progress, head_start)
+            yield catalog
+        finally:
+            if catalog is not None:
+                await catalog._stop()
+            workers.shutdown(wait=False, cancel_futures=True)
+
+    async def _stop(self) -> None:
+        if self._preparing is not None:
+            self._preparing.cancel()
+            await asyncio.wait({self._preparing})
+        if self._vectors is not None:
+            await self._vectors.aclose()
+
+    async def _start(self, leg: VectorLeg, progress: Progress | None, head_start: float) -> None:
+        loop = asyncio.get_running_loop()
+        plan = await loop.run_in_executor(self._workers, plan_vectors, self._shelf.titles)
+        kept = await loop.run_in_executor(self._workers, leg.kept, plan)
+
+        async def prepare() -> None:
+            with suppress(Failure):
+                await leg.prepare(plan, kept, progress, head_start)
+
+        self._preparing = start_task(prepare(), "catalog vectors")
+
+    def __len__(self) -> int:
+        return len(self._shelf)
+
+    @property
+    def titles(self) -> Sequence[Title]:
+        """All titles, in the file's order."""
+        return self._shelf.titles
+
+    @property
+    def offers(self) -> Mapping[str, tuple[Offer, ...]]:
+        """What the file says each title is sold for, by title_id: a store without one of its own fills its shelves from
+        it.
+        """
+        return {t.title_id: o for t, o in zip(self._shelf.titles, self._shelf.offers, strict=True)}
+
+    @property
+    def records(self) -> Sequence[tuple[Title, tuple[Offer, ...]]]:
+        """The file's records, in its order."""
+        return list(zip(self._shelf.titles, self._shelf.offers, strict=True))
+
+    @property
+    def vectors_ready(self) -> bool:
+        """Whether searches use meaning: True as well when there is no embedder to wait for."""
+        return self._vectors is None or self._vectors.ready
+
+    async def wait_for_vectors(self) -> bool:
+        """Waits until the background work on vectors is over; whether searches use meaning now."""
+        if self._preparing is not None:
+            await asyncio.wait({self._preparing})
+        return self.vectors_ready
+
+    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
+        """Raises TimedOut at the deadline."""
+        if self._vectors is None:
+            return self._page(await self._find(query, deadline, None, None), ())
+        self._vectors.search_begins()
+        try:
+            vector = await self._vectors.query(normalise(query.text), deadline)
+            found = await self._find(query, deadline, vector, self._vectors.vectors)
+        finally:
+            self._vectors.search_ends()
+        return self._page(found, ("vector",) if vector is None and found.by_query else ())
+
+    async def _find(
+        self, query: CatalogQuery, deadline: Deadline, vector: NDArray[np.float32] | None, vectors: Vectors | None
+    ) -> Found:
+        found: Found = await self._run(
+            deadline, self._engine.search, query.text, query.filters, query.limit, vector, vectors
+        )
+        return found
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        numbers = self._shelf.numbers
+        return {i: self._shelf.titles[numbers[i]] for i in title_ids if i in numbers}
+
+    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """Raises TimedOut at the deadline."""
+        found: Found = await self._run(deadline, self._engine.popular, filters, limit)
+        return self._named(found.numbers)
+
+    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """Raises TimedOut at the deadline."""
+        found: Found = await self._run(deadline, self._engine.alike, facets, limit)
+        return self._named(found.numbers)
+
+    async def health(self, deadline: Deadline) -> Health:
+        state = "by words and meaning" if self._vectors is not None and self.vectors_ready else "by words"
+        return Health(True, f"{len(self._shelf)} titles, searched {state}")
+
+    def _page(self, found: Found, degraded: tuple[str, ...]) -> CatalogPage:
+        return CatalogPage(self._named(found.numbers), found.total, degraded, found.guessed, self._named(found.near))
+
+    def _named(self, numbers: Iterable[int]) -> tuple[Title, ...]:
+        return tuple(self._shelf.titles[int(n)] for n in numbers)
+
+    async def _run(self, deadline: Deadline, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Work on a thread of the catalogue's own, waited for until the deadline."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(deadline.remaining()):
+                return await loop.run_in_executor(self._workers, work, *arguments)
+        except TimeoutError as error:
+            raise TimedOut("The catalogue did not answer in time.", dependency="catalog") from error

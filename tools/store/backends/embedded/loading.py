@@ -1,0 +1,64 @@
+"""A catalogue file to a searchable engine, through what is kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from tools.store.backends.blas import single_threaded_blas
+from tools.store.backends.embedded.computed import FORMAT, ComputedStore
+from tools.store.backends.embedded.engine import Engine
+from tools.store.backends.embedded.index import LexicalIndex, build_index
+from tools.store.backends.embedded.records import parse, read_bytes
+from tools.store.backends.embedded.shelf import Shelf, build_shelf
+from tools.store.backends.embedded.stored_index import StaleArraysError, index_arrays, index_from
+from tools.store.search.query import QueryReader
+
+Progress = Callable[[int, int, str], None]
+_STEPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """`key` identifies the content and the format of everything computed from it."""
+
+    shelf: Shelf
+    engine: Engine
+    key: str
+
+
+def load_catalog(path: Path, store: ComputedStore, progress: Progress | None = None) -> Loaded:
+    """Parses the whole file before anything else. Raises CatalogFileError. Blocking: seconds for tens of thousands of
+    titles.
+    """
+    single_threaded_blas()
+    content = read_bytes(path)
+    key = f"{FORMAT}/{sha256(content).hexdigest()}"
+    _tell(progress, 0, "read")
+    records = parse(content)
+    shelf = build_shelf([title for title, _ in records], [offers for _, offers in records])
+    _tell(progress, 1, "parsed")
+    index = _index(shelf, store, key)
+    _tell(progress, 2, "indexed")
+    engine = Engine(shelf, index, QueryReader.load())
+    _tell(progress, _STEPS, "ready")
+    return Loaded(shelf, engine, key)
+
+
+def _index(shelf: Shelf, store: ComputedStore, key: str) -> LexicalIndex:
+    arrays = store.load("index", key)
+    if arrays is not None:
+        try:
+            return index_from(arrays, len(shelf), len(shelf.authors))
+        except StaleArraysError:
+            pass
+    index = build_index(shelf.titles)
+    store.save("index", key, index_arrays(index))
+    return index
+
+
+def _tell(progress: Progress | None, done: int, what: str) -> None:
+    if progress is not None:
+        progress(done, _STEPS, what)

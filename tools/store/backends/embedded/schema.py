@@ -1,0 +1,99 @@
+"""The tables of the embedded store and the one way they are filled."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+from tools.store.backends.store_rules import NOT_BOUGHT, offer_of
+from tools.store.models import Offer, Order, VolumeStock
+
+TABLES = """
+CREATE TABLE offers (
+    title_id TEXT NOT NULL, place INTEGER NOT NULL, format TEXT NOT NULL, price_jpy INTEGER NOT NULL, stock INTEGER,
+    PRIMARY KEY (title_id, place)
+) WITHOUT ROWID;
+CREATE TABLE volumes (
+    title_id TEXT NOT NULL, format TEXT NOT NULL, volume INTEGER NOT NULL, isbn TEXT,
+    price_jpy INTEGER NOT NULL, stock INTEGER NOT NULL, restock_date TEXT, release_date TEXT,
+    PRIMARY KEY (title_id, format, volume)
+) WITHOUT ROWID;
+CREATE TABLE orders (
+    owner TEXT NOT NULL, order_id TEXT NOT NULL, ordered_at TEXT NOT NULL, document TEXT NOT NULL,
+    PRIMARY KEY (owner, order_id)
+) WITHOUT ROWID;
+CREATE INDEX orders_by_time ON orders (owner, ordered_at, order_id);
+CREATE TABLE purchases (
+    owner TEXT NOT NULL, title_id TEXT NOT NULL, last_at TEXT NOT NULL,
+    PRIMARY KEY (owner, title_id)
+) WITHOUT ROWID;
+"""
+
+
+class Contents(NamedTuple):
+    """All that a store holds, read and checked before a table is touched."""
+
+    offers: Iterable[tuple[str, tuple[Offer, ...]]]
+    volumes: Sequence[tuple[str, VolumeStock]]
+    orders: Sequence[tuple[str, Order]]
+
+
+def fill(db: sqlite3.Connection, contents: Contents) -> None:
+    """Creates the tables and loads everything in one transaction; afterwards the connection refuses writes."""
+    db.executescript(TABLES)
+    with db:
+        _insert_offers(db, contents)
+        _insert_volumes(db, contents.volumes)
+        for owner, order in contents.orders:
+            _insert_order(db, owner, order)
+    db.execute("PRAGMA query_only = ON")
+
+
+def _insert_offers(db: sqlite3.Connection, contents: Contents) -> None:
+    """A title counted by volume has one truth: the catalogue's offers in those formats give way to the volumes."""
+    counted = _offers_of_volumes(contents.volumes)
+    nothing: dict[str, Offer] = {}
+    rows = (
+        (title_id, place, offer.format, offer.price_jpy, offer.stock)
+        for title_id, offered in contents.offers
+        for place, offer in enumerate(_agreed(offered, counted.get(title_id, nothing)))
+    )
+    db.executemany("INSERT INTO offers VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def _offers_of_volumes(volumes: Iterable[tuple[str, VolumeStock]]) -> dict[str, dict[str, Offer]]:
+    """Title id to format to offer: what one volume costs, and all copies."""
+    counted: dict[str, dict[str, list[VolumeStock]]] = {}
+    for title_id, volume in volumes:
+        counted.setdefault(title_id, {}).setdefault(volume.format, []).append(volume)
+    return {
+        title_id: {name: offer_of(name, group) for name, group in formats.items()} for title_id, formats in counted.items()
+    }
+
+
+def _agreed(offered: Iterable[Offer], counted: Mapping[str, Offer]) -> list[Offer]:
+    return [*counted.values(), *(offer for offer in offered if offer.format not in counted)]
+
+
+def _insert_volumes(db: sqlite3.Connection, volumes: Iterable[tuple[str, VolumeStock]]) -> None:
+    rows = (
+        (title_id, v.format, v.volume, v.isbn, v.price_jpy, v.stock, v.restock_date, v.release_date)
+        for title_id, v in volumes
+    )
+    db.executemany("INSERT INTO volumes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _insert_order(db: sqlite3.Connection, owner: str, order: Order) -> None:
+    document = json.dumps(asdict(order), ensure_ascii=False)
+    row = (owner, order.order_id, order.ordered_at, document)
+    db.execute("INSERT INTO orders (owner, order_id, ordered_at, document) VALUES (?, ?, ?, ?)", row)
+    if order.status in NOT_BOUGHT:
+        return
+    db.executemany(
+        "INSERT INTO purchases (owner, title_id, last_at) VALUES (?, ?, ?)"
+        " ON CONFLICT (owner, title_id) DO UPDATE SET last_at = max(last_at, excluded.last_at)",
+        [(owner, line.title_id, order.ordered_at) for line in order.lines],
+    )

@@ -1,0 +1,154 @@
+"""Stock and orders in this process: an in-memory SQLite database, filled from files when it is opened.
+
+Queries run on the event loop. They are point reads of an in-memory B-tree: 8 µs for a title with offers, 0.2 ms for
+one with 110 volumes (measured, 2 cores, Python 3.11). A worker thread makes that worse, not better: with a busy loop
+20 titles of 110 volumes took 68 ms there (p99 600 ms) and held the loop back for up to 28 ms, because thread and loop
+contend for the GIL at every row. Here they take 4.7 ms and, yielding every `_SLICE_S`, hold the loop 0.65 ms at p99,
+1.1 ms at most; a full collection of the garbage collector, which is the process's affair, comes on top (13 ms).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from session.resilience.clocks import Now, utc_now
+from session.resilience.deadline import Deadline
+from tools.store.backends.decode import decode
+from tools.store.backends.embedded.schema import Contents, fill
+from tools.store.backends.embedded.store_files import StoreFileError, read_orders, read_volumes
+from tools.store.failures import DependencyFailure, TimedOut
+from tools.store.models import Availability, AvailabilityPage, Health, Offer, Order, VolumeStock
+
+_SLICE_S = 0.0003
+"""How long one call may keep the event loop before others have a turn; one title more can be on top of it."""
+
+
+class EmbeddedStore:
+    """`tools.store.ports.StockPort` and `tools.store.ports.OrdersPort` over one database. Read-only once it is open."""
+
+    def __init__(self, db: sqlite3.Connection, clock: Now = utc_now) -> None:
+        self._db = db
+        self._clock = clock
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        offers: Iterable[tuple[str, tuple[Offer, ...]]],
+        volumes_file: Path | None = None,
+        orders_file: Path | None = None,
+        *,
+        clock: Now = utc_now,
+    ) -> AsyncIterator[EmbeddedStore]:
+        """The store, filled, until the block ends. `offers` are the catalogue's: every title id once, with its offers.
+
+        Raises StoreFileError for a line that cannot be used and for volumes of a title the catalogue does not have.
+        """
+        db = await asyncio.to_thread(_load, offers, volumes_file, orders_file)
+        with closing(db):
+            yield cls(db, clock)
+
+    async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
+        """Offers and volumes of the titles that are sold here. Past the deadline the rest is `unanswered`; TimedOut
+        when nothing was read yet."""
+        _in_time(deadline, "stock")
+        as_of = _iso(self._clock())
+        rows: dict[str, Availability] = {}
+        wanted = tuple(dict.fromkeys(title_ids))
+        since = time.perf_counter()
+        for position, title_id in enumerate(wanted):
+            if position and deadline.expired():
+                return AvailabilityPage(rows, wanted[position:])
+            row = self._row(title_id, as_of)
+            if row.offers:
+                rows[title_id] = row
+            if time.perf_counter() - since > _SLICE_S:
+                await asyncio.sleep(0)
+                since = time.perf_counter()
+        return AvailabilityPage(rows)
+
+    async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
+        """One read by (owner, order id): another's order is as absent as one that never was."""
+        _in_time(deadline, "orders")
+        found = self._read("orders", _ORDER, owner, order_id)
+        return decode(Order, json.loads(found[0][0])) if found else None
+
+    async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+        """The owner's orders, latest first, at most `limit` of them."""
+        _in_time(deadline, "orders")
+        orders = []
+        for (document,) in self._read("orders", _LATEST, owner, limit):
+            orders.append(decode(Order, json.loads(document)))
+            await asyncio.sleep(0)  # an order can have a hundred lines
+        return tuple(orders)
+
+    async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
+        """Title ids, latest purchase first; equal times by id."""
+        _in_time(deadline, "orders")
+        return tuple(title_id for (title_id,) in self._read("orders", _PURCHASED, owner))
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Answers as long as the store is open."""
+        _in_time(deadline, "stock")
+        self._read("stock", "SELECT 1")
+        return Health(ok=True, detail="in this process")
+
+    def _row(self, title_id: str, as_of: str) -> Availability:
+        offers = [Offer(*row) for row in self._read("stock", _OFFERS, title_id)]
+        volumes = [VolumeStock(*row) for row in self._read("stock", _VOLUMES, title_id)]
+        return Availability(title_id, tuple(offers), tuple(volumes), as_of)
+
+    def _read(self, dependency: str, sql: str, *keys: str | int) -> list[Any]:
+        """All rows at once: a cursor left half read would keep its statement open."""
+        try:
+            return self._db.execute(sql, keys).fetchall()
+        except UnicodeEncodeError:  # half a character is no key of ours, and no failure either
+            return []
+        except sqlite3.Error as error:
+            raise DependencyFailure("The store's records cannot be read now.", dependency=dependency) from error
+
+
+_OFFERS = "SELECT format, price_jpy, stock FROM offers WHERE title_id = ? ORDER BY place"
+_VOLUMES = """
+SELECT volume, isbn, format, price_jpy, stock, restock_date, release_date
+FROM volumes WHERE title_id = ? ORDER BY format, volume
+"""
+_ORDER = "SELECT document FROM orders WHERE owner = ? AND order_id = ?"
+_LATEST = "SELECT document FROM orders WHERE owner = ? ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
+_PURCHASED = "SELECT title_id FROM purchases WHERE owner = ? ORDER BY last_at DESC, title_id"
+
+
+def _load(
+    offers: Iterable[tuple[str, tuple[Offer, ...]]], volumes_file: Path | None, orders_file: Path | None
+) -> sqlite3.Connection:
+    """Everything is read and checked first, so a bad line leaves nothing behind."""
+    catalogue = dict(offers)
+    volumes = read_volumes(volumes_file) if volumes_file else []
+    for title_id, _ in volumes:
+        if volumes_file and title_id not in catalogue:
+            raise StoreFileError(volumes_file, 0, f"volumes of {title_id}, which is not in the catalogue")
+    orders = read_orders(orders_file) if orders_file else []
+    db = sqlite3.connect(":memory:", check_same_thread=False)
+    try:
+        fill(db, Contents(catalogue.items(), volumes, orders))
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _in_time(deadline: Deadline, dependency: str) -> None:
+    if deadline.expired():
+        raise TimedOut("The store did not answer in time.", dependency=dependency)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

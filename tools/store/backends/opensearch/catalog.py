@@ -1,0 +1,147 @@
+"""The catalogue in OpenSearch: a `CatalogPort` that recalls there and ranks here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+
+from session.resilience.deadline import Deadline
+from tools.store.backends.blas import single_threaded_blas
+from tools.store.backends.opensearch import queries
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.alike import alike
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.errors import answering
+from tools.store.backends.opensearch.filters import filter_queries
+from tools.store.backends.opensearch.index import ID
+from tools.store.backends.opensearch.searching import Found, Search
+from tools.store.backends.opensearch.shelf import Shelf, places
+from tools.store.backends.opensearch.state import IndexState
+from tools.store.backends.opensearch.statistics import Statistics
+from tools.store.backends.query_vectors import QueryVectors
+from tools.store.failures import BackendFailure
+from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Ordering, Title
+from tools.store.ports import Embedder
+from tools.store.search.filters import Predicates
+from tools.store.search.query import QueryReader, Reading
+from tools.store.search.text import normalise
+
+_THREADS = 2
+_LONGEST_ID = 512
+
+
+class OpenSearchCatalog:
+    """Get one from `open`. Nothing is asked of the cluster before the first call."""
+
+    def __init__(self, client: Client, embedder: Embedder | None, workers: ThreadPoolExecutor) -> None:
+        self._client = client
+        self._embedder = embedder
+        self._vectors = None if embedder is None else QueryVectors(embedder)
+        self._state = IndexState(client)
+        self._shelf = Shelf(client, workers)
+        self._reader = QueryReader.load()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, address: OpenSearchAddress, embedder: Embedder | None) -> AsyncIterator[OpenSearchCatalog]:
+        """Without an embedder the search is lexical and says nothing of it.
+
+        Raises ValueError for a certificate file that can't be used or AWS credentials that are not there.
+        """
+        single_threaded_blas()
+        client = Client(address)
+        workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
+        catalog = cls(client, embedder, workers)
+        try:
+            yield catalog
+        finally:
+            if catalog._vectors is not None:
+                await catalog._vectors.aclose()
+            await client.aclose()
+            workers.shutdown(wait=False, cancel_futures=True)
+
+    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
+        """Raises BackendFailure. Where the cluster or the embedder is late with meaning, words alone answer."""
+        async with answering(deadline):
+            reading = self._reader.read(query.text, query.filters.author)
+            if reading.empty:
+                return await self._popular(query.filters, query.limit, deadline, reading.ordering)
+            statistics = await self._state.statistics(deadline)
+            found = await self._searched(query, reading, statistics, deadline)
+            wanted = self._vectors is not None and not found.sensed
+            return self._page(found, query.filters, ("vector",) if wanted else ())
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        """Raises BackendFailure."""
+        asked = [i for i in dict.fromkeys(title_ids) if _can_be_an_id(i)]
+        if not asked:
+            return {}
+        async with answering(deadline):
+            answer = (await self._client.searches([queries.with_ids(asked, (ID, "packed"))], deadline))[0]
+            packed = {queries.column(hit, ID): queries.column(hit, "packed") for hit in answer["hits"]["hits"]}
+            return {title.title_id: title for title in await self._shelf.unpacked(list(packed.values()))}
+
+    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """Raises BackendFailure."""
+        async with answering(deadline):
+            return (await self._popular(filters, limit, deadline)).titles
+
+    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """Raises BackendFailure."""
+        async with answering(deadline):
+            statistics = await self._state.statistics(deadline)
+            body = alike(statistics.tag_masses(facets.tags), facets, filter_queries(Filters()), limit)
+            if body is None or limit < 1:
+                return ()
+            answer = (await self._client.searches([body], deadline))[0]
+            found = await self._shelf.of(places([answer]), deadline)
+            return await self._shelf.titles(list(found.values()))
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
+        try:
+            async with answering(deadline):
+                statistics = await self._state.statistics(deadline, anew=True)
+        except BackendFailure as failure:
+            return Health(False, failure.message)
+        if problem := self._problem(statistics):
+            return Health(False, f"searched by words alone: {problem}")
+        state = "by words" if self._vectors is None else "by words and meaning"
+        return Health(True, f"{statistics.titles} titles, searched {state}")
+
+    def _problem(self, statistics: Statistics) -> str | None:
+        return None if self._embedder is None else statistics.identity.disagreement(self._embedder)
+
+    async def _searched(self, query: CatalogQuery, reading: Reading, statistics: Statistics, deadline: Deadline) -> Found:
+        pointed = reading.same_author_as or reading.similar_to
+        aliases = self._reader.read(pointed).aliases if pointed else ()
+        search = Search(self._client, self._shelf, statistics, query, reading, aliases)
+        vector = None
+        if self._vectors is not None and self._problem(statistics) is None:
+            vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="wait for a vector")
+        try:
+            found = await search.run(vector, deadline)
+        finally:
+            if vector is not None and not vector.done():
+                vector.cancel()
+                await asyncio.wait({vector})
+        self._state.seen(search.index)
+        return found
+
+    async def _popular(
+        self, filters: Filters, limit: int, deadline: Deadline, ordering: Ordering | None = None
+    ) -> CatalogPage:
+        answer = (await self._client.searches([queries.popular(filters, limit, ordering)], deadline))[0]
+        titles = await self._shelf.unpacked([queries.column(hit, "packed") for hit in answer["hits"]["hits"]])
+        return self._page(Found(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
+
+    def _page(self, found: Found, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
+        fitting = tuple(filter(Predicates(filters).satisfied_by, found.titles))
+        total = found.total - (len(found.titles) - len(fitting))
+        return CatalogPage(fitting, total, degraded, found.guessed, found.near)
+
+
+def _can_be_an_id(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST_ID and text.isprintable()

@@ -1,0 +1,132 @@
+"""What is wrong with an OpenSearch, with the index in it, or with the embedder beside it."""
+
+from __future__ import annotations
+
+from opensearchpy.exceptions import ConnectionTimeout, SerializationError, TransportError
+
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
+from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.errors import IndexMissing, MalformedAnswer
+from tools.store.backends.opensearch.index import definition, flavour_of
+from tools.store.backends.opensearch.state import IndexState
+from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
+from tools.store.ports import Embedder
+
+SETTING = "MANGA_CATALOG_URL"
+SEED = "run: python -m infra.seed"
+_NO_SUCH_PAGE = (301, 302, 307, 308, 400, 404, 405, 501)
+"""What others answer to `GET /`; OpenSearch answers it with its version, or asks who is there."""
+
+
+class NotOpenSearch(DependencyFailure):
+    """What answers there is `what`."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"what answers there is {what}", dependency="catalog")
+
+
+async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline) -> Diagnosis:
+    """Never raises. `embedder` is the one that queries are embedded with; it is only compared, not asked."""
+    try:
+        client = Client(address)
+    except ValueError as error:
+        return Diagnosis.of(Problem(str(error), f"correct {SETTING}, or give the task a role"))
+    version: str | None = None
+    try:
+        # Two steps of one budget, so that what was learnt before the second is not lost with it.
+        version = await identify(client, deadline.less(1.5))
+        return await _examined(client, embedder, version, deadline.less(0.8))
+    except BackendFailure as failure:
+        return Diagnosis.of(await _problem(failure, client, version, deadline), version)
+    finally:
+        await client.aclose()
+
+
+def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
+    """Of a failure that any request to it ended in."""
+    cause = failure.__cause__
+    if isinstance(failure, NotOpenSearch):
+        return Problem(failure.message, f"check host, port and path in {SETTING}")
+    if isinstance(failure, IndexMissing):
+        return Problem(f"there is no index behind the alias {address.alias}", SEED)
+    if isinstance(failure, TimedOut):
+        return Problem("it did not answer in time", "look at its load and log")
+    if cause is not None and (known := network_problem(cause, SETTING)):
+        return known
+    if isinstance(cause, TransportError) and isinstance(cause.status_code, int):
+        return _refusal(cause.status_code, cause.error, address)
+    # What is left was said here and not by a driver, and says what it means: a format, another server's index.
+    return Problem(failure.message, f"look at what answers there, and at its log; for an index of another version {SEED}")
+
+
+async def identify(client: Client, deadline: Deadline) -> str | None:
+    """Which OpenSearch answers there; None where it cannot be asked: Serverless tells of no version, and a role may be
+    allowed to search and not to ask. Raises NotOpenSearch for any other HTTP server, and BackendFailure."""
+    if client.address.serverless:
+        return None
+    try:
+        told = (await client.call("GET", "/", deadline=deadline)).get("version")
+    except BackendFailure as failure:
+        cause = failure.__cause__
+        status = getattr(cause, "status_code", None)
+        if status == 403:
+            return None
+        if status in _NO_SUCH_PAGE or isinstance(cause, (SerializationError, MalformedAnswer)):
+            raise NotOpenSearch("an HTTP server that is no OpenSearch") from cause
+        raise
+    if not isinstance(told, dict) or not isinstance(told.get("number"), str):
+        raise NotOpenSearch("an HTTP server that is no OpenSearch")
+    if told.get("distribution") != "opensearch":
+        raise NotOpenSearch(f"no OpenSearch, but something of version {told['number'][:20]}")
+    return f"OpenSearch {told['number']}"
+
+
+async def _examined(client: Client, embedder: Embedder | None, version: str | None, deadline: Deadline) -> Diagnosis:
+    statistics = await IndexState(client).statistics(deadline)
+    identity = statistics.identity
+    if statistics.titles != identity.titles:
+        what = f"the index has {statistics.titles:,} of its {identity.titles:,} titles"
+        return Diagnosis.of(Problem(what, SEED), version, DEGRADED)
+    if embedder is not None and (disagreement := identity.disagreement(embedder)):
+        what, _, remedy = disagreement.partition(": ")
+        return Diagnosis.of(Problem(f"searched by words alone: {what}", f"{remedy} ({SEED})"), version, DEGRADED)
+    if identity.definition != definition(identity.dimensions, flavour_of(client.address)):
+        return Diagnosis.of(Problem("the index was made by another definition than this server's", SEED), version, DEGRADED)
+    how = "by words" if embedder is None else "by words and meaning"
+    return Diagnosis(OK, f"{statistics.titles:,} titles in {statistics.name}, searched {how}", version=version)
+
+
+async def _problem(failure: BackendFailure, client: Client, version: str | None, deadline: Deadline) -> Problem:
+    address = client.address
+    if version is None and isinstance(failure.__cause__, (TimeoutError, ConnectionTimeout)):
+        return await silence(address.host, address.port, SETTING)
+    said = problem_of(failure, address)
+    if version is not None and (health := await _health(client, deadline)) in ("red", "without a manager"):
+        return Problem(f"the cluster is {health}: {said.what}", "look at its nodes and at _cluster/allocation/explain")
+    return said
+
+
+async def _health(client: Client, deadline: Deadline) -> str:
+    try:
+        return str((await client.call("GET", "/_cluster/health", deadline=deadline.within(0.6))).get("status"))
+    except BackendFailure as failure:
+        status = getattr(failure.__cause__, "status_code", None)
+        return "without a manager" if status == 503 else "unknown"
+
+
+def _refusal(status: int, error: object, address: OpenSearchAddress) -> Problem:
+    if status == 401:
+        return Problem("it refuses user and password (401)", f"put the right ones into {SETTING}")
+    if status == 403:
+        allow = (
+            "aoss:APIAccessAll and a data access policy" if address.serverless else f"reading and writing {address.alias}*"
+        )
+        return Problem("its user may not do this (403)", f"allow {allow}")
+    if status == 429:
+        return Problem("it is too busy (429)", "wait, or give it more nodes")
+    if status == 503:
+        return Problem("it cannot serve at the moment (503)", "wait if it is starting; else look at its log")
+    kind = f", {error}" if isinstance(error, str) and error.replace("_", "").isalnum() else ""
+    return Problem(f"it answers {status}{kind}", f"check what listens at {SETTING}")

@@ -1,0 +1,69 @@
+"""A catalogue that is not asked again for what it has just said not to have."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Latest
+from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
+from tools.store.ports import CatalogPort
+
+ABSENT_SECONDS = 30.0
+"""A title that is added is found after so long at the latest, and at once when a search has come upon it."""
+JITTER = 0.2
+
+
+class SparingCatalog:
+    """Remembers ids that are not there, so that a model that repeats a wrong one costs the backend nothing."""
+
+    def __init__(
+        self,
+        port: CatalogPort,
+        clock: Clock = time.monotonic,
+        draw: Callable[[], float] = random.random,
+        capacity: int = 10_000,
+    ) -> None:
+        self._port = port
+        self._clock = clock
+        self._draw = draw
+        self._absent_until: Latest[str, float] = Latest(capacity)
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        now = self._clock()
+        asked = [title_id for title_id in title_ids if (self._absent_until.use(title_id) or now) <= now]
+        if not asked:
+            return {}
+        found = await self._port.get(asked, deadline)
+        self._note_absent(title_id for title_id in asked if title_id not in found)
+        return found
+
+    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
+        page = await self._port.search(query, deadline)
+        self._note_present(page.titles)
+        return page
+
+    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        titles = await self._port.popular(filters, limit, deadline)
+        self._note_present(titles)
+        return titles
+
+    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        titles = await self._port.alike(facets, limit, deadline)
+        self._note_present(titles)
+        return titles
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._port.health(deadline)
+
+    def _note_absent(self, title_ids: Iterable[str]) -> None:
+        for title_id in title_ids:
+            self._absent_until.put(title_id, self._clock() + ABSENT_SECONDS * (1 - JITTER * self._draw()))
+
+    def _note_present(self, titles: Iterable[Title]) -> None:
+        if self._absent_until:
+            for title in titles:
+                self._absent_until.pop(title.title_id)

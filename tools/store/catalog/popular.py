@@ -1,0 +1,98 @@
+"""The most popular titles, kept here and in Redis so that there is something to offer while the catalogue is away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+
+from session.failures import MemoryUnavailable
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+from session.resilience.periodic import go_round
+from session.snapshots import Snapshots
+from tools.store.catalog.popular_index import PopularShelf
+from tools.store.failures import Failure
+from tools.store.models import Filters, Title
+from tools.store.ports import CatalogPort
+from tools.store.search.query import QueryReader
+from tools.store.typed_snapshot import Kept
+
+logger = logging.getLogger(__name__)
+
+HOW_MANY = 500
+REFRESH_SECONDS = 300.0
+RETRY_SECONDS = 2.0
+ASK_SECONDS = 5.0
+KEPT_SECONDS = 24 * 3600
+
+KeptTitles = Kept[tuple[Title, ...]]
+
+
+def kept_titles(snapshots: Snapshots) -> KeptTitles:
+    return Kept(snapshots, "popular", tuple[Title, ...])
+
+
+@dataclass(slots=True)
+class PopularTitles:
+    """A snapshot that a task owned by the application refreshes. Empty until the catalogue has answered once, or until what
+    another process has `kept` was found."""
+
+    catalog: CatalogPort
+    kept: KeptTitles | None = None
+    clock: Clock = time.monotonic
+    _shelf: PopularShelf = field(default_factory=PopularShelf)
+    _reader: QueryReader = field(default_factory=QueryReader.load)
+
+    @property
+    def title_ids(self) -> tuple[str, ...]:
+        """The most popular first."""
+        return tuple(self._shelf.by_id)
+
+    def matching(self, filters: Filters, limit: int) -> tuple[Title, ...]:
+        """The most popular titles of the snapshot that satisfy the filters, exactly."""
+        return self._shelf.matching(filters, limit)
+
+    def called(self, query: str, filters: Filters, limit: int) -> tuple[Title, ...]:
+        """Those of them that the query names, or whose author it names, best match first."""
+        return self._shelf.called(query, self._reader, filters, limit)
+
+    def known(self, title_id: str) -> Title | None:
+        return self._shelf.by_id.get(title_id)
+
+    async def refresh(self) -> bool:
+        """Whether the catalogue answered."""
+        try:
+            titles = await self.catalog.popular(Filters(), HOW_MANY, Deadline.after(ASK_SECONDS, self.clock))
+        except Failure as failure:
+            logger.debug("popular titles not refreshed: %s", failure.name)
+            return False
+        if titles:  # a catalogue that is being filled takes away nothing that is known
+            await self._take(titles)
+            if self.kept is not None:
+                await self.kept.save(titles, KEPT_SECONDS)
+        return True
+
+    async def recall(self) -> bool:
+        """Whether there was something kept to begin with."""
+        try:
+            titles = await self.kept.load() if self.kept is not None else None
+        except MemoryUnavailable:
+            return False
+        if titles and not self._shelf.titles:
+            await self._take(titles[:HOW_MANY])
+        return bool(titles)
+
+    async def keep_warm(self) -> None:
+        """Runs until cancelled."""
+        await go_round("popular titles", self._round)
+
+    async def _round(self) -> float:
+        if not self._shelf.titles:
+            await self.recall()
+        return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
+
+    async def _take(self, titles: tuple[Title, ...]) -> None:
+        """Made beside the event loop: it takes a quarter of a second."""
+        self._shelf = await asyncio.to_thread(PopularShelf, titles)

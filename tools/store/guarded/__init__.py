@@ -1,0 +1,1 @@
+"""Ports behind their breaker, bulkhead and retries: all that a tool ever reaches."""

@@ -1,0 +1,154 @@
+"""One backend as calls see it: guarded by a breaker, a bulkhead, bounded retries and an attempt deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+from session.resilience.retry import Backoff, RetryBudget, RetryPolicy
+from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure, QuestionRefused, Throttled, TimedOut
+
+T = TypeVar("T")
+ALL_BUT = 0.9
+"""Who left after so much of the time that there was has waited for all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendPolicy:
+    """`places` calls run at once, further ones wait for a place within their deadline. Seconds throughout.
+
+    `telling_share` of `slow_seconds` is what an attempt must have had before its end says anything: one whose time was over
+    sooner had a caller in a hurry. It is less than 1 where a tool gives the backend less than it may take.
+    """
+
+    slow_seconds: float
+    attempt_seconds: float
+    places: int = 64
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    telling_share: float = 0.8
+
+    def tells(self, given: float, had: float, *, left: bool) -> bool:
+        """Whether an attempt that was cut off says that the backend is slow: it was `given` so many seconds and `had` so
+        many. One that its caller `left` does when it was over anyway, or slow already: a cancellation is nobody's failure,
+        but a call's deadline often cancels the attempt a moment before the attempt's own would. What it had beyond what it
+        was given was this process being busy."""
+        had = min(had, given)
+        if had >= self.slow_seconds:
+            return True
+        return had >= self.telling_share * self.slow_seconds and (not left or had >= ALL_BUT * given)
+
+
+@dataclass(slots=True)
+class Asking:
+    """One attempt's time, from when the backend is asked: what an attempt waits for a place is not the backend's doing.
+    `given` is what there is for it, in seconds."""
+
+    clock: Clock
+    given: float
+    started: float | None = None
+
+    def begin(self, deadline: Deadline) -> None:
+        self.started, self.given = self.clock(), deadline.remaining()
+
+    def had(self) -> float:
+        """Seconds so far; none while there is no place."""
+        return 0.0 if self.started is None else self.clock() - self.started
+
+
+class Backend:
+    """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it is better.
+
+    Only failures and lateness count against it: what is wrong with the caller's question is not the backend's fault, and an
+    attempt that was cut off after hardly any time says nothing. Every operation run here is a read, or a write that may be
+    told twice, so all of them may be repeated; one that was throttled is not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        policy: BackendPolicy,
+        clock: Clock = time.monotonic,
+        on_change: Callable[[str, BreakerState, str], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.breaker = Breaker(name, BreakerPolicy(policy.slow_seconds), clock, on_change=on_change)
+        self._policy = policy
+        self._clock = clock
+        self._places = asyncio.Semaphore(policy.places)
+        self._budget = RetryBudget()
+        self._backoff = Backoff(policy.retry)
+
+    async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        """The first attempt that succeeds before the deadline. Raises `BackendFailure`, or what the attempt raised."""
+        self._budget.earn()
+        for number in range(1, self._policy.retry.attempts + 1):
+            try:
+                return await self._attempt(attempt, deadline)
+            except (CircuitOpen, QuestionRefused):
+                raise
+            except BackendFailure as failure:
+                pause = self._backoff.pause(number)
+                if isinstance(failure, Throttled) or not self._may_repeat(number, pause, deadline):
+                    if self.breaker.state is not BreakerState.CLOSED:  # this one has opened it: nobody is let through before
+                        failure.retry_after_ms = max(failure.retry_after_ms or 0, self._rest_ms())
+                    raise
+            await asyncio.sleep(pause)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _may_repeat(self, number: int, pause: float, deadline: Deadline) -> bool:
+        left = deadline.remaining() - pause
+        return number < self._policy.retry.attempts and left > self._policy.retry.base and self._budget.spend()
+
+    async def _attempt(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        if deadline.expired():
+            raise TimedOut(f"There was no time left to ask the {self.name} backend.", dependency=self.name)
+        if not self.breaker.admits():
+            raise CircuitOpen(
+                f"The {self.name} backend is left alone for a moment after failures.",
+                dependency=self.name,
+                retry_after_ms=self._rest_ms(),
+            )
+        era, given = self.breaker.era, deadline.within(self._policy.attempt_seconds)
+        asking = Asking(self._clock, given.remaining())
+        try:
+            result = await self._bounded(asking, attempt, given)
+        except (TimedOut, asyncio.CancelledError) as cut_off:
+            if self._policy.tells(asking.given, asking.had(), left=isinstance(cut_off, asyncio.CancelledError)):
+                self.breaker.failed(era, "no answer in time")
+            else:
+                self.breaker.ignored(era)
+            raise
+        except QuestionRefused:
+            self.breaker.ignored(era)
+            raise
+        except BackendFailure as failure:
+            self.breaker.failed(era, f"{failure.name}, {failure.message}")
+            raise
+        except BaseException:
+            self.breaker.ignored(era)
+            raise
+        self.breaker.succeeded(asking.had(), era)
+        return result
+
+    def _rest_ms(self) -> int:
+        """Until the breaker lets a call through: the rest of its pause, or the time that the probe under way may take."""
+        if self.breaker.state is BreakerState.OPEN:
+            return self.breaker.retry_after_ms()
+        return round(self._policy.attempt_seconds * 1000)
+
+    async def _bounded(self, asking: Asking, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        try:
+            async with asyncio.timeout(deadline.remaining()), self._places:
+                asking.begin(deadline)
+                return await attempt(deadline)
+        except TimeoutError:
+            raise TimedOut(f"The {self.name} backend did not answer in time.", dependency=self.name) from None
+        except (OSError, EOFError):
+            # Adapters translate their drivers' errors; this is the network speaking past one of them.
+            raise DependencyFailure(f"The {self.name} backend cannot be reached.", dependency=self.name) from None

@@ -1,0 +1,1 @@
+"""Stock as tools read it, and as it was last known."""
