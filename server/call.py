@@ -24,7 +24,7 @@ LEAST_STEP = 0.004
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class RequestMetadata:
     """What the request says of itself, read once from `_meta`, headers and baggage, unproven and unchecked.
 
     Everything is text as it came; None where nothing was said. `*_from` tell a person which of the places was wrong.
@@ -65,7 +65,7 @@ class Call:
     call_id: str
     tool: Registered
     arguments: Json
-    stated: Stated
+    stated: RequestMetadata
     arrived: float
     address: str | None = None
     origin: str | None = None

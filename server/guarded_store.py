@@ -10,7 +10,7 @@ from session.memory import SessionMemory
 from session.resilience.clocks import Clock, Clocks
 from session.snapshots import Snapshots
 from tools.contract import Store
-from tools.store.catalog.negative_cache import SparingCatalog
+from tools.store.catalog.negative_cache import NegativeCache
 from tools.store.catalog.popular import PopularTitles, kept_titles
 from tools.store.catalog.reader import TitleReader
 from tools.store.guarded.backend import Backend
@@ -26,7 +26,7 @@ def guarded_store(
     """Without `cache` every question is asked; what is only for bad times is kept all the same."""
     clock = clocks.monotonic
     guarded = GuardedCatalog(ports.catalog, backends["catalog"])
-    catalog = SparingCatalog(guarded, clock) if cache else guarded
+    catalog = NegativeCache(guarded, clock) if cache else guarded
     unhurried = GuardedCatalog(ports.catalog, _behind("catalog", clock))
     stock = GuardedStock(ports.stock, backends["stock"])
     records = GuardedTitles(ports.titles, backends["titles"])

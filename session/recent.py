@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from session.begin import BeginRequest, Begun
 from session.history import LastShown
 from session.resilience.clocks import Clock
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 
 CAPACITY = 5_000
 SECONDS = 30 * 60.0
@@ -31,8 +31,8 @@ class RecentSearches:
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self._shown: Latest[tuple[str, str | None], _Shown] = Latest(CAPACITY)
-        self._sets: Latest[str, tuple[str, ...]] = Latest(CAPACITY)
+        self._shown: Lru[tuple[str, str | None], _Shown] = Lru(CAPACITY)
+        self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY)
 
     def keep(self, request: BeginRequest, last: LastShown, set_key: str) -> None:
         """What a call shows, not yet written."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 
 RESERVE_MS = 200
 """Kept back for the agent's own last words."""
@@ -93,7 +93,7 @@ class TurnShadows:
 
     def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._clock = clock
-        self._shadows: Latest[str, Shadow] = Latest(capacity)
+        self._shadows: Lru[str, Shadow] = Lru(capacity)
 
     def live(self, key: str, name: TurnName) -> Shadow | None:
         """The turn as seen so far; None when it is unknown, forgotten, or an unnamed one that is over."""

@@ -87,7 +87,7 @@ class Fallback:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class ProfileRule:
     """What a tool leaves in its user's long-term profile: `subject` makes it of the validated arguments, "" for nothing."""
 
     kind: EventKind
@@ -115,7 +115,7 @@ class Tool:
     fallback: Fallback | None = None
     complete: Completion | None = None
     shown: Callable[[Json, Json], LastShown] | None = None
-    leaves_in_profile: Trace | None = None
+    leaves_in_profile: ProfileRule | None = None
     check: Callable[[Json], Sequence[Violation]] | None = None
     spelled: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     personal: bool = False

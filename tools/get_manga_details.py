@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from session.profile import EventKind
 from session.resilience.deadline import Deadline
-from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
+from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results.cards import OFFER, author_name, authors_line, in_stock, offered, price
 from tools.schema.parts import STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
@@ -143,7 +143,7 @@ TOOL = Tool(
     cache=TEXT,
     fallback=Fallback("last_known_details", last_known),
     summary=lambda result: str(result["title"]),
-    leaves_in_profile=Trace(EventKind.VIEWED, lambda asked: str(asked["title_id"])),
+    leaves_in_profile=ProfileRule(EventKind.VIEWED, lambda asked: str(asked["title_id"])),
     remembered=("title_id",),
     instead="search_manga_catalog shows the main facts of a title.",
 )

@@ -14,7 +14,7 @@ from session.resilience.deadline import Deadline
 from session.result_cache import result_set_name
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.recommend.ranking import Excluded, named_as_liked, rank, reason
-from tools.recommend.taste import VIEWED_WEIGHT, Did, Known, Reader, fading, searched_tags, taste
+from tools.recommend.taste import VIEWED_WEIGHT, CustomerTaste, Did, KnownTitle, fading, searched_tags, taste
 from tools.results.cards import title_card, with_stock
 from tools.schema.parts import STRING, TITLE_CARD, answer, arguments, listed
 from tools.store.failures import BackendFailure, DependencyFailure
@@ -124,11 +124,11 @@ async def _by_criteria(context: ToolContext, asked: Json) -> CatalogPage:
     return page
 
 
-async def _reader(context: ToolContext) -> Reader:
+async def _reader(context: ToolContext) -> CustomerTaste:
     """What is known of the customer; nothing for an anonymous one. Orders and profile may each be late alone, and leave time
     enough for what is done with the other."""
     if context.user is None:
-        return Reader()
+        return CustomerTaste()
     half = context.deadline.within(context.deadline.remaining() / 2)
     bought, profile = await _both(
         _purchased(context, context.user, half), _recalled(context, context.user, half.within(PROFILE_SECONDS))
@@ -136,7 +136,7 @@ async def _reader(context: ToolContext) -> Reader:
     owned, now = frozenset(bought), context.store.now()
     viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
     searched = searched_tags(profile.last(EventKind.SEARCHED)[:MOST_SEARCHES], now)
-    return Reader(owned, await _known(context, bought[:MOST_BOUGHT], viewed, now), searched)
+    return CustomerTaste(owned, await _known(context, bought[:MOST_BOUGHT], viewed, now), searched)
 
 
 async def _purchased(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
@@ -155,7 +155,9 @@ async def _recalled(context: ToolContext, user: str, deadline: Deadline) -> Prof
         return Profile()
 
 
-async def _known(context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime) -> tuple[Known, ...]:
+async def _known(
+    context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
+) -> tuple[KnownTitle, ...]:
     """What is owned is not recommended, even where nothing is known about it."""
     wanted = [*bought, *(event.subject for event in viewed)]
     try:
@@ -164,11 +166,11 @@ async def _known(context: ToolContext, bought: Sequence[str], viewed: Sequence[E
         context.degraded.add("taste")
         return ()
     weights = {event.subject: fading(VIEWED_WEIGHT, event, now) for event in viewed}
-    known = [Known(titles[i], Did.BOUGHT) for i in bought if i in titles]
-    return *known, *(Known(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
+    known = [KnownTitle(titles[i], Did.BOUGHT) for i in bought if i in titles]
+    return *known, *(KnownTitle(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
 
 
-async def _kindred(context: ToolContext, reader: Reader, hits: Sequence[Title]) -> tuple[Title, ...]:
+async def _kindred(context: ToolContext, reader: CustomerTaste, hits: Sequence[Title]) -> tuple[Title, ...]:
     """Titles to the customer's taste, but those it is made of: what they have looked at is recommended when it fits the
     criteria, and not for being like itself. What they name as liked says what they want now, and goes before the rest."""
     facets = taste(reader.as_named(), hits[:3])

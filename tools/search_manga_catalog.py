@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from session.history import LastShown
 from session.profile import EventKind
 from session.result_cache import result_set_name
-from tools.contract import TEXT, Fallback, Json, Tool, ToolContext, Trace
+from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results.cards import title_card, with_stock
 from tools.schema.parts import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed, record
 from tools.store.failures import BackendFailure, DependencyFailure
@@ -164,6 +164,6 @@ TOOL = Tool(
     remembered=("genre", "max_results", "min_rating"),
     spelled={"genre": readership},
     shown=shown,
-    leaves_in_profile=Trace(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
+    leaves_in_profile=ProfileRule(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
     instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",
 )

@@ -9,7 +9,7 @@ import time
 import uuid
 from contextlib import suppress
 
-from server.call import Call, Stated
+from server.call import Call, RequestMetadata
 from server.commands.errors import complain
 from server.commands.progress import progress_bar
 from server.config.settings import Settings
@@ -36,7 +36,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await app.prepared()
-        call = Call(uuid.uuid4().hex, registered, given, Stated(user=user), time.monotonic(), transport="cli")
+        call = Call(uuid.uuid4().hex, registered, given, RequestMetadata(user=user), time.monotonic(), transport="cli")
         result = call_tool_result(call, await app.pipeline.run(call))
     print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))
     print(json.dumps(result["_meta"], ensure_ascii=False), file=sys.stderr)

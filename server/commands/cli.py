@@ -14,7 +14,7 @@ from server.commands.errors import complain
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError, user_id
 from server.config.settings import Settings, unknown_settings
-from server.telemetry.log.filter import Sparing
+from server.telemetry.log.filter import RepeatFilter
 from server.version import VERSION
 
 OWN_LOGGERS = ("server", "session", "tools", "infra", "manga")
@@ -102,7 +102,7 @@ def _log_to_stderr(level: str) -> None:
     The level is for this server's own loggers, which say nothing of a customer. Libraries write down what they are given,
     order numbers and customers' words included, so of them only warnings are shown, whatever the level."""
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True)
-    logging.root.handlers[0].addFilter(Sparing())
+    logging.root.handlers[0].addFilter(RepeatFilter())
     logging.root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
     for name in OWN_LOGGERS:
         logging.getLogger(name).setLevel(level.upper())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.call import Principal, Stated
+from server.call import Principal, RequestMetadata
 from server.identity.request_metadata import checked_user
 
 
@@ -16,5 +16,5 @@ class TrustEverybody:
     async def admit(self, bearer: str | None) -> str | None:
         return None
 
-    async def identify(self, stated: Stated, bearer: str | None) -> Principal:
+    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
         return Principal(user=checked_user(stated.user or self._user))

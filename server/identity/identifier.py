@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from server.call import Principal, Stated
+from server.call import Principal, RequestMetadata
 
 
 class Unproven(Exception):
@@ -23,6 +23,6 @@ class Identifier(Protocol):
         where nobody has to prove anything. Raises `Unproven`, `CannotTell`."""
         ...
 
-    async def identify(self, stated: Stated, bearer: str | None) -> Principal:
+    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
         """Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` when nobody can be proven."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.call import Principal, Stated
+from server.call import Principal, RequestMetadata
 from server.identity.claims import Proven
 from server.identity.identifier import CannotTell, Unproven
 from server.identity.request_metadata import checked_user
@@ -24,7 +24,7 @@ class TrustIssuer:
             raise Unproven("A bearer token is needed.")
         return (await self._verifier.holder(bearer)).principal
 
-    async def identify(self, stated: Stated, bearer: str | None) -> Principal:
+    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
         if bearer is None:
             raise Forbidden("A bearer token is needed.")
         holder = await self._holder(bearer, "Authorization")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from server.call import Stated
+from server.call import RequestMetadata
 from server.config.parsing import LONGEST_USER
 from session.turn import IMPLICIT, TurnKind, TurnName
 from tools.store.failures import InvalidArguments, Violation
@@ -27,11 +27,11 @@ NOT_TEXT = "\0not text"
 """Stands for what should be text and is a list, an object or a truth value: no check lets it pass."""
 
 
-def read_stated(meta: Mapping[str, Any], headers: Mapping[str, str]) -> Stated:
+def read_stated(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
     """Collects what is stated, unchecked."""
     users = (_text(meta.get(PREFIX + "userId")), _utf8(headers.get("x-user-id")))
     traceparent = _traceparent(meta.get("traceparent"))
-    return Stated(
+    return RequestMetadata(
         session=_first(meta, "sessionId", headers, "x-session-id") or _baggage_session(meta.get("baggage")),
         turn=_first(meta, "turnId", headers, "x-turn-id"),
         trace=traceparent.split("-")[1] if traceparent else None,
@@ -61,7 +61,7 @@ def checked_user(user: str | None) -> str | None:
     return user
 
 
-def checked_turn(stated: Stated) -> TurnName:
+def checked_turn(stated: RequestMetadata) -> TurnName:
     """The turn a call belongs to: named, else by trace, else the session's implicit one."""
     named = _checked_name(stated.turn, "turnId", "X-Turn-ID")
     if named:

@@ -7,7 +7,7 @@ import hmac
 import logging
 from collections.abc import Callable, Sequence
 
-from server.call import Principal, Stated
+from server.call import Principal, RequestMetadata
 from server.config.parsing import SettingError
 from server.identity.identifier import Unproven
 from server.identity.request_metadata import checked_user
@@ -33,7 +33,7 @@ class TrustTokens:
             raise Unproven("A valid bearer token is needed.")
         return user_hash(bearer)
 
-    async def identify(self, stated: Stated, bearer: str | None) -> Principal:
+    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
         if bearer is None or not self._is_one(bearer):
             raise Forbidden("The agent's token is missing or wrong.")
         return Principal(agent="agent", user=checked_user(stated.user))

@@ -11,7 +11,7 @@ from server.identity.compact_jws import LONGEST_TOKEN, strict_json, taken_apart
 from server.identity.identifier import Unproven
 from server.identity.issuer_keys import IssuerKeys
 from server.identity.jwks import KeySet
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 
 MOST_REMEMBERED = 10_000
 
@@ -22,7 +22,7 @@ class Verified:
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._keys: KeySet | None = None
-        self._holders: Latest[bytes, Proven] = Latest(most)
+        self._holders: Lru[bytes, Proven] = Lru(most)
 
     def find(self, digest: bytes, keys: KeySet | None, now: float) -> Proven | None:
         if keys is not self._keys:

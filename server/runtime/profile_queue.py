@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from session.profile import Event, EventKind, ProfileStore
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from session.resilience.outage import Outage
 from session.resilience.tasks import start_task
 from tools.store.failures import BackendFailure
@@ -49,7 +49,7 @@ class ProfileQueue:
     told: Callable[[str], None]
     clock: Clock = time.monotonic
     _waiting: dict[_What, Event] = field(default_factory=dict)
-    _known: Latest[_What, float] = field(default_factory=lambda: Latest(MOST_KNOWN))
+    _known: Lru[_What, float] = field(default_factory=lambda: Lru(MOST_KNOWN))
     """When each was last written, or began to be, the latest last."""
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _writer: asyncio.Task[None] | None = None

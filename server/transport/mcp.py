@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
-from server.call import Call, Principal, Stated
+from server.call import Call, Principal, RequestMetadata
 from server.identity import Identifier
 from server.identity.bearer import bearer_of
 from server.identity.caller_limits import Caller, CallerLimits
@@ -30,7 +30,7 @@ from server.results import call_tool_result
 from server.telemetry.answers import when_sent
 from server.transport.http.bounds.listens import Listens
 from server.transport.http.streams import STREAM
-from server.transport.tool_list_changes import Audience
+from server.transport.tool_list_changes import ToolListChanges
 from tools.contract import Tool
 from tools.registry import Registered, Registry
 from tools.schema.text import visible
@@ -87,7 +87,7 @@ class Protocol:
         self._pipeline = pipeline
         self._process_session = uuid.uuid4().hex
         self._listed = {tool.name: listed_tool(tool) for tool in registry}
-        self.audience = Audience(InMemorySubscriptionBus())
+        self.audience = ToolListChanges(InMemorySubscriptionBus())
         self.listen = Listens(self.audience.bus)
         self.mcp = self._server(version)
 
@@ -146,7 +146,7 @@ class Protocol:
         """Listing is no place to argue about the user: then it is what the bearer alone may use."""
         headers = _headers(ctx.request)
         stated, bearer = read_stated(ctx.meta or {}, headers), bearer_of(headers)
-        for believed in (Stated() if stated.user_conflict else stated, Stated()):
+        for believed in (RequestMetadata() if stated.user_conflict else stated, RequestMetadata()):
             try:
                 return await self._identifier.identify(believed, bearer)
             except Failure:

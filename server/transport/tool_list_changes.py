@@ -12,7 +12,7 @@ from mcp.server.subscriptions import SubscriptionBus, ToolsListChanged
 SEND_SECONDS = 1.0
 
 
-class Audience:
+class ToolListChanges:
     """Connections are held weakly: one that is gone is simply no longer told."""
 
     def __init__(self, bus: SubscriptionBus) -> None:

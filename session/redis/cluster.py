@@ -20,7 +20,7 @@ from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, Evaluation, Reply, Step
 from session.redis.multiplexed import CONNECT_SECONDS, MultiplexedRedis, is_unknown_script
-from session.redis.topology import QUESTION, Place, Redirection, Topology, finds_itself_well, slot_of
+from session.redis.topology import QUESTION, NodeAddress, Redirection, Topology, finds_itself_well, slot_of
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
 
@@ -60,8 +60,8 @@ class ClusteredRedis:
         """`address` is that of any node, or of an endpoint that leads to one; `credentials` as for one connection."""
         self._address = address
         self._credentials = credentials
-        self._nodes: dict[Place, MultiplexedRedis] = {}
-        self._primaries: dict[Place, MultiplexedRedis] = {}
+        self._nodes: dict[NodeAddress, MultiplexedRedis] = {}
+        self._primaries: dict[NodeAddress, MultiplexedRedis] = {}
         self._slots: list[MultiplexedRedis | None] = [None] * SLOTS
         self._topology = Topology((), {})
         self._learning: asyncio.Task[None] | None = None
@@ -203,7 +203,7 @@ class ClusteredRedis:
         """By a few of the nodes that are known, and the address that was given: the first that answers is believed."""
         known = self._connected()
         random.shuffle(known)
-        for node in (*known[:3], self._node(Place(self._address.host, self._address.port))):
+        for node in (*known[:3], self._node(NodeAddress(self._address.host, self._address.port))):
             with suppress(MemoryUnavailable, ValueError):
                 await node.tried(Deadline.after(CONNECT_SECONDS))
                 (reply,) = await node.trip([QUESTION], Deadline.after(ANSWER_SECONDS))
@@ -220,14 +220,14 @@ class ClusteredRedis:
         for place in self._nodes.keys() - self._primaries.keys():
             asyncio.get_running_loop().call_later(KEPT_SECONDS, self._forget, place)
 
-    def _forget(self, place: Place) -> None:
+    def _forget(self, place: NodeAddress) -> None:
         if place not in self._primaries and place in self._nodes:
             self._nodes.pop(place).close()
 
     def _connected(self) -> list[MultiplexedRedis]:
         return [node for node in self._primaries.values() if node.connected]
 
-    def _node(self, place: Place) -> MultiplexedRedis:
+    def _node(self, place: NodeAddress) -> MultiplexedRedis:
         if place not in self._nodes:
             self._nodes[place] = MultiplexedRedis(self._address.of_node(*place), self._credentials, self._learn)
         return self._nodes[place]

@@ -21,7 +21,7 @@ _REDIRECTION = re.compile(r"(MOVED|ASK) (\d{1,5}) (\S*):(\d{1,5})")
 _KEYLESS = ("PING", "INFO", "CLUSTER", "SCRIPT", "FLUSHALL", "KEYS")
 
 
-class Place(NamedTuple):
+class NodeAddress(NamedTuple):
     """Where a node is."""
 
     host: str
@@ -32,8 +32,8 @@ class Place(NamedTuple):
 class Topology:
     """`ranges` of slots (first, last, their primary). `reached` has, for each node as it names itself, where that is."""
 
-    ranges: tuple[tuple[int, int, Place], ...]
-    reached: dict[Place, Place]
+    ranges: tuple[tuple[int, int, NodeAddress], ...]
+    reached: dict[NodeAddress, NodeAddress]
 
     @classmethod
     def read(cls, reply: Reply, asked: str, *, by_name: bool) -> Topology:
@@ -44,8 +44,8 @@ class Topology:
             for first, last, primary, *_ in reply:
                 named, facts = _text(primary[0]), _facts(primary)
                 host = (by_name and facts.get("hostname")) or (facts.get("ip") if named == "?" else named) or asked
-                place = Place(host, int(primary[1]))
-                reached[Place(named, place.port)] = place
+                place = NodeAddress(host, int(primary[1]))
+                reached[NodeAddress(named, place.port)] = place
                 ranges.append((range(SLOTS)[first], range(SLOTS)[last], place))
         except (TypeError, LookupError, AttributeError):
             raise ValueError("this is not what CLUSTER SLOTS answers") from None
@@ -53,11 +53,11 @@ class Topology:
             raise ValueError("it knows of no slots")
         return cls(tuple(ranges), reached)
 
-    def place(self, named: Place, asked: str) -> Place:
+    def place(self, named: NodeAddress, asked: str) -> NodeAddress:
         """Where a node is that another, on the host `asked`, names so."""
         if named in self.reached:
             return self.reached[named]
-        return Place(asked, named.port) if named.host in _UNKNOWN else named
+        return NodeAddress(asked, named.port) if named.host in _UNKNOWN else named
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Redirection:
     """Where to ask instead: from now on, or (`once`) for this command, while the slot is on its way."""
 
     slot: int
-    to: Place
+    to: NodeAddress
     once: bool
 
     @classmethod
@@ -73,7 +73,7 @@ class Redirection:
         found = _REDIRECTION.fullmatch(refusal)
         if found is None or int(found[2]) >= SLOTS:
             return None
-        return cls(int(found[2]), Place(found[3], int(found[4])), found[1] == "ASK")
+        return cls(int(found[2]), NodeAddress(found[3], int(found[4])), found[1] == "ASK")
 
 
 def slot_of(step: Step) -> int | None:

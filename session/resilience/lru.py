@@ -10,7 +10,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Latest(Generic[Key, Value]):
+class Lru(Generic[Key, Value]):
     """At most `most` values, 1 or more: those that were put or used last. None is no value."""
 
     def __init__(self, most: int) -> None:

@@ -14,7 +14,7 @@ JITTER = 0.1
 AFTER_AN_ACCIDENT_SECONDS = 30.0
 
 
-async def go_round(name: str, work: Callable[[], Awaitable[float]]) -> NoReturn:
+async def run_periodically(name: str, work: Callable[[], Awaitable[float]]) -> NoReturn:
     """Runs until cancelled. Each round says after how many seconds the next one is due; many processes that began
     together do not stay together. What nobody foresaw costs one round, and is logged."""
     while True:

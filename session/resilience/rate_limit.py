@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from session.resilience.clocks import Clock
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 
 ROUNDING = 1e-9
 """Seconds in floating point: a token that is due now is not refused for the last of their digits."""
@@ -32,7 +32,7 @@ class LocalLimits:
     def __init__(self, rate: Rate, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._rate = rate
         self._clock = clock
-        self._buckets: Latest[str, tuple[float, float]] = Latest(capacity)
+        self._buckets: Lru[str, tuple[float, float]] = Lru(capacity)
 
     def wait_ms(self, key: str) -> int:
         """Takes a token; 0 when there was one, else the ms until there is."""

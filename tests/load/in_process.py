@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
-from server.call import CACHE, Call, Outcome, Stated
+from server.call import CACHE, Call, Outcome, RequestMetadata
 from server.config.settings import Settings
 from server.wiring import Application, open_app
 from session.redis.keyvalue import KeyValue, Reply, Step
@@ -133,7 +133,7 @@ class InProcess(Worker):
 
     async def _outcome(self, turn: Turn) -> tuple[Outcome, set[str]]:
         assert self._tool is not None
-        stated = Stated(session=turn.session, turn=turn.turn, user=turn.user)
+        stated = RequestMetadata(session=turn.session, turn=turn.turn, user=turn.user)
         call = Call(uuid.uuid4().hex, self._tool, dict(ARGUMENTS), stated, time.monotonic(), transport="bench")
         return await self._app.pipeline.run(call), call.degraded
 

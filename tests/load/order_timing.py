@@ -24,7 +24,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from server.call import Call, Stated
+from server.call import Call, RequestMetadata
 from server.config.settings import DEMO, Settings
 from server.results import call_tool_result
 from server.wiring import open_app
@@ -183,7 +183,7 @@ async def inside(count: int, settings: Mapping[str, str]) -> Samples:
 
         async def ask(number: str) -> float | None:
             started = time.perf_counter()
-            one = Call(uuid.uuid4().hex, tool, {"order_id": number}, Stated(user=USER), time.monotonic())
+            one = Call(uuid.uuid4().hex, tool, {"order_id": number}, RequestMetadata(user=USER), time.monotonic())
             outcome = await app.pipeline.run(one)
             seconds = time.perf_counter() - started
             return seconds if _answered(kind_of[number], call_tool_result(one, outcome)) else None

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
-from server.call import Call, Stated
+from server.call import Call, RequestMetadata
 from server.config.settings import Settings
 from server.results import call_tool_result
 from server.wiring import Application, open_app
@@ -22,6 +22,6 @@ async def called(app: Application, tool: str, arguments: dict[str, Any]) -> dict
     """The `CallToolResult` of one call by the first demo customer, in one session."""
     registered = app.registry.get(tool)
     assert registered is not None, f"there is no tool {tool}"
-    who = Stated(session="called", user="demo-user-1")
+    who = RequestMetadata(session="called", user="demo-user-1")
     call = Call("called", registered, arguments, who, time.monotonic())
     return call_tool_result(call, await app.pipeline.run(call))

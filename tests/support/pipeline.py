@@ -13,7 +13,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from server.backends import Ports
-from server.call import Call, Outcome, Stated
+from server.call import Call, Outcome, RequestMetadata
 from server.config.flags import Flags
 from server.config.settings import Settings
 from server.identity import Identifier, TrustEverybody
@@ -90,7 +90,9 @@ class Kit:
             if name in stated
         }
         arrived = own.pop("arrived", self.clock())
-        return Call(uuid.uuid4().hex, registered, dict(arguments or {}), Stated(**stated), arrived, clock=self.clock, **own)
+        return Call(
+            uuid.uuid4().hex, registered, dict(arguments or {}), RequestMetadata(**stated), arrived, clock=self.clock, **own
+        )
 
     async def run(self, call: Call) -> Answer:
         outcome = await self.pipeline.run(call)

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import NoRegionError
 
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tests.support.bedrock import (
     DIMENSIONS,
     MODEL,
@@ -115,7 +115,7 @@ async def test_a_batch_that_was_throttled_half_way_asks_for_the_rest_when_it_is_
 
 
 async def test_only_so_many_are_remembered(bedrock: Bedrock, own: BedrockEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "_kept", Latest(2))
+    monkeypatch.setattr(own, "_kept", Lru(2))
     for text in ("a", "b", "c", "b", "a"):
         await own.embed([text], soon())
     assert bedrock.texts == ["a", "b", "c", "a"]

@@ -19,7 +19,7 @@ import yaml
 
 from infra.agent.options import parser as agent_parser
 from infra.seed.__main__ import _parser as seed_parser
-from server.call import Call, Stated
+from server.call import Call, RequestMetadata
 from server.config.settings import ROOT, Settings, unknown_settings
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
@@ -287,7 +287,9 @@ def exported() -> dict[str, dict[str, str]]:
     metrics.background_died("flags")
     metrics.profile_event("written")
     metrics.watch_lines(lambda: 0, lambda: 0)
-    metrics.answer_sent(Call("c", COMPILED._by_name["lookup_order"], {}, Stated(), 0.0, deadline=Deadline.after(-1)))
+    metrics.answer_sent(
+        Call("c", COMPILED._by_name["lookup_order"], {}, RequestMetadata(), 0.0, deadline=Deadline.after(-1))
+    )
     samples = [sample for family in metrics.registry.collect() for sample in family.samples]
     return {sample.name: dict(sample.labels) for sample in samples}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from server.call import FALLBACK, Call, Outcome, Stated
+from server.call import FALLBACK, Call, Outcome, RequestMetadata
 from server.stages.deadline import Limit
 from server.stages.fallback import Ladder
 from session.redis.multiplexed import MultiplexedRedis
@@ -30,7 +30,7 @@ BOUND = 5.0
 def a_call(**how: Any) -> Call:
     registered = Registry().get("search_manga_catalog")
     assert registered is not None
-    return Call("c", registered, {}, Stated(), time.monotonic(), **how)
+    return Call("c", registered, {}, RequestMetadata(), time.monotonic(), **how)
 
 
 class Hanging:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.call import Principal, Stated
+from server.call import Principal, RequestMetadata
 from server.config.flags import Flags
 from server.config.settings import Settings
 from server.identity import TrustEverybody, TrustTokens, Unproven
@@ -25,20 +25,20 @@ async def test_on_loopback_the_user_is_as_stated() -> None:
     everybody = TrustEverybody()
     assert await everybody.admit(None) is None
     assert await everybody.admit("x") is None
-    assert await everybody.identify(Stated(user="u"), None) == Principal(user="u")
+    assert await everybody.identify(RequestMetadata(user="u"), None) == Principal(user="u")
     with pytest.raises(InvalidArguments):
-        await everybody.identify(Stated(user=LONG), None)
+        await everybody.identify(RequestMetadata(user=LONG), None)
 
 
 async def test_any_of_the_tokens_proves_the_agent_who_states_the_user() -> None:
     tokens = TrustTokens(["old", "new"])
     for bearer in ("old", "new"):
         assert await tokens.admit(bearer)
-        assert await tokens.identify(Stated(user="u"), bearer) == Principal(agent="agent", user="u")
+        assert await tokens.identify(RequestMetadata(user="u"), bearer) == Principal(agent="agent", user="u")
     assert await tokens.admit("old") != await tokens.admit("new")
     assert "old" not in str(await tokens.admit("old"))
     with pytest.raises(InvalidArguments):
-        await tokens.identify(Stated(user=LONG), "old")
+        await tokens.identify(RequestMetadata(user=LONG), "old")
 
 
 @pytest.mark.parametrize("bearer", [None, "", "ol", "old ", "OLD", "\udcff", "ö"])
@@ -47,7 +47,7 @@ async def test_anything_else_proves_nothing(bearer: str | None) -> None:
     with pytest.raises(Unproven):
         await tokens.admit(bearer)
     with pytest.raises(Forbidden) as caught:
-        await tokens.identify(Stated(user="u"), bearer)
+        await tokens.identify(RequestMetadata(user="u"), bearer)
     assert "old" not in caught.value.message
     with pytest.raises(Unproven):
         await TrustTokens([]).admit(bearer)
@@ -133,5 +133,5 @@ def test_a_share_of_the_users_is_listed_the_tool() -> None:
 def test_no_text_of_a_call_shows_a_secret() -> None:
     from server.call import Call
 
-    call = Call("id", COMPILED._by_name["lookup_order"], {}, Stated(user_token="hunter2"), 0.0, bearer="hunter3")
+    call = Call("id", COMPILED._by_name["lookup_order"], {}, RequestMetadata(user_token="hunter2"), 0.0, bearer="hunter3")
     assert "hunter" not in repr(call)

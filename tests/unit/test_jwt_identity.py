@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from server.call import Principal, Stated
+from server.call import Principal, RequestMetadata
 from server.config.settings import Settings
 from server.identity import TrustEverybody, Unproven, issuer_keys
 from server.identity.choice import open_identifier
@@ -40,12 +40,12 @@ def agents(*tools: str, **changes: object) -> str:
 
 
 async def identified(own: Verifying, bearer: str, **stated: Any) -> Principal:
-    return await own.identifier.identify(Stated(**stated), bearer)
+    return await own.identifier.identify(RequestMetadata(**stated), bearer)
 
 
 async def forbidden(own: Verifying, bearer: str | None, **stated: Any) -> str:
     with pytest.raises(Forbidden) as caught:
-        await own.identifier.identify(Stated(**stated), bearer)
+        await own.identifier.identify(RequestMetadata(**stated), bearer)
     return caught.value.message
 
 

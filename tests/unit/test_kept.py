@@ -14,7 +14,7 @@ from session.snapshots import LARGEST_BYTES, LARGEST_PACKED, Snapshots, pack, un
 from tests.support.snapshots import Away, memory_over
 from tests.support.valkey import ask
 from tools.store.models import Author, Title
-from tools.store.typed_snapshot import Kept
+from tools.store.typed_snapshot import TypedSnapshot
 
 TITLES = (
     Title("manga-000001", en="Pirate Sea", ja="海賊の海", authors=(Author("Oda, Eiji"),), rating=4),
@@ -22,8 +22,8 @@ TITLES = (
 )
 
 
-def kept_in(redis: MultiplexedRedis | Away, shape: object = tuple[Title, ...]) -> Kept[tuple[Title, ...]]:
-    return Kept(Snapshots(memory_over(redis)), "popular", shape)
+def kept_in(redis: MultiplexedRedis | Away, shape: object = tuple[Title, ...]) -> TypedSnapshot[tuple[Title, ...]]:
+    return TypedSnapshot(Snapshots(memory_over(redis)), "popular", shape)
 
 
 async def the_key(redis: MultiplexedRedis) -> bytes:

@@ -7,13 +7,13 @@ from collections import OrderedDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 
 ACTS = st.lists(st.tuples(st.sampled_from(("put", "use", "peek", "pop")), st.integers(0, 6)), max_size=60)
 
 
 def test_what_was_used_longest_ago_goes_first() -> None:
-    latest: Latest[str, int] = Latest(2)
+    latest: Lru[str, int] = Lru(2)
     latest.put("a", 1)
     latest.put("b", 2)
     assert latest.use("a") == 1
@@ -23,7 +23,7 @@ def test_what_was_used_longest_ago_goes_first() -> None:
 
 
 def test_looking_is_no_use() -> None:
-    latest: Latest[str, int] = Latest(2)
+    latest: Lru[str, int] = Lru(2)
     latest.put("a", 1)
     latest.put("b", 2)
     assert "a" in latest
@@ -34,7 +34,7 @@ def test_looking_is_no_use() -> None:
 
 @given(ACTS, st.integers(1, 4))
 def test_it_is_the_last_ones_of_an_unbounded_mapping(acts: list[tuple[str, int]], most: int) -> None:
-    latest: Latest[int, int] = Latest(most)
+    latest: Lru[int, int] = Lru(most)
     every: OrderedDict[int, int] = OrderedDict()
     for number, (act, key) in enumerate(acts):
         if act == "put":

@@ -18,7 +18,7 @@ from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.documents import document
 from tools.store.backends.opensearch.errors import MalformedAnswer
-from tools.store.backends.opensearch.shelf import Place, Shelf, place_of, places
+from tools.store.backends.opensearch.title_cache import Place, TitleCache, place_of, places
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
 
@@ -51,12 +51,12 @@ class Index:
 
 
 @asynccontextmanager
-async def shelf_of(index: Index, capacity: int = 100) -> AsyncIterator[Shelf]:
+async def shelf_of(index: Index, capacity: int = 100) -> AsyncIterator[TitleCache]:
     with ThreadPoolExecutor(1) as workers:
         async with serving(index.answer) as url:
             client = Client(OpenSearchAddress.parse(url))
             try:
-                yield Shelf(client, workers, capacity)
+                yield TitleCache(client, workers, capacity)
             finally:
                 await client.aclose()
 

@@ -12,12 +12,12 @@ from itertools import count
 
 import pytest
 
-from server.call import Call, Stated
+from server.call import Call, RequestMetadata
 from server.runtime.profile_queue import ENOUGH, KNOWN_SECONDS, ProfileQueue
 from server.telemetry.metrics import Metrics
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tests.support.clocks import HandClock
 from tests.support.inprocess import in_process
 from tests.support.store import Mood, Moody
@@ -182,7 +182,7 @@ async def test_only_so_much_of_what_was_written_is_kept_in_mind(
     queue: ProfileQueue, told: Told, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The latest, and nothing that would be written again anyway."""
-    monkeypatch.setattr(queue, "_known", Latest(3))
+    monkeypatch.setattr(queue, "_known", Lru(3))
     for number in range(5):
         queue.put("u", event(f"x-{number}"))
         await eventually(lambda number=number: told.of("written") == number + 1)
@@ -315,7 +315,7 @@ async def test_the_application_lets_go_of_its_profiles_when_it_ends() -> None:
         app = running.app
         details = app.registry.get("get_manga_details")
         assert details is not None
-        call = Call("c", details, {"title_id": "manga-001001"}, Stated(user="reader"), time.monotonic())
+        call = Call("c", details, {"title_id": "manga-001001"}, RequestMetadata(user="reader"), time.monotonic())
         assert (await app.pipeline.run(call)).succeeded
         await eventually(lambda: profiles.asked != [])
         states = await app.dependencies.states()

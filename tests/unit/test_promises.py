@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from server.call import Call, Outcome, Stated
+from server.call import Call, Outcome, RequestMetadata
 from server.results import call_tool_result
 from session.begin import Begun
 from session.redis.multiplexed import MultiplexedRedis
@@ -61,7 +61,7 @@ def promised(answer: Answer) -> dict[str, Any]:
 
 
 def told(failure: Failure, *, left_ms: int | None = None, name: TurnName = NAMED, tool: str = SEARCH) -> tuple[Any, ...]:
-    call = Call("call-1", COMPILED._by_name[tool], {}, Stated(), 0.0)
+    call = Call("call-1", COMPILED._by_name[tool], {}, RequestMetadata(), 0.0)
     if left_ms is not None:
         call.begun = Begun(Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0))))
     data = call_tool_result(call, Outcome(failure=failure))["structuredContent"]["error"]["data"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.recommend.ranking import Excluded, named_as_liked, rank, reason
-from tools.recommend.taste import Did, Known, Reader
+from tools.recommend.taste import CustomerTaste, Did, KnownTitle
 from tools.store.models import Author, Title
 
 
@@ -41,8 +41,8 @@ def test_of_equals_the_more_popular_comes_first_and_unranked_ones_last() -> None
 
 ODA = Author("Oda, Eiichiro")
 OWNED = a_title(7, authors=(ODA,), tags=("Pirates", "Adventure", "Comedy", "Travel"))
-OWNER = Reader(known=(Known(OWNED, Did.BOUGHT),))
-VIEWER = Reader(known=(Known(OWNED, Did.VIEWED),))
+OWNER = CustomerTaste(known=(KnownTitle(OWNED, Did.BOUGHT),))
+VIEWER = CustomerTaste(known=(KnownTitle(OWNED, Did.VIEWED),))
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ VIEWER = Reader(known=(Known(OWNED, Did.VIEWED),))
         (OWNED, "sea", VIEWER, "Fits “sea” and is one that you looked at before."),
         (a_title(1, tags=("Comedy",)), None, OWNER, "Is known for Comedy."),
         (a_title(1, tags=("Comedy",)), "sea", OWNER, "Fits “sea”."),
-        (a_title(1), None, Reader(), "Is popular with the store's readers."),
-        (a_title(1, rating=4.0), "sea", Reader(), "Fits “sea”. Rated 4 of 5."),
-        (a_title(1, rating=3.99), "sea", Reader(), "Fits “sea”."),
-        (a_title(1), "s" * 200, Reader(), f"Fits “{'s' * 80}”."),
+        (a_title(1), None, CustomerTaste(), "Is popular with the store's readers."),
+        (a_title(1, rating=4.0), "sea", CustomerTaste(), "Fits “sea”. Rated 4 of 5."),
+        (a_title(1, rating=3.99), "sea", CustomerTaste(), "Fits “sea”."),
+        (a_title(1), "s" * 200, CustomerTaste(), f"Fits “{'s' * 80}”."),
     ],
 )  # fmt: skip
-def test_a_reason_is_made_of_facts(title: Title, criteria: str | None, reader: Reader, said: str) -> None:
+def test_a_reason_is_made_of_facts(title: Title, criteria: str | None, reader: CustomerTaste, said: str) -> None:
     assert reason(title, criteria, reader) == said
 
 
@@ -69,9 +69,9 @@ def test_of_several_known_titles_the_one_most_alike_is_named() -> None:
     """Of equals the one that was bought."""
     other, third = a_title(8, tags=("Pirates", "Adventure")), a_title(9, tags=OWNED.tags)
     title = a_title(1, tags=("Pirates", "Adventure", "Comedy"))
-    known = (Known(other, Did.BOUGHT), Known(OWNED, Did.BOUGHT), Known(third, Did.VIEWED))
-    assert "Title 7, which you have" in reason(title, None, Reader(known=known))
-    assert "Title 7, which you looked at" in reason(title, None, Reader(known=(known[0], *VIEWER.known)))
+    known = (KnownTitle(other, Did.BOUGHT), KnownTitle(OWNED, Did.BOUGHT), KnownTitle(third, Did.VIEWED))
+    assert "Title 7, which you have" in reason(title, None, CustomerTaste(known=known))
+    assert "Title 7, which you looked at" in reason(title, None, CustomerTaste(known=(known[0], *VIEWER.known)))
 
 
 @pytest.mark.parametrize(

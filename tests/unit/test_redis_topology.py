@@ -6,7 +6,7 @@ import pytest
 from redis.crc import key_slot
 
 from session.redis.keyvalue import Command, Evaluation, Reply, Step
-from session.redis.topology import Place, Redirection, Topology, slot_of
+from session.redis.topology import NodeAddress, Redirection, Topology, slot_of
 from session.scripts import Script
 
 
@@ -34,15 +34,15 @@ def node(host: bytes | None, port: int = 6379, *facts: bytes) -> list[Reply]:
 )
 def test_a_node_is_reached_by_what_it_announces_or_as_it_was_asked(announced: list[Reply], by_name: bool, host: str) -> None:
     topology = Topology.read([[0, 16383, announced]], "asked", by_name=by_name)
-    assert topology.ranges == ((0, 16383, Place(host, 6379)),)
-    named = Place((announced[0] or b"").decode(), 6379)
-    assert topology.place(named, "another") == Place(host, 6379), "by a redirection as well"
+    assert topology.ranges == ((0, 16383, NodeAddress(host, 6379)),)
+    named = NodeAddress((announced[0] or b"").decode(), 6379)
+    assert topology.place(named, "another") == NodeAddress(host, 6379), "by a redirection as well"
 
 
 def test_replicas_are_left_out_and_a_serverless_cache_is_one_node_with_every_slot() -> None:
     primary, replica = node(b"c.serverless.aws", 6379), node(b"c.serverless.aws", 6380)
     topology = Topology.read([[0, 16383, primary, replica]], "c.serverless.aws", by_name=True)
-    assert topology.ranges == ((0, 16383, Place("c.serverless.aws", 6379)),)
+    assert topology.ranges == ((0, 16383, NodeAddress("c.serverless.aws", 6379)),)
 
 
 @pytest.mark.parametrize(
@@ -58,17 +58,17 @@ def test_what_is_no_topology_is_none(reply: Reply) -> None:
 def test_a_node_that_nobody_has_told_of_is_found_by_the_redirection_alone() -> None:
     """A new node is named by those that hand slots to it before the topology has it."""
     known = Topology((), {})
-    assert known.place(Place("new", 1), "asked") == Place("new", 1)
-    assert known.place(Place("", 1), "asked") == Place("asked", 1)
-    assert known.place(Place("?", 1), "asked") == Place("asked", 1)
+    assert known.place(NodeAddress("new", 1), "asked") == NodeAddress("new", 1)
+    assert known.place(NodeAddress("", 1), "asked") == NodeAddress("asked", 1)
+    assert known.place(NodeAddress("?", 1), "asked") == NodeAddress("asked", 1)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("MOVED 3999 127.0.0.1:6381", Redirection(3999, Place("127.0.0.1", 6381), once=False)),
-        ("ASK 0 ::1:6381", Redirection(0, Place("::1", 6381), once=True)),
-        ("MOVED 1 :6381", Redirection(1, Place("", 6381), once=False)),
+        ("MOVED 3999 127.0.0.1:6381", Redirection(3999, NodeAddress("127.0.0.1", 6381), once=False)),
+        ("ASK 0 ::1:6381", Redirection(0, NodeAddress("::1", 6381), once=True)),
+        ("MOVED 1 :6381", Redirection(1, NodeAddress("", 6381), once=False)),
         ("MOVED 16384 x:1", None),
         ("MOVED 1 x", None),
         ("MOVED", None),

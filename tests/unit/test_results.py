@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.call import Call, Outcome, Stated
+from server.call import Call, Outcome, RequestMetadata
 from server.results import META_KEY, call_tool_result
 from session.begin import Begun
 from session.resilience.deadline import Deadline
@@ -31,7 +31,7 @@ NAMED = TurnName(TurnKind.NAMED, "t-1")
 def a_call(
     tool: str = "search_manga_catalog", *, left_ms: int | None = None, name: TurnName = NAMED, without: str = ""
 ) -> Call:
-    call = Call("call-1", COMPILED._by_name[tool], {}, Stated(), 0.0)
+    call = Call("call-1", COMPILED._by_name[tool], {}, RequestMetadata(), 0.0)
     if left_ms is not None:
         call.begun = Begun(Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0))))
     call.degraded = set(without.split())

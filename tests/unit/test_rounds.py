@@ -24,7 +24,7 @@ async def test_a_round_that_breaks_is_logged_and_the_next_one_comes(
         return 0.001
 
     with caplog.at_level(logging.ERROR):
-        task = asyncio.create_task(rounds.go_round("the work", work))
+        task = asyncio.create_task(rounds.run_periodically("the work", work))
         await eventually(lambda: len(done) > 3)
     assert not task.done()
     task.cancel()

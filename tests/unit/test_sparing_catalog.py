@@ -7,7 +7,7 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Moody, Shelf
-from tools.store.catalog.negative_cache import ABSENT_SECONDS, SparingCatalog
+from tools.store.catalog.negative_cache import ABSENT_SECONDS, NegativeCache
 from tools.store.failures import DependencyFailure
 from tools.store.models import CatalogQuery, Facets, Filters
 
@@ -25,8 +25,8 @@ def port(shelf: Shelf) -> Moody:
 
 
 @pytest.fixture
-def sparing(port: Moody, clock: HandClock) -> SparingCatalog:
-    return SparingCatalog(port, clock, draw=lambda: 0.0)
+def sparing(port: Moody, clock: HandClock) -> NegativeCache:
+    return NegativeCache(port, clock, draw=lambda: 0.0)
 
 
 def soon() -> Deadline:
@@ -37,7 +37,7 @@ def asked(port: Moody) -> list[list[str]]:
     return [list(arguments[0]) for method, arguments in port.asked if method == "get"]
 
 
-async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: SparingCatalog, port: Moody, clock: HandClock) -> None:
+async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: NegativeCache, port: Moody, clock: HandClock) -> None:
     for _ in range(5):
         assert await sparing.get([WRONG], soon()) == {}
         clock.advance(ABSENT_SECONDS / 5 - 0.01)
@@ -47,7 +47,7 @@ async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: SparingCat
     assert asked(port) == [[WRONG], [WRONG]]
 
 
-async def test_only_what_may_be_there_is_asked_for_and_right_ids_always_are(sparing: SparingCatalog, port: Moody) -> None:
+async def test_only_what_may_be_there_is_asked_for_and_right_ids_always_are(sparing: NegativeCache, port: Moody) -> None:
     for _ in range(2):
         assert set(await sparing.get([RIGHT, WRONG], soon())) == {RIGHT}
     assert asked(port) == [[RIGHT, WRONG], [RIGHT]]
@@ -62,14 +62,14 @@ async def test_a_title_that_a_search_came_upon_is_there_at_once(shelf: Shelf, cl
     }
     for way, comes_upon in ways.items():
         port = shelf.in_moods().catalog
-        sparing = SparingCatalog(port, clock)
+        sparing = NegativeCache(port, clock)
         sparing._note_absent([RIGHT])
         assert await sparing.get([RIGHT], soon()) == {}, way
         await comes_upon(sparing)
         assert set(await sparing.get([RIGHT], soon())) == {RIGHT}, way
 
 
-async def test_a_catalogue_that_fails_has_said_nothing(sparing: SparingCatalog, port: Moody) -> None:
+async def test_a_catalogue_that_fails_has_said_nothing(sparing: NegativeCache, port: Moody) -> None:
     port.mood = Mood.FAILS
     with pytest.raises(DependencyFailure):
         await sparing.get([RIGHT], soon())
@@ -78,7 +78,7 @@ async def test_a_catalogue_that_fails_has_said_nothing(sparing: SparingCatalog, 
 
 
 async def test_the_time_is_jittered_and_never_longer_than_said(port: Moody, clock: HandClock) -> None:
-    early = SparingCatalog(port, clock, draw=lambda: 1.0)
+    early = NegativeCache(port, clock, draw=lambda: 1.0)
     await early.get([WRONG], soon())
     clock.advance(ABSENT_SECONDS * 0.8 + 0.01)
     await early.get([WRONG], soon())
@@ -86,7 +86,7 @@ async def test_the_time_is_jittered_and_never_longer_than_said(port: Moody, cloc
 
 
 async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -> None:
-    small = SparingCatalog(port, clock, capacity=2)
+    small = NegativeCache(port, clock, capacity=2)
     absent = ["manga-999991", "manga-999992", "manga-999993"]
     await small.get(absent, soon())
     await small.get(absent[1:], soon())
@@ -95,11 +95,11 @@ async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -
 
 
 async def test_the_wrong_id_that_is_repeated_is_remembered_longest(port: Moody, clock: HandClock) -> None:
-    small = SparingCatalog(port, clock, capacity=2)
+    small = NegativeCache(port, clock, capacity=2)
     for wrong in ("manga-999991", "manga-999992", "manga-999991", "manga-999993", "manga-999991"):
         await small.get([wrong], soon())
     assert asked(port) == [["manga-999991"], ["manga-999992"], ["manga-999993"]]
 
 
-async def test_its_health_is_the_catalogues(sparing: SparingCatalog) -> None:
+async def test_its_health_is_the_catalogues(sparing: NegativeCache) -> None:
     assert (await sparing.health(soon())).ok

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from session.profile import Event, EventKind
-from tools.recommend.taste import Did, Known, Reader, fading, searched_tags, taste
+from tools.recommend.taste import CustomerTaste, Did, KnownTitle, fading, searched_tags, taste
 from tools.store.models import Author, Title
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
@@ -29,11 +29,11 @@ def test_what_was_viewed_counts_half_for_every_thirty_days(days: float, weight: 
 
 def test_bought_titles_weigh_more_than_viewed_ones() -> None:
     """Tags, and the readership that most of the weight is for."""
-    reader = Reader(
+    reader = CustomerTaste(
         known=(
-            Known(title(1, "Pirates", "Comedy", genre="shonen"), Did.BOUGHT),
-            Known(title(2, "Ghosts", "Comedy", genre="seinen"), Did.VIEWED, 0.4),
-            Known(title(3, "Ghosts", genre="seinen"), Did.VIEWED, 0.2),
+            KnownTitle(title(1, "Pirates", "Comedy", genre="shonen"), Did.BOUGHT),
+            KnownTitle(title(2, "Ghosts", "Comedy", genre="seinen"), Did.VIEWED, 0.4),
+            KnownTitle(title(3, "Ghosts", genre="seinen"), Did.VIEWED, 0.2),
         )
     )
     facets = taste(reader, [title(9, "Robots")])
@@ -45,9 +45,9 @@ def test_bought_titles_weigh_more_than_viewed_ones() -> None:
 def test_the_best_hits_make_up_for_what_is_not_known_of_a_reader() -> None:
     """Wholly for a new one, and not at all for one who bought something."""
     hits = [title(8, "Robots"), title(9, "Robots", "Games")]
-    new = taste(Reader(), hits)
-    seen = taste(Reader(known=(Known(title(1, "Ghosts"), Did.VIEWED, 0.4),)), hits)
-    buyer = taste(Reader(known=(Known(title(1, "Ghosts"), Did.BOUGHT),)), hits)
+    new = taste(CustomerTaste(), hits)
+    seen = taste(CustomerTaste(known=(KnownTitle(title(1, "Ghosts"), Did.VIEWED, 0.4),)), hits)
+    buyer = taste(CustomerTaste(known=(KnownTitle(title(1, "Ghosts"), Did.BOUGHT),)), hits)
     assert new is not None
     assert seen is not None
     assert buyer is not None
@@ -59,19 +59,24 @@ def test_the_best_hits_make_up_for_what_is_not_known_of_a_reader() -> None:
 def test_authors_count_first_bought_and_only_while_a_look_at_them_is_young() -> None:
     """An author counts wholly or not at all, so that an old look must not."""
     known = (
-        Known(title(1, author="Bought"), Did.BOUGHT),
-        Known(title(2, author="Lately"), Did.VIEWED, 0.11),
-        Known(title(3, author="Long Ago"), Did.VIEWED, 0.09),
+        KnownTitle(title(1, author="Bought"), Did.BOUGHT),
+        KnownTitle(title(2, author="Lately"), Did.VIEWED, 0.11),
+        KnownTitle(title(3, author="Long Ago"), Did.VIEWED, 0.09),
     )
-    facets = taste(Reader(known=known), [])
+    facets = taste(CustomerTaste(known=known), [])
     assert facets is not None
     assert facets.authors == ("Bought", "Lately")
 
 
 @pytest.mark.parametrize(
-    "reader", [Reader(), Reader(owned=frozenset({"manga-000001"})), Reader(known=(Known(title(1), Did.BOUGHT),))]
+    "reader",
+    [
+        CustomerTaste(),
+        CustomerTaste(owned=frozenset({"manga-000001"})),
+        CustomerTaste(known=(KnownTitle(title(1), Did.BOUGHT),)),
+    ],
 )
-def test_where_nothing_says_what_to_look_for_nothing_is(reader: Reader) -> None:
+def test_where_nothing_says_what_to_look_for_nothing_is(reader: CustomerTaste) -> None:
     assert taste(reader, []) is None
 
 
@@ -83,6 +88,6 @@ def test_a_theme_that_was_searched_for_counts_a_little_in_either_language(query:
 
 def test_searches_add_to_what_is_known_and_names_that_were_searched_for_say_nothing() -> None:
     assert searched_tags([did(EventKind.SEARCHED, "naoki urasawa"), did(EventKind.SEARCHED, "ワンピース")], NOW) == {}
-    facets = taste(Reader(known=(Known(title(1, "Ghosts"), Did.BOUGHT),), searched={"Horror": 0.2}), [])
+    facets = taste(CustomerTaste(known=(KnownTitle(title(1, "Ghosts"), Did.BOUGHT),), searched={"Horror": 0.2}), [])
     assert facets is not None
     assert facets.tags == {"Horror": 0.2, "Ghosts": 1.0}

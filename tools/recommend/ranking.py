@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from copy import copy
 
-from tools.recommend.taste import Known, Reader
+from tools.recommend.taste import CustomerTaste, KnownTitle
 from tools.results.cards import author_name
 from tools.store.models import Title
 from tools.store.search.text import has_cjk, normalise
@@ -89,7 +89,7 @@ def _spaced(text: str) -> str:
     return f" {_BETWEEN_WORDS.sub(' ', normalise(text)).strip()} "
 
 
-def reason(title: Title, criteria: str | None, reader: Reader) -> str:
+def reason(title: Title, criteria: str | None, reader: CustomerTaste) -> str:
     """In English, from facts alone."""
     parts = [f"fits “{criteria[:80]}”"] if criteria else []
     if title.title_id in reader.viewed:
@@ -105,11 +105,11 @@ def reason(title: Title, criteria: str | None, reader: Reader) -> str:
     return sentence[0].upper() + sentence[1:] + "." + rated
 
 
-def _with_you(known: Known) -> str:
+def _with_you(known: KnownTitle) -> str:
     return f"{known.title.display}, which you {known.did}"
 
 
-def _by_same_author(title: Title, reader: Reader) -> tuple[str, Known] | None:
+def _by_same_author(title: Title, reader: CustomerTaste) -> tuple[str, KnownTitle] | None:
     for known in reader.known:
         theirs = {author.name for author in known.title.authors}
         for author in title.authors:
@@ -118,7 +118,7 @@ def _by_same_author(title: Title, reader: Reader) -> tuple[str, Known] | None:
     return None
 
 
-def _most_alike(title: Title, reader: Reader) -> tuple[list[str], Known] | None:
+def _most_alike(title: Title, reader: CustomerTaste) -> tuple[list[str], KnownTitle] | None:
     tags = frozenset(title.tags)
     known = max(reader.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
     if known is None:

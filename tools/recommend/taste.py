@@ -33,7 +33,7 @@ class Did(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTitle:
     """A title that tells of the reader's taste, and how much."""
 
     title: Title
@@ -42,25 +42,25 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class CustomerTaste:
     """`owned` are the ids of everything bought; `known` what the catalogue says of titles named as liked just now and of the
     latest bought and viewed, in this order; `searched` weights the tags that searches named."""
 
     owned: frozenset[str] = frozenset()
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownTitle, ...] = ()
     searched: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def viewed(self) -> frozenset[str]:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.VIEWED)
 
-    def as_named(self) -> Reader:
+    def as_named(self) -> CustomerTaste:
         """As if nothing were known but the titles that were named just now, if there are any."""
         named = tuple(each for each in self.known if each.did is Did.NAMED)
-        return Reader(self.owned, named) if named else self
+        return CustomerTaste(self.owned, named) if named else self
 
-    def who_named(self, titles: Iterable[Title]) -> Reader:
-        return replace(self, known=(*(Known(title, Did.NAMED) for title in titles), *self.known))
+    def who_named(self, titles: Iterable[Title]) -> CustomerTaste:
+        return replace(self, known=(*(KnownTitle(title, Did.NAMED) for title in titles), *self.known))
 
 
 def fading(weight: float, event: Event, now: datetime) -> float:
@@ -79,7 +79,7 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
     return dict(tags)
 
 
-def taste(reader: Reader, hits: Sequence[Title]) -> Facets | None:
+def taste(reader: CustomerTaste, hits: Sequence[Title]) -> Facets | None:
     """What else to look for; None where nothing says so. As long as less is known of the reader than one purchase tells,
     the best hits make up for it."""
     liked = [(each.title, each.weight) for each in reader.known]

@@ -20,7 +20,7 @@ FORM = 10
 """Characters that name a shape: enough to tell versions apart."""
 
 
-class Kept(Generic[T]):
+class TypedSnapshot(Generic[T]):
     """Values of one shape under one name. The shape is part of the key, so that another version's are not even read; what is
     there and not of it is taken for nothing, and told of once."""
 

@@ -14,7 +14,7 @@ SAMPLED = ("manga.",)
 """Lines of calls, of which it was decided before that they are to be written."""
 
 
-class Sparing(logging.Filter):
+class RepeatFilter(logging.Filter):
     """Lets a line that is the same but for its arguments through twenty times in ten seconds, and a warning of a library,
     which costs a client nothing, once; and says how many there were in between."""
 

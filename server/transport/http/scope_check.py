@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from server.call import Stated
+from server.call import RequestMetadata
 from server.identity import Identifier
 from server.identity.bearer import bearer_of
 from server.identity.request_metadata import read_stated
@@ -32,7 +32,7 @@ class ScopeCheck:
         if tool is None or (isinstance(meta, dict) and read_stated(meta, {}).user_token is not None):
             return None
         try:
-            principal = await self._identifier.identify(Stated(), bearer_of(Headers(scope=scope)))
+            principal = await self._identifier.identify(RequestMetadata(), bearer_of(Headers(scope=scope)))
         except Failure:
             return None
         wanted = tool.tool.scope

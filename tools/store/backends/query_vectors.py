@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tools.store.failures import Failure
 from tools.store.ports import Embedder
 
@@ -42,8 +42,8 @@ class QueryVectors:
 
     def __init__(self, embedder: Embedder, clock: Clock = time.monotonic) -> None:
         self._embedder, self._clock = embedder, clock
-        self._kept: Latest[str, Floats] = Latest(KEPT)
-        self._failed: Latest[str, float] = Latest(MOST_FAILED)
+        self._kept: Lru[str, Floats] = Lru(KEPT)
+        self._failed: Lru[str, float] = Lru(MOST_FAILED)
         self._calls: dict[str, _Call] = {}
         self._closed = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tools.store.catalog.reader import TitleReader
 from tools.store.failures import BackendFailure
 
@@ -16,7 +16,7 @@ class TitleNames:
     """The names of titles that were shown or asked for last. A name hardly ever changes, and what is shown is named anew."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        self._names: Latest[str, str] = Latest(capacity)
+        self._names: Lru[str, str] = Lru(capacity)
 
     def note(self, names: Iterable[tuple[str, str]]) -> None:
         for title_id, name in names:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
 from tools.store.ports import CatalogPort
 
@@ -17,7 +17,7 @@ ABSENT_SECONDS = 30.0
 JITTER = 0.2
 
 
-class SparingCatalog:
+class NegativeCache:
     """Remembers ids that are not there, so that a model that repeats a wrong one costs the backend nothing."""
 
     def __init__(
@@ -30,7 +30,7 @@ class SparingCatalog:
         self._port = port
         self._clock = clock
         self._draw = draw
-        self._absent_until: Latest[str, float] = Latest(capacity)
+        self._absent_until: Lru[str, float] = Lru(capacity)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         now = self._clock()

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from session.failures import MemoryUnavailable
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from session.resilience.periodic import go_round
+from session.resilience.periodic import run_periodically
 from session.snapshots import Snapshots
 from tools.store.catalog.popular_index import PopularShelf
 from tools.store.failures import Failure
 from tools.store.models import Filters, Title
 from tools.store.ports import CatalogPort
 from tools.store.search.query import QueryReader
-from tools.store.typed_snapshot import Kept
+from tools.store.typed_snapshot import TypedSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -27,11 +27,11 @@ RETRY_SECONDS = 2.0
 ASK_SECONDS = 5.0
 KEPT_SECONDS = 24 * 3600
 
-KeptTitles = Kept[tuple[Title, ...]]
+KeptTitles = TypedSnapshot[tuple[Title, ...]]
 
 
 def kept_titles(snapshots: Snapshots) -> KeptTitles:
-    return Kept(snapshots, "popular", tuple[Title, ...])
+    return TypedSnapshot(snapshots, "popular", tuple[Title, ...])
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class PopularTitles:
 
     async def keep_warm(self) -> None:
         """Runs until cancelled."""
-        await go_round("popular titles", self._round)
+        await run_periodically("popular titles", self._round)
 
     async def _round(self) -> float:
         if not self._shelf.titles:

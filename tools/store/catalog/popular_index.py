@@ -19,7 +19,7 @@ from tools.store.search.fusion import Weights
 from tools.store.search.name_table import NameTable
 from tools.store.search.names import name_keys
 from tools.store.search.people import AskedName, AuthorKeys, author_keys
-from tools.store.search.query import QueryReader, Reading
+from tools.store.search.query import ParsedQuery, QueryReader
 
 LONGEST_NAME = 200
 """Characters. What is longer describes a story, or is no question at all, and is not compared with names."""
@@ -49,13 +49,13 @@ class PopularShelf:
         places = dict.fromkeys((*self._named(reading, filters), *self._by_author(reading, filters)))
         return tuple(self.titles[place] for place in islice(places, limit))
 
-    def _named(self, reading: Reading, filters: Filters) -> list[int]:
+    def _named(self, reading: ParsedQuery, filters: Filters) -> list[int]:
         near = np.maximum(self._names.likeness(asked_names(reading)), self._names.spelled_in_katakana(reading.core))
         alike = [int(place) for place in np.flatnonzero(near >= _LIKENESS)]
         fitting = set(self._fitting(filters, alike))
         return sorted(fitting, key=lambda place: (-near[place], place))
 
-    def _by_author(self, reading: Reading, filters: Filters) -> Iterator[int]:
+    def _by_author(self, reading: ParsedQuery, filters: Filters) -> Iterator[int]:
         asked = reading.author or reading.core
         return self._fitting(replace(filters, author=asked)) if asked and filters.author is None else iter(())
 

@@ -19,11 +19,11 @@ from tools.store.search.name_table import NameTable
 from tools.store.search.names import ALIAS_FACTOR, NameKeys, name_keys
 from tools.store.search.naming import AskedAuthor
 from tools.store.search.people import AuthorKeys, author_keys
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TitleKeys:
     """What a title's evidence is drawn from: an engine may keep it, since making the keys is the costly part."""
 
     names: NameKeys
@@ -33,14 +33,14 @@ class Known:
     prior: float
 
 
-def known(title: Title) -> Known:
+def known(title: Title) -> TitleKeys:
     authors = tuple(author_keys(author) for author in title.authors)
-    return Known(name_keys(title), authors, frozenset(title.tags), title.genre, prior(title))
+    return TitleKeys(name_keys(title), authors, frozenset(title.tags), title.genre, prior(title))
 
 
 def evidence_for(
-    reading: Reading,
-    titles: Sequence[Title | Known],
+    reading: ParsedQuery,
+    titles: Sequence[Title | TitleKeys],
     words: Floats,
     meaning: Floats | None = None,
     headline: Floats | None = None,
@@ -49,7 +49,7 @@ def evidence_for(
     """Arrays in the order of `titles`. `words`, `meaning` and `headline` come from the engine, scaled as Evidence says;
     `table` is that of the titles' names, where somebody has it already."""
     asked = AskedAuthor(reading)
-    seen = [title if isinstance(title, Known) else known(title) for title in titles]
+    seen = [title if isinstance(title, TitleKeys) else known(title) for title in titles]
     names = table or NameTable(each.names for each in seen)
     return Evidence(
         names=np.maximum(names.likeness(asked_names(reading)), names.spelled_in_katakana(reading.core)),
@@ -62,16 +62,16 @@ def evidence_for(
     )
 
 
-def asked_names(reading: Reading) -> list[tuple[str, float]]:
+def asked_names(reading: ParsedQuery) -> list[tuple[str, float]]:
     """The sound keys that the query may be a name by, with what each counts."""
     return [(key, 1.0) for key in reading.names] + [(key, ALIAS_FACTOR) for key in reading.aliases]
 
 
-def _by(asked: AskedAuthor, title: Known) -> float:
+def _by(asked: AskedAuthor, title: TitleKeys) -> float:
     return max((asked.sureness(keys) for keys in title.authors), default=0.0)
 
 
-def _tagged(reading: Reading, title: Known) -> float:
+def _tagged(reading: ParsedQuery, title: TitleKeys) -> float:
     met = [not title.tags.isdisjoint(tags) for tags in reading.themes]
     if reading.genre is not None:
         met.append(title.genre == reading.genre)

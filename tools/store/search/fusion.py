@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.store.search.evidence import Evidence, Floats
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 from tools.store.search.text import has_cjk
 
 
@@ -44,7 +44,7 @@ class Weights:
     sure_meaning: float = 0.4
 
 
-def fuse(reading: Reading, evidence: Evidence, weights: Weights | None = None) -> Floats:
+def fuse(reading: ParsedQuery, evidence: Evidence, weights: Weights | None = None) -> Floats:
     """A score for each candidate, shape as in `evidence`; 0 means: not an answer."""
     w = weights or Weights()
     called = _called(reading, evidence, w)
@@ -56,7 +56,7 @@ def fuse(reading: Reading, evidence: Evidence, weights: Weights | None = None) -
     return _floored(best, called, best + np.float32(w.name_prior) * evidence.prior, w)
 
 
-def _called(reading: Reading, e: Evidence, w: Weights) -> Floats:
+def _called(reading: ParsedQuery, e: Evidence, w: Weights) -> Floats:
     """Likeness to a name, nothing below the threshold: two names share a fifth of their letters by chance.
 
     Where the whole query is a theme ("romance"), a name that only begins with it is no better an answer than others.
@@ -76,7 +76,7 @@ def _by(e: Evidence, called: Floats, w: Weights) -> Floats:
     return (by + np.float32(w.unsure_prior) * fame).astype(np.float32)
 
 
-def _about(reading: Reading, e: Evidence, w: Weights) -> Floats:
+def _about(reading: ParsedQuery, e: Evidence, w: Weights) -> Floats:
     """How well the story fits: words and meaning, the tags, and a little fame to order what fits alike.
 
     The more of the query the themes are, the more the tags decide: "samurai historical" asks for both tags and nothing else.
@@ -93,7 +93,7 @@ def _about(reading: Reading, e: Evidence, w: Weights) -> Floats:
     return ((1 - share) * text + share * tagged + np.float32(w.prior) * e.prior).astype(np.float32)
 
 
-def _is_foreign(reading: Reading, e: Evidence, w: Weights) -> bool:
+def _is_foreign(reading: ParsedQuery, e: Evidence, w: Weights) -> bool:
     """Whether the query is of another world than the catalogue: most of its weight in words no title has, and no passage
     means it.
 

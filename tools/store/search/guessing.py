@@ -9,7 +9,7 @@ import numpy as np
 from tools.store.models import Ordering
 from tools.store.search.evidence import Evidence, Floats
 from tools.store.search.fusion import Weights, order
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 
 SURE_NAME = 0.8
 """A name this like the query is that name with a slip: one letter in five at most. "Batman" and "Bakuman" have 0.71."""
@@ -34,7 +34,7 @@ def near_names(evidence: Evidence) -> Sequence[int]:
     return [int(place) for place in order(near, MOST_NEAR)]
 
 
-def ordering_of(reading: Reading, scores: Floats, evidence: Evidence, weights: Weights | None = None) -> Ordering | None:
+def ordering_of(reading: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights | None = None) -> Ordering | None:
     """The ordering that is asked for, where there is something to order: what is called so stays first ("latest One Piece"
     asks for the volume)."""
     w = weights or Weights()

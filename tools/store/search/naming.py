@@ -7,7 +7,7 @@ from math import ceil, floor
 from rapidfuzz.distance import OSA
 
 from tools.store.search.people import AskedName, AuthorKeys
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 from tools.store.search.text import has_kanji
 
 _WHOLE, _INSIDE_LATIN, _INSIDE_KANJI, _ONE_WORD, _FAMILY, _TYPO = 1.0, 0.97, 0.95, 0.95, 0.85, 0.95
@@ -20,7 +20,7 @@ TYPO_LENGTHS = range(5, 41)
 class AskedAuthor:
     """The author that a query may be about, read once and held against many."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ParsedQuery) -> None:
         self.name = AskedName(reading.author or reading.core)
         self._told = reading.author is not None
         self._typo_lengths = _typo_lengths(len(self.name.key))

@@ -1,4 +1,4 @@
-"""Free text to a `Reading`: what is asked for, without the words that only ask."""
+"""Free text to a `ParsedQuery`: what is asked for, without the words that only ask."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAST_NUMBER = re.compile(r"(?<=\w) \d{1,3}$")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedQuery:
     """What a query asks for. Keys are sound keys (romaji.py); `terms` are index terms (tokens.py).
 
     `names`: the query as a name, with and without filler. `aliases`: names it is a nickname of. `author`: a name that the
@@ -61,7 +61,7 @@ class QueryReader:
         """With the shipped tables. The first time it reads two files."""
         return cls(AliasTable.load(), ThemeTable.load())
 
-    def read(self, query: str, author: str | None = None) -> Reading:
+    def read(self, query: str, author: str | None = None) -> ParsedQuery:
         """`author` is the one that titles are limited to: a query that only says that name again asks for nothing more."""
         whole = normalise(query[:_LONGEST])
         ordering, text = read_ordering(whole)
@@ -70,7 +70,7 @@ class QueryReader:
             core = ""
         pointed = _first(SAME_AUTHOR, text), _first(SIMILAR, text)
         themes, genre = self._themes.themes(text), _genre(text)
-        return Reading(
+        return ParsedQuery(
             text=text,
             core=core,
             names=_keys(whole, core) if core else (),

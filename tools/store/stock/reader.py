@@ -11,7 +11,7 @@ from itertools import islice
 
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tools.store.failures import BackendFailure
 from tools.store.models import Availability, AvailabilityPage
 from tools.store.ports import StockPort
@@ -54,10 +54,10 @@ class StockReader:
     fresh: bool = True
     draw: Callable[[], float] = random.random
     under_way: int = field(default=0, init=False)
-    _entries: Latest[str, _Entry] = field(init=False)
+    _entries: Lru[str, _Entry] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._entries = Latest(self.capacity)
+        self._entries = Lru(self.capacity)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """Raises `BackendFailure` when nothing is fresh and the backend does not answer."""

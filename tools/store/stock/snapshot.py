@@ -19,14 +19,14 @@ from zlib import crc32
 from session.failures import MemoryUnavailable
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
-from session.resilience.periodic import go_round
+from session.resilience.periodic import run_periodically
 from session.snapshots import Snapshots
 from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import Failure
 from tools.store.models import Availability
 from tools.store.ports import StockPort
 from tools.store.stock.reader import LAST_KNOWN_SECONDS, StockReader
-from tools.store.typed_snapshot import Kept
+from tools.store.typed_snapshot import TypedSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -43,11 +43,11 @@ YIELD_SECONDS = 0.05
 YIELDS = 20
 SKEW_SECONDS = 60.0
 
-KeptRows = Kept[tuple[Availability, ...]]
+KeptRows = TypedSnapshot[tuple[Availability, ...]]
 
 
 def kept_rows(snapshots: Snapshots) -> KeptRows:
-    return Kept(snapshots, "stock", tuple[Availability, ...])
+    return TypedSnapshot(snapshots, "stock", tuple[Availability, ...])
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class StockSnapshot:
 
     async def keep(self) -> None:
         """Runs until cancelled."""
-        await go_round("inventory snapshot", self._round)
+        await run_periodically("inventory snapshot", self._round)
 
     async def _round(self) -> float:
         there = await self.recall()

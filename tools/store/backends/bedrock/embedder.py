@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tools.store.backends.aws_models import USER_AGENT, service_models
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
@@ -63,7 +63,7 @@ class BedrockEmbedder:
         self._client: Any = None
         self._opening: asyncio.Task[Any] | None = None
         self._places = asyncio.Semaphore(AT_ONCE)
-        self._kept: Latest[str, Floats] = Latest(KEPT)
+        self._kept: Lru[str, Floats] = Lru(KEPT)
 
     @classmethod
     @asynccontextmanager

@@ -25,7 +25,7 @@ _ANSWER_S = 0.01
 
 
 @dataclass(slots=True)
-class Found:
+class BatchRead:
     """`items` by key; `unanswered` of the `asked` keys were not got to. A key in neither has no item."""
 
     asked: int
@@ -57,7 +57,7 @@ class BatchReader:
         self._asked = {"ConsistentRead": False, **projection(fields)}
         self._backoff = Backoff(RetryPolicy(base=0.01, longest=0.1))
 
-    async def read(self, keys: Sequence[str], deadline: Deadline) -> Found:
+    async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
         """Each key once. Raises ShapeError for an item that nobody asked for: such an answer is not to be trusted at all."""
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key, "partition")]
         parts = [tuple(wanted[i : i + BATCH]) for i in range(0, len(wanted), BATCH)]
@@ -66,8 +66,8 @@ class BatchReader:
             return self._found([await self._batch(parts[0], sooner)], wanted)
         return self._found(await asyncio.gather(*(self._batch(part, sooner) for part in parts)), wanted)
 
-    def _found(self, batches: Sequence[_Batch], wanted: Sequence[str]) -> Found:
-        found = Found(len(wanted), unanswered=[key for batch in batches for key in batch.pending])
+    def _found(self, batches: Sequence[_Batch], wanted: Sequence[str]) -> BatchRead:
+        found = BatchRead(len(wanted), unanswered=[key for batch in batches for key in batch.pending])
         found.failure = next((batch.failure for batch in batches if batch.failure is not None), None)
         waiting = set(wanted).difference(found.unanswered)
         for item in (item for batch in batches for item in batch.items):

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.decode import ShapeError
-from tools.store.backends.dynamodb.batch_reading import BatchReader, Found
+from tools.store.backends.dynamodb.batch_reading import BatchRead, BatchReader
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.errors import answering
 from tools.store.backends.dynamodb.items import STOCK_FIELDS, stock_row
@@ -52,7 +52,7 @@ class DynamoStock:
         return await health_of(self._connection, STOCK, deadline)
 
 
-async def _page(found: Found, as_of: str) -> AvailabilityPage:
+async def _page(found: BatchRead, as_of: str) -> AvailabilityPage:
     rows: dict[str, Availability] = {}
     unanswered = list(found.unanswered)
     since = time.perf_counter()

@@ -19,7 +19,7 @@ from tools.store.models import AvailabilityPage, Health, Order
 
 class DynamoStore:
     """`StockPort` and `OrdersPort` (tools.store.ports) in one; `stock` and `orders` are each alone, so that the health of
-    one is not the other's. `titles` is a `TitlesPort`, `profiles` a `ProfilePort`. `connection` is for `writing.write_all`."""
+    one is not the other's. `titles` is a `TitlesPort`, `profiles` a `ProfilePort`. `connection` is for writing.py."""
 
     def __init__(self, connection: Connection, clock: Now = utc_now) -> None:
         self.connection = connection

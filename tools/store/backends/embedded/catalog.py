@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
 from tools.store.backends.embedded.computed import ComputedStore
-from tools.store.backends.embedded.engine import Found
+from tools.store.backends.embedded.engine import Ranked
 from tools.store.backends.embedded.loading import Loaded, load_catalog
 from tools.store.backends.embedded.vector_leg import VectorLeg
 from tools.store.backends.embedded.vectors import Vectors, plan_vectors
@@ -131,8 +131,8 @@ class EmbeddedCatalog:
 
     async def _find(
         self, query: CatalogQuery, deadline: Deadline, vector: NDArray[np.float32] | None, vectors: Vectors | None
-    ) -> Found:
-        found: Found = await self._run(
+    ) -> Ranked:
+        found: Ranked = await self._run(
             deadline, self._engine.search, query.text, query.filters, query.limit, vector, vectors
         )
         return found
@@ -143,19 +143,19 @@ class EmbeddedCatalog:
 
     async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises TimedOut at the deadline."""
-        found: Found = await self._run(deadline, self._engine.popular, filters, limit)
+        found: Ranked = await self._run(deadline, self._engine.popular, filters, limit)
         return self._named(found.numbers)
 
     async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises TimedOut at the deadline."""
-        found: Found = await self._run(deadline, self._engine.alike, facets, limit)
+        found: Ranked = await self._run(deadline, self._engine.alike, facets, limit)
         return self._named(found.numbers)
 
     async def health(self, deadline: Deadline) -> Health:
         state = "by words and meaning" if self._vectors is not None and self.vectors_ready else "by words"
         return Health(True, f"{len(self._shelf)} titles, searched {state}")
 
-    def _page(self, found: Found, degraded: tuple[str, ...]) -> CatalogPage:
+    def _page(self, found: Ranked, degraded: tuple[str, ...]) -> CatalogPage:
         return CatalogPage(self._named(found.numbers), found.total, degraded, found.guessed, self._named(found.near))
 
     def _named(self, numbers: Iterable[int]) -> tuple[Title, ...]:

@@ -17,14 +17,14 @@ from tools.store.models import Facets, Filters, Ordering
 from tools.store.search.evidence import Evidence
 from tools.store.search.fusion import Weights, fuse, order, with_kin
 from tools.store.search.guessing import is_guess, near_names, ordering_of
-from tools.store.search.query import QueryReader, Reading
+from tools.store.search.query import ParsedQuery, QueryReader
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Ranked:
     """Numbers of the best titles, best first, and how many match in all. `by_query`: the text asked for something.
     `guessed` and `near` as in `CatalogPage`."""
 
@@ -43,7 +43,7 @@ class Engine:
         self._legs = Legs(shelf, index)
         self._weights = weights or Weights()
 
-    def search(self, text: str, filters: Filters, limit: int, vector: Floats | None, vectors: Vectors | None) -> Found:
+    def search(self, text: str, filters: Filters, limit: int, vector: Floats | None, vectors: Vectors | None) -> Ranked:
         """The best `limit` titles for the query under the filters; without its `vector` the vector leg is left out."""
         allowed = self._allowed(filters)
         reading = self._reader.read(text, filters.author)
@@ -52,33 +52,33 @@ class Engine:
         anchor = self._anchor(reading.same_author_as or reading.similar_to)
         if anchor is not None and reading.similar_to:
             scores = np.where(allowed, similar_to(self._shelf, anchor, vectors), np.float32(0.0))
-            return Found(self._best(scores, reading.ordering, limit), int(np.count_nonzero(scores)))
+            return Ranked(self._best(scores, reading.ordering, limit), int(np.count_nonzero(scores)))
         return self._found(reading, allowed, self._legs.evidence(reading, allowed, anchor, vector, vectors), limit)
 
-    def popular(self, filters: Filters, limit: int) -> Found:
+    def popular(self, filters: Filters, limit: int) -> Ranked:
         """The best known titles under the filters."""
         return self._popular(self._allowed(filters), limit)
 
-    def alike(self, facets: Facets, limit: int) -> Found:
+    def alike(self, facets: Facets, limit: int) -> Ranked:
         """Titles that share tags or authors with `facets`, best match first."""
         scores = alike(self._shelf, facets)
-        return Found(order(scores, limit), int(np.count_nonzero(scores)))
+        return Ranked(order(scores, limit), int(np.count_nonzero(scores)))
 
-    def _popular(self, allowed: Mask, limit: int, ordering: Ordering | None = None) -> Found:
+    def _popular(self, allowed: Mask, limit: int, ordering: Ordering | None = None) -> Ranked:
         """Those of equal popularity in the order of their rank."""
         all_titles = self._shelf.by_fame if ordering is None else self._shelf.ordered[ordering]
         hits = all_titles[allowed[all_titles]]
-        return Found(hits[:limit], len(hits), by_query=False)
+        return Ranked(hits[:limit], len(hits), by_query=False)
 
-    def _found(self, reading: Reading, allowed: Mask, evidence: Evidence, limit: int) -> Found:
+    def _found(self, reading: ParsedQuery, allowed: Mask, evidence: Evidence, limit: int) -> Ranked:
         scores = np.where(allowed, fuse(reading, evidence, self._weights), np.float32(0.0))
         # A series may hold what a filter leaves out.
         scores = np.where(allowed, self._with_kin(scores, evidence), np.float32(0.0))
         if not scores.any():
-            return Found(np.empty(0, np.intp), 0, near=near_names(evidence))
+            return Ranked(np.empty(0, np.intp), 0, near=near_names(evidence))
         ordering = ordering_of(reading, scores, evidence, self._weights)
         guessed = is_guess(scores, evidence, self._weights)
-        return Found(self._best(scores, ordering, limit), int(np.count_nonzero(scores)), guessed=guessed)
+        return Ranked(self._best(scores, ordering, limit), int(np.count_nonzero(scores)), guessed=guessed)
 
     def _best(self, scores: Floats, ordering: Ordering | None, limit: int) -> NDArray[np.intp]:
         if ordering is None:

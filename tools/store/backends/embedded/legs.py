@@ -14,7 +14,7 @@ from tools.store.backends.embedded.shelf import Shelf
 from tools.store.backends.embedded.vectors import Vectors
 from tools.store.search.evidence import Evidence
 from tools.store.search.names import ALIAS_FACTOR
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 from tools.store.search.romaji import sound_key
 from tools.store.search.text import has_cjk
 
@@ -36,7 +36,7 @@ class Legs:
         self._people = PeopleLeg(index.people, shelf)
 
     def evidence(
-        self, reading: Reading, allowed: Mask, anchor: int | None, vector: Floats | None, vectors: Vectors | None
+        self, reading: ParsedQuery, allowed: Mask, anchor: int | None, vector: Floats | None, vectors: Vectors | None
     ) -> Evidence:
         """All legs. `anchor` is the title whose author is asked for; the vector leg runs when both vectors are there."""
         people = self._people.find(reading)
@@ -80,7 +80,7 @@ class Legs:
             if related is not None:
                 found[related] = max(found[related], np.float32(0.8 * factor))
 
-    def _called(self, reading: Reading, allowed: Mask) -> Floats:
+    def _called(self, reading: ParsedQuery, allowed: Mask) -> Floats:
         keys = [(key, 1.0) for key in reading.names] + [(key, ALIAS_FACTOR) for key in reading.aliases]
         found = self._names.find(keys, allowed)
         self._names.add_loans(found, reading.core)
@@ -107,7 +107,7 @@ class Legs:
                 found = np.maximum(found, np.where(works, named, np.float32(0.0)))
         return found
 
-    def _words(self, reading: Reading) -> Floats:
+    def _words(self, reading: ParsedQuery) -> Floats:
         own = self._covered(reading.terms)
         return np.maximum(own, _TRANSLATED * self._covered(reading.translated)) if reading.translated else own
 
@@ -115,7 +115,7 @@ class Legs:
         asked = dict.fromkeys(terms, 1.0)
         return self._prose.score(asked) / np.float32(max(1e-6, self._prose.weight_of(asked)))
 
-    def _tagged(self, reading: Reading) -> Floats:
+    def _tagged(self, reading: ParsedQuery) -> Floats:
         """The share of the query's themes that a title is tagged with; a demographic that is named counts as one of them."""
         share = np.zeros(len(self._shelf), np.float32)
         each = np.float32(1.0 / max(1, len(reading.themes) + (reading.genre is not None)))

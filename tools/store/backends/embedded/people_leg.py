@@ -12,7 +12,7 @@ from tools.store.backends.embedded.index import PeopleRows
 from tools.store.backends.embedded.shelf import Shelf
 from tools.store.search.naming import TYPO_LENGTHS, AskedAuthor
 from tools.store.search.people import AskedName, AuthorKeys
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 from tools.store.search.romaji import sound_key
 from tools.store.search.text import has_kanji
 from tools.store.search.tokens import grams
@@ -61,7 +61,7 @@ class PeopleLeg:
             found |= self._parts.get(part, set()) | self._family.get(part, set())
         return found
 
-    def find(self, reading: Reading) -> Floats:
+    def find(self, reading: ParsedQuery) -> Floats:
         """Shape (titles,): how surely the query names an author of each title (tools.store.search.naming)."""
         found = np.zeros(len(self._shelf), np.float32)
         asked = AskedAuthor(reading)

@@ -11,7 +11,7 @@ from session.keys import user_hash
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, place, written
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tools.store.failures import TimedOut
 from tools.store.models import Health
 
@@ -22,11 +22,11 @@ class EmbeddedProfiles:
 
     people: int = 1_000
     clock: Now = utc_now
-    _events: Latest[str, list[Event]] = field(init=False)
+    _events: Lru[str, list[Event]] = field(init=False)
     """Of each person the oldest first."""
 
     def __post_init__(self) -> None:
-        self._events = Latest(self.people)
+        self._events = Lru(self.people)
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
         """Adds events, each to the profile of its user; the same one told twice counts once."""

@@ -16,16 +16,16 @@ from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.errors import answering
 from tools.store.backends.opensearch.filters import filter_queries
 from tools.store.backends.opensearch.index import ID
-from tools.store.backends.opensearch.searching import Found, Search
-from tools.store.backends.opensearch.shelf import Shelf, places
+from tools.store.backends.opensearch.searching import Matches, Search
 from tools.store.backends.opensearch.state import IndexState
 from tools.store.backends.opensearch.statistics import Statistics
+from tools.store.backends.opensearch.title_cache import TitleCache, places
 from tools.store.backends.query_vectors import QueryVectors
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Ordering, Title
 from tools.store.ports import Embedder
 from tools.store.search.filters import Predicates
-from tools.store.search.query import QueryReader, Reading
+from tools.store.search.query import ParsedQuery, QueryReader
 from tools.store.search.text import normalise
 
 _THREADS = 2
@@ -40,7 +40,7 @@ class OpenSearchCatalog:
         self._embedder = embedder
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
-        self._shelf = Shelf(client, workers)
+        self._shelf = TitleCache(client, workers)
         self._reader = QueryReader.load()
 
     @classmethod
@@ -114,7 +114,9 @@ class OpenSearchCatalog:
     def _problem(self, statistics: Statistics) -> str | None:
         return None if self._embedder is None else statistics.identity.disagreement(self._embedder)
 
-    async def _searched(self, query: CatalogQuery, reading: Reading, statistics: Statistics, deadline: Deadline) -> Found:
+    async def _searched(
+        self, query: CatalogQuery, reading: ParsedQuery, statistics: Statistics, deadline: Deadline
+    ) -> Matches:
         pointed = reading.same_author_as or reading.similar_to
         aliases = self._reader.read(pointed).aliases if pointed else ()
         search = Search(self._client, self._shelf, statistics, query, reading, aliases)
@@ -135,9 +137,9 @@ class OpenSearchCatalog:
     ) -> CatalogPage:
         answer = (await self._client.searches([queries.popular(filters, limit, ordering)], deadline))[0]
         titles = await self._shelf.unpacked([queries.column(hit, "packed") for hit in answer["hits"]["hits"]])
-        return self._page(Found(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
+        return self._page(Matches(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
 
-    def _page(self, found: Found, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
+    def _page(self, found: Matches, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
         fitting = tuple(filter(Predicates(filters).satisfied_by, found.titles))
         total = found.total - (len(found.titles) - len(fitting))
         return CatalogPage(fitting, total, degraded, found.guessed, found.near)

@@ -23,7 +23,7 @@ from tools.store.backends.embedded.records import kept_title, record_of
 from tools.store.backends.opensearch.errors import MalformedAnswer
 from tools.store.backends.opensearch.index import HEADLINE
 from tools.store.models import Offer, Title
-from tools.store.search.candidates import Known, known
+from tools.store.search.candidates import TitleKeys, known
 from tools.store.search.document import prose_terms
 from tools.store.search.loans import MIN_CONSONANTS, consonants
 from tools.store.search.names import NameKeys
@@ -42,7 +42,7 @@ class Card:
     """`place` is the title's in the catalogue file. `kin` are ids of its series (kin.py), `related`
     those that the catalogue itself names. `prose`: weighted terms."""
 
-    known: Known
+    known: TitleKeys
     place: int
     rating: float | None
     related: tuple[str, ...]
@@ -93,7 +93,7 @@ def card_from(packed: str) -> Card:
     authors = tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"])
     names = NameKeys(tuple(card["whole"]), tuple(card["main"]))
     prose = {intern(term): weight for term, weight in card["prose"].items()}
-    seen = Known(names, authors, frozenset(card["tags"]), card["genre"], float(card["prior"]))
+    seen = TitleKeys(names, authors, frozenset(card["tags"]), card["genre"], float(card["prior"]))
     return Card(seen, int(card["place"]), card["rating"], tuple(card["related"]), tuple(card["kin"]), prose)
 
 
@@ -115,7 +115,7 @@ def _unpacked(packed: str) -> bytes:
         raise ValueError("not packed") from error
 
 
-def _card(title: Title, seen: Known, place: int, kin: Sequence[str], terms: Mapping[str, float]) -> Json:
+def _card(title: Title, seen: TitleKeys, place: int, kin: Sequence[str], terms: Mapping[str, float]) -> Json:
     return {
         "whole": seen.names.whole,
         "main": seen.names.main,

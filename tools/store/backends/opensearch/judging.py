@@ -13,15 +13,15 @@ from tools.store.backends.opensearch.index import ID
 from tools.store.backends.opensearch.kin import is_telling
 from tools.store.backends.opensearch.queries import column, name_and_author
 from tools.store.backends.opensearch.recalled import Anchor, Candidates, Judged
-from tools.store.backends.opensearch.shelf import Answer
 from tools.store.backends.opensearch.statistics import Statistics
+from tools.store.backends.opensearch.title_cache import Answer
 from tools.store.search.candidates import asked_names, evidence_for
 from tools.store.search.evidence import Evidence, Floats
 from tools.store.search.fusion import fuse, with_kin
 from tools.store.search.name_table import NameTable
 from tools.store.search.names import ALIAS_FACTOR
 from tools.store.search.people import AskedName
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 from tools.store.search.romaji import sound_key
 
 _ANCHOR, _FAME = 0.88, np.float32(0.05)
@@ -33,7 +33,7 @@ _TRANSLATED = np.float32(0.9)
 class Judge:
     """What a query asks for and the numbers to weigh it by. `anchor`: the title whose author is asked for."""
 
-    reading: Reading
+    reading: ParsedQuery
     statistics: Statistics
     anchor: Anchor | None = None
 

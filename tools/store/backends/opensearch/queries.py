@@ -24,7 +24,7 @@ from tools.store.models import Filters, Ordering
 from tools.store.search.loans import MIN_CONSONANTS, consonants, is_loan
 from tools.store.search.naming import TYPO_LENGTHS
 from tools.store.search.people import AskedName
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 from tools.store.search.romaji import sound_key
 from tools.store.search.text import has_kanji
 from tools.store.search.tokens import grams
@@ -60,7 +60,7 @@ def column(hit: Mapping[str, Any], name: str) -> str:
     return str(hit["fields"][name][0])
 
 
-def lexical(reading: Reading, filters: Filters, aliases: Sequence[str]) -> dict[str, Json]:
+def lexical(reading: ParsedQuery, filters: Filters, aliases: Sequence[str]) -> dict[str, Json]:
     """The searches for a query that asks for something, by the name of what they find.
 
     `aliases` are keys that the title which the query points from may be known by.
@@ -145,7 +145,7 @@ def frequencies(terms: Sequence[str]) -> Json:
     return {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": asked}}}}
 
 
-def _tagged(reading: Reading, allowed: Sequence[Json]) -> Json:
+def _tagged(reading: ParsedQuery, allowed: Sequence[Json]) -> Json:
     """Titles with the most of the query's themes, the best known first where no other ordering is asked for. `all` counts
     those that have every one."""
     themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in reading.themes]

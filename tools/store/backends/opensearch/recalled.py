@@ -11,7 +11,7 @@ from tools.store.backends.opensearch.documents import Card
 from tools.store.backends.opensearch.filters import Gate
 from tools.store.backends.opensearch.index import ID
 from tools.store.backends.opensearch.queries import column, cosine_of
-from tools.store.backends.opensearch.shelf import Answer, Entry
+from tools.store.backends.opensearch.title_cache import Answer, Entry
 from tools.store.search.evidence import Evidence, Floats
 
 

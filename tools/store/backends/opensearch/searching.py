@@ -2,7 +2,7 @@
 
 The query is embedded while the first is under way. The second finds the nearest titles and measures the ones that words
 found; where it is late, the words' answer stands. Hits are named only: what this process has not read of them lately is
-asked for after each (shelf.py), the first time while the query is still being embedded.
+asked for after each (title_cache.py), the first time while the query is still being embedded.
 
 Candidates are judged on the event loop, which takes one or two milliseconds: given to a thread, the loop would wait for the
 interpreter's lock instead, and the thread for the loop's.
@@ -21,16 +21,16 @@ from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.filters import Gate, filter_queries
 from tools.store.backends.opensearch.judging import Judge, anchor_among
 from tools.store.backends.opensearch.recalled import Anchor, Candidates, Judged
-from tools.store.backends.opensearch.shelf import Place, Shelf, places
 from tools.store.backends.opensearch.similar import Similar
 from tools.store.backends.opensearch.statistics import Statistics
+from tools.store.backends.opensearch.title_cache import Place, TitleCache, places
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogQuery, Ordering, Title
 from tools.store.search.evidence import Floats
 from tools.store.search.fusion import order
 from tools.store.search.guessing import is_guess, near_names, ordering_of
 from tools.store.search.orderings import in_order
-from tools.store.search.query import Reading
+from tools.store.search.query import ParsedQuery
 
 Answers = dict[str, Mapping[str, Any]]
 _KEPT_BACK = 0.03
@@ -38,7 +38,7 @@ _KEPT_BACK = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Matches:
     """The best titles, best first, and how many there are. `sensed`: meaning was used. `guessed` and `near` as in
     `CatalogPage`."""
 
@@ -55,10 +55,10 @@ class Search:
     def __init__(
         self,
         client: Client,
-        shelf: Shelf,
+        shelf: TitleCache,
         statistics: Statistics,
         query: CatalogQuery,
-        reading: Reading,
+        reading: ParsedQuery,
         aliases: Sequence[str],
     ) -> None:
         self._client, self._shelf, self._statistics = client, shelf, statistics
@@ -69,7 +69,7 @@ class Search:
         self.index: str | None = None
         """Which index answered."""
 
-    async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> Found:
+    async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> Matches:
         """`vector` is the query's, under way; None where there is nothing to compare it with. Raises BackendFailure."""
         called = await self._first(deadline)
         if self._anchor is not None and self._reading.similar_to:
@@ -146,7 +146,7 @@ class Search:
         self._candidates.take(found)
         return self._judged()[0]
 
-    async def _similar(self, anchor: Anchor, sensed: bool, deadline: Deadline) -> Found:
+    async def _similar(self, anchor: Anchor, sensed: bool, deadline: Deadline) -> Matches:
         similar = Similar(anchor, self._statistics, self._query.filters)
         answers = await self._ask(similar.searches(sensed), deadline)
         self._candidates = Candidates(Gate(self._query.filters))
@@ -155,16 +155,16 @@ class Search:
         self._themed = 0
         return await self._found(judged)
 
-    async def _found(self, judged: Judged) -> Found:
+    async def _found(self, judged: Judged) -> Matches:
         sensed, evidence = self._candidates.senses is not None, judged.evidence
         if evidence is not None and not judged.answers():
-            return Found((), 0, sensed, near=await self._titles(judged, near_names(evidence)))
+            return Matches((), 0, sensed, near=await self._titles(judged, near_names(evidence)))
         total = judged.answers() + max(0, self._themed - judged.themed()) * judged.all_themed_answer()
         ordering = self._reading.ordering
         if evidence is not None:
             ordering = ordering_of(self._reading, judged.scores, evidence)
         guessed = evidence is not None and is_guess(judged.scores, evidence)
-        return Found(await self._best(judged, ordering), total, sensed, guessed)
+        return Matches(await self._best(judged, ordering), total, sensed, guessed)
 
     async def _best(self, judged: Judged, ordering: Ordering | None) -> tuple[Title, ...]:
         if ordering is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tools.store.backends.opensearch.index import Identity
 from tools.store.search.evidence import Floats
 
@@ -36,7 +36,7 @@ class Statistics:
         self.titles = int(answer["hits"]["total"]["value"])
         self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))
         self.tags = {str(b["key"]): int(b["doc_count"]) for b in answer["aggregations"]["tags"]["buckets"]}
-        self._found: Latest[str, int] = Latest(_KEPT_TERMS)
+        self._found: Lru[str, int] = Lru(_KEPT_TERMS)
 
     def unknown(self, terms: Iterable[str]) -> list[str]:
         """Those of `terms` whose frequency has to be asked for."""

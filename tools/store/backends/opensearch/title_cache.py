@@ -13,7 +13,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Latest
+from session.resilience.lru import Lru
 from tools.store.backends.opensearch import queries
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.documents import Card, card_from, title_from, titles_from
@@ -49,10 +49,10 @@ class Entry:
         return self._title
 
 
-class Shelf:
+class TitleCache:
     def __init__(self, client: Client, workers: Executor, capacity: int = CAPACITY) -> None:
         self._client, self._workers = client, workers
-        self._entries: Latest[Place, Entry] = Latest(capacity)
+        self._entries: Lru[Place, Entry] = Lru(capacity)
 
     async def of(self, places: Iterable[Place], deadline: Deadline) -> dict[str, Entry]:
         """The titles by id, in that order; one that is not there any more is left out. Asks for those that are not kept, all
