@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.results.cards import DIGITAL, OFFER, in_stock, offered, price, ranges
-from tools.schema.parts import RESULT_SET, STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
+from tools.schema.parts import RESULT_SET, STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.failures import DependencyFailure, InvalidArguments, NotFound, Violation
+from tools.store.identifiers import TITLE_ID
 from tools.store.models import Availability, VolumeStock
 
 INPUT = arguments(

@@ -8,8 +8,9 @@ from session.profile import EventKind
 from session.resilience.deadline import Deadline
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results.cards import OFFER, author_name, authors_line, in_stock, offered, price
-from tools.schema.parts import STRING, STRINGS, TITLE_ID, answer, arguments, listed, nullable, record
+from tools.schema.parts import STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
+from tools.store.identifiers import TITLE_ID
 from tools.store.models import Availability, Title
 
 INPUT = arguments(

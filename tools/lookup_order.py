@@ -9,8 +9,9 @@ from datetime import datetime
 
 from tools.contract import Json, Tool, ToolContext
 from tools.results.cards import ranges, shortened
-from tools.schema.parts import INTEGER, ORDER_ID, STRING, answer, arguments, listed, nullable, record
+from tools.schema.parts import INTEGER, STRING, answer, arguments, listed, nullable, record
 from tools.store.failures import Forbidden, NotFound
+from tools.store.identifiers import ORDER_ID
 from tools.store.models import Order
 from tools.store.order_status import MEANINGS, standing
 

@@ -9,8 +9,9 @@ from session.profile import EventKind
 from session.result_cache import result_set_name
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results.cards import title_card, with_stock
-from tools.schema.parts import GENRES, INTEGER, STRING, TITLE_CARD, answer, arguments, listed, record
+from tools.schema.parts import INTEGER, STRING, TITLE_CARD, answer, arguments, listed, record
 from tools.store.failures import BackendFailure, DependencyFailure
+from tools.store.identifiers import GENRES
 from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
 from tools.store.search.phrases import GENRES as WORDINGS
 from tools.store.search.text import normalise

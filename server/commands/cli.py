@@ -65,7 +65,7 @@ async def _command(asked: argparse.Namespace, settings: Settings) -> int:
         raise SettingError("MANGA_USER is for stdio alone, whose parent is trusted; elsewhere each request states its user")
     match asked.command:
         case "stdio":
-            from server.transport.stdio import serve_stdio
+            from server.commands.serve_stdio import serve_stdio
 
             await serve_stdio(_of_user(settings, asked.user) if asked.user else settings)
         case "call":
@@ -81,7 +81,7 @@ async def _command(asked: argparse.Namespace, settings: Settings) -> int:
 
             return await forget_user(settings, asked.user)
         case _:
-            from server.runtime.process import end_with_parent, serve
+            from server.commands.serve import end_with_parent, serve
 
             if getattr(asked, "with_parent", False):
                 end_with_parent()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from server.config.flags import Flags, FlagsError, FlagsFile
 from server.config.parsing import SettingError
 from server.config.settings import Settings
-from server.runtime.background import Work
 from server.telemetry.audit.log import AuditLog, audit_sink
 from tools.registry import Registry
+
+if TYPE_CHECKING:
+    from server.runtime.background import Work
 
 
 def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from server.stages.shed import Shed
 from session.turn import TurnShadows
+
+if TYPE_CHECKING:
+    from server.stages.shed import Shed
 
 GRACE_SECONDS = 0.2
 """A request that was on its way when the last call ended gets so long to arrive."""

@@ -13,14 +13,11 @@ from types import TracebackType
 from typing import Any
 
 import mcp_types as types
+from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from server.config.settings import Settings
-from server.runtime.signals import first_of, on_signals
-from server.telemetry.log.stderr import leave
-from server.transport.lines import BoundedLines, private_stdin
-from server.wiring import Application, open_app
+from server.transport.lines import BoundedLines
 
 logger = logging.getLogger(__name__)
 
@@ -148,25 +145,8 @@ class _Writing(_Reading):
         return self
 
 
-async def serve_stdio(settings: Settings) -> None:
-    """Serves until stdin ends or a signal comes. The parent process is trusted to state the identity."""
-    stop = asyncio.Event()
-    on_signals(stop)
-    calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
-    async with open_app(settings, local=True) as app:
-        lines = BoundedLines(private_stdin(), settings.max_body_bytes)
-        talking = asyncio.create_task(_talk(app, lines, calls, budget, stop), name="stdio")
-        await first_of(talking, stop)
-        if talking.done():
-            talking.result()
-        elif not calls.ended:
-            await calls.all_answered(budget)
-    if not talking.done():
-        leave(0)  # a thread still waits for a line of stdin, or for room in stdout, and the interpreter would wait for it
-
-
-async def _talk(app: Application, lines: BoundedLines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
-    mcp = app.protocol.mcp
+async def talk(mcp: Server[Any], lines: BoundedLines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
+    """One conversation over stdin and stdout, until either ends."""
     # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
         with redirect_stdout(sys.stderr):

@@ -67,7 +67,7 @@ async def _ends_on_ctrl_c(venv: Path) -> None:
         os.killpg(make.pid, signal.SIGINT)
         assert await make.ended(END_SECONDS) == -signal.SIGINT
         await nothing_left(pids)
-        assert "server.runtime.process stopped" in make.log
+        assert "server.commands.serve stopped" in make.log
         assert "Traceback" not in make.log
 
 
@@ -82,7 +82,7 @@ async def test_sigterm_ends_everything(venv: Path, group: bool) -> None:
             make.signal(signal.SIGTERM)
         assert await make.ended(END_SECONDS) == -signal.SIGTERM
         await nothing_left(pids)
-        assert "server.runtime.process stopped" in make.log
+        assert "server.commands.serve stopped" in make.log
 
 
 async def test_make_ends_with_0_when_its_server_is_told_to_stop(venv: Path) -> None:
@@ -101,4 +101,4 @@ async def test_make_that_is_killed_leaves_neither_server_nor_valkey(venv: Path) 
         make.signal(signal.SIGKILL)
         assert await make.ended(END_SECONDS) == -signal.SIGKILL
         await nothing_left(pids)
-        assert "server.runtime.process stopped" in make.log
+        assert "server.commands.serve stopped" in make.log

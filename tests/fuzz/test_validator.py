@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 from tests.support.fuzzing import LEAKS, TEXT, VALUES, examples
 from tools.lookup_order import order_number
 from tools.registry import Registered, Registry
-from tools.schema.parts import ORDER_ID
 from tools.schema.validation import clean
 from tools.store.failures import InvalidArguments
+from tools.store.identifiers import ORDER_ID
 
 REGISTRY = Registry()
 EVERY_TOOL = pytest.mark.parametrize("name", [tool.name for tool in REGISTRY])

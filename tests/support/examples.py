@@ -7,12 +7,13 @@ from typing import Any
 
 from tools.contract import Tool
 from tools.schema import parts as schemas
+from tools.store import identifiers
 
 Schema = Mapping[str, Any]
 
 OF_PATTERN = {
-    schemas.TITLE_ID: "manga-000001",
-    schemas.ORDER_ID: "MNG-UUUU0001",
+    identifiers.TITLE_ID: "manga-000001",
+    identifiers.ORDER_ID: "MNG-UUUU0001",
     schemas.RESULT_SET: f"rs_{'a' * 16}",
 }
 """What is there in the shelf of `tests.support.store`, by what the schemas say of it."""

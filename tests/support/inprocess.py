@@ -10,8 +10,8 @@ from unittest.mock import patch
 
 from server import backends, wiring
 from server.backends import Ports, Progress
+from server.commands.serve import _listen, _uvicorn
 from server.config.settings import Settings
-from server.runtime.process import _listen, _uvicorn
 from server.transport.http.app import HttpApp, http_app
 from server.wiring import Application
 from session.resilience.deadline import Deadline

@@ -30,7 +30,7 @@ PRODUCTION = {
 }
 RUNNING = """
 import asyncio, os, sys
-import server.runtime.process
+import server.commands.serve
 from server.settings import Settings
 from server.wiring import open_app
 

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-GENRES = ("shonen", "seinen", "shojo", "josei", "kodomo")
-TITLE_ID = "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
-"""Whatever the catalogue calls its titles, as far as it is safe in keys, lists and addresses. Loading goes by it as well."""
-ORDER_ID = "^MNG-[A-Z0-9]{8}$"
-"""As the shop writes it. Loading goes by it as well."""
 RESULT_SET = "^rs_[A-Za-z2-7]{16}$"
 
 Json = dict[str, Any]

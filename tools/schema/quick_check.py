@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tools.contract import Schema
-
+Schema = Mapping[str, Any]
 Check = Callable[[Any], bool]
 
 KINDS: dict[str, tuple[type, ...]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -23,7 +24,9 @@ from server.transport.http.probes import Probes, Sessions
 from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sse import MESSAGES
 from server.transport.http.streams import SseEndpoint, SseStreams
-from server.wiring import Application
+
+if TYPE_CHECKING:
+    from server.wiring import Application
 
 
 @dataclass(frozen=True, slots=True)

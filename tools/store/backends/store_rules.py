@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime
 
-from tools.schema.parts import ORDER_ID
 from tools.store.backends.decode import ShapeError
+from tools.store.identifiers import ORDER_ID
 from tools.store.models import DIGITAL, Offer, Order, OrderLine, VolumeStock
 
 _ORDER_ID = re.compile(ORDER_ID)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tools.schema.parts import TITLE_ID
 from tools.store.backends.store_rules import price_problem
+from tools.store.identifiers import TITLE_ID
 
 _ID = re.compile(TITLE_ID)
 _BROKEN = re.compile("[\0\ud800-\udfff]")

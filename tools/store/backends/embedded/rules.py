@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from tools.schema.parts import GENRES
+from tools.store.identifiers import GENRES
 
 Rule = Callable[[Any], str | None]
 _MAX_TEXT = 20_000
