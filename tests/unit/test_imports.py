@@ -31,7 +31,7 @@ PRODUCTION = {
 RUNNING = """
 import asyncio, os, sys
 import server.commands.serve
-from server.settings import Settings
+from server.config.settings import Settings
 from server.wiring import open_app
 
 async def main():

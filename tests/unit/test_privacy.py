@@ -164,7 +164,7 @@ async def test_a_call_that_is_refused_shows_none_of_its_arguments(tool: Tool, ki
 
 LOGS = """
 import logging
-from server.cli import _log_to_stderr
+from server.commands.cli import _log_to_stderr
 _log_to_stderr("debug")
 for name in ("botocore.endpoint", "aiobotocore", "opensearch", "httpx", "mcp.server.sse", "a_library_yet_unknown", ""):
     logging.getLogger(name).info("MNG-UUUU0001")

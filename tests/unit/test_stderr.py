@@ -14,7 +14,7 @@ from server.telemetry.log.stderr import QueuedStderr
 
 ENDING = """
 import sys, threading
-from server.telemetry.stderr import never_wait_for_stderr
+from server.telemetry.log.stderr import never_wait_for_stderr
 never_wait_for_stderr()
 print("without an end", end="", file=sys.stderr)
 thread = threading.Thread(target=lambda: 1 / 0)

@@ -36,12 +36,13 @@ KNOWN = call("get_manga_details", {"title_id": "manga-002001"})
 LARGE = call("search_manga_catalog", {"query": "high school love story", "max_results": 20})
 SHORT = f"""
 import sys
-from server.http import connections, mcp_endpoint
+from server.transport.http import mcp_endpoint
+from server.transport.http.connection import connections
 connections.REQUEST_SECONDS = connections.ANSWER_SECONDS = {PATIENCE}
 mcp_endpoint.MOST_SESSIONS = 20
-from server import process
+from server.commands import serve as process
 process.MOST_REQUESTS = {ROOM - 20}
-from server.cli import main
+from server.commands.cli import main
 sys.exit(main(["serve"]))
 """
 """The server as it is, but for numbers that a test cannot wait for or fill."""
