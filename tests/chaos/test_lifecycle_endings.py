@@ -129,9 +129,9 @@ async def test_a_later_signal_ends_the_server_at_once() -> None:
         assert await is_503(server), "two signals at once are one: make passes on what its whole group gets"
 
         def insist() -> bool:
-            if server.commands.serve.returncode is None:
+            if server.process.returncode is None:
                 server.signal(signal.SIGTERM)
-            return server.commands.serve.returncode is not None
+            return server.process.returncode is not None
 
         await until(insist, END_SECONDS, "the end")
         assert await server.ended(END_SECONDS) == 1
