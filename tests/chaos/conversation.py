@@ -102,7 +102,7 @@ class Turn:
         meta, pause = self._meta(1), THINKING_SECONDS if self.late else 0.0
         if (order := ORDERS.get(self.customer.user)) and not self.late and self.number % 2:
             return Ask("lookup_order", {"order_id": order}, meta)
-        if self.number % 4 == 1:
+        if self.number % 4 == 1 and not self.late:  # when a turn is over only what somebody keeps can be told
             # Nobody keeps it, and nobody has looked at it before: with one backend gone it is another that knows it.
             title_id = unpopular_id(self.customer.number * 90 + self.number // 4)
             return Ask("get_manga_details", {"title_id": title_id}, meta, pause=pause)

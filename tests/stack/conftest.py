@@ -1,1 +1,9 @@
 """The real servers, for the checks that they are what the rest of the tests take them for."""
+
+from tests.stack.fixtures import (  # noqa: F401
+    dynamodb_endpoint,
+    opensearch_url,
+    redis_cluster_url,
+    redis_tls_url,
+    redis_url,
+)
