@@ -6,15 +6,15 @@ from pathlib import Path
 
 AREAS: dict[str, tuple[str, ...]] = {
     "session": ("session/*.py", "session/redis/*.py"),
-    "stages": ("server/pipeline.py", "server/call.py", "server/stages/*.py"),
-    "identity": ("server/identity/request_metadata.py", "server/identity/bearer.py", "server/identity/*.py"),
+    "stages": ("server/pipeline.py", "server/call.py", "server/stages/*.py", "server/stages/shared/*.py"),
+    "identity": ("server/identity/*.py",),
     "validation": (
         "tools/schema/validation.py",
         "tools/schema/quick_check.py",
         "tools/schema/parts.py",
         "tools/schema/text.py",
     ),
-    "resilience": ("tools/resilience/*.py", "session/resilience/breaker.py"),
+    "resilience": ("tools/store/guarded/*.py", "session/resilience/*.py"),
     "search": (
         "tools/store/search/*.py",
         "tools/store/backends/embedded/*leg*.py",
