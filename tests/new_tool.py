@@ -3,7 +3,7 @@
     python -m tests.new_tool [PATH ...]
 
 The file, the line and the test are taken from the README, so that it cannot promise what is not so. PATHs are what pytest runs
-there instead of all unit tests and of the wire tests that look at the list of tools. Exit status 0 when everything passes.
+there instead of all unit and component tests and of the wire tests that look at the list of tools. Exit status 0 when everything passes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = (
     "tests/unit",
+    "tests/component",
     *(f"tests/wire/test_{name}.py" for name in ("tool_lists", "raw_clients", "smoke", "switches", "readme_snippets", "jwt")),
 )
 SHARED = (".venv", ".cache")

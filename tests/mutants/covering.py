@@ -1,4 +1,4 @@
-"""Which tests run which line: measured once over the unit and the contract tests, with pytest-cov's context for each test."""
+"""Which tests run which line: measured once over the unit, component and contract tests, with pytest-cov's context for each test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coverage import CoverageData
 
-TESTS = ("tests/unit", "tests/contract")
+TESTS = ("tests/unit", "tests/component", "tests/contract")
 SECONDS = 3600
 
 
@@ -55,6 +55,6 @@ class Covering:
 
 
 def _tests(contexts: list[str]) -> list[str]:
-    """Contexts are "id|phase". Contract tests start servers, so they come after."""
+    """Contexts are "id|phase". Component tests wire several parts and contract tests start servers, so they come after."""
     ids = {context.rpartition("|")[0] for context in contexts if "|" in context}
-    return sorted(ids, key=lambda test: (test.startswith("tests/contract"), test))
+    return sorted(ids, key=lambda test: (tuple(test.startswith(folder) for folder in reversed(TESTS)), test))

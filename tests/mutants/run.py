@@ -1,4 +1,4 @@
-"""`make mutants`: how many small faults in the code the unit and contract tests notice.
+"""`make mutants`: how many small faults in the code the unit, component and contract tests notice.
 
 A sample is drawn from each area with a stated seed. A mutant that behaves like the original for every caller cannot be
 noticed: those are listed, with the reason, in equivalents.json, and left out of the share. Exit code 1 below the bar.

@@ -13,22 +13,13 @@ import pytest
 
 from server.telemetry.audit.file import AuditFile
 from server.telemetry.audit.log import NAME, AuditLog, audit_sink
-from server.telemetry.events import CallFinished
 from server.telemetry.log.repeats import EACH, SECONDS, Repeats
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.clocks import HandClock
+from tests.support.events import an_event
 from tests.support.pipeline import open_kit
 from tests.support.store import Backends
 from tests.support.valkey import eventually
-
-
-def an_event(**changed: Any) -> CallFinished:
-    facts: dict[str, Any] = {
-        "call_id": "c1", "tool": "lookup_order", "outcome": "ok", "source": "live", "fallback": None, "milliseconds": 1.0,
-        "budget_left_ms": 2000, "degraded": (), "transport": "sse", "user": "hash-of-user", "traceparent": None,
-        "arguments": {}, "agent": "agent", "audited": {"order_id": "MNG-DEMO1001"},
-    }  # fmt: skip
-    return CallFinished(**{**facts, **changed})
 
 
 class Sink:

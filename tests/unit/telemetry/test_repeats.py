@@ -10,7 +10,7 @@ import pytest
 from server.telemetry.log.calls import LogLine
 from server.telemetry.log.repeats import EACH, MOST_KINDS, MOST_TOLD, SECONDS, TOGETHER, Kind, Repeats
 from tests.support.clocks import HandClock
-from tests.unit.test_audit import an_event
+from tests.support.events import an_event
 
 
 def kind(number: int) -> Kind:

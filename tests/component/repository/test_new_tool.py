@@ -14,7 +14,7 @@ from tests.new_tool import FROM_README, add_the_line, copied, follow_the_readme
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name in ("README.md", "tools/registry.py", "tests/unit/conftest.py"):
+    for name in ("README.md", "tools/registry.py", "tests/component/tools/test_recommendations.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
     return tmp_path
@@ -37,7 +37,7 @@ def test_one_file_one_line_and_one_test_are_taken_from_the_readme(tree: Path) ->
     assert "import count_volumes, " in (tree / "tools/registry.py").read_text("utf-8")
     assert 'name="count_volumes"' in (tree / "tools/count_volumes.py").read_text("utf-8")
     ast.parse((tree / "tools/count_volumes.py").read_text("utf-8"))
-    assert "async def test_" in (tree / "tests/unit/test_count_volumes.py").read_text("utf-8")
+    assert "async def test_" in (tree / "tests/component/tools/test_count_volumes.py").read_text("utf-8")
 
 
 @pytest.mark.parametrize("what", FROM_README)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.config.settings import DEMO
 from tools.store.backends.embedded.records import load as read_records
 from tools.store.backends.embedded.records import parse, record_of
 from tools.store.backends.opensearch import index as module
@@ -36,7 +36,7 @@ from tools.store.search.candidates import known
 from tools.store.search.document import prose_terms
 from tools.store.search.filters import satisfies
 
-CATALOG = Path(__file__).resolve().parents[2] / "infra" / "demo" / "catalog.jsonl"
+CATALOG = DEMO / "catalog.jsonl"
 RECORDS = read_records(CATALOG)
 SERVERLESS_URL = "aoss+https://abc123.ap-northeast-1.aoss.amazonaws.com"
 

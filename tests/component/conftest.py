@@ -1,4 +1,4 @@
-"""What unit tests share: the run's own Valkey, a shelf of titles, and backends whose mood a test decides."""
+"""What component tests share: the run's own Valkey, a shelf of titles, and backends whose mood a test decides."""
 
 from __future__ import annotations
 
