@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -144,6 +144,8 @@ class Answer:
         return [block["text"] for block in self.result["content"]]
 
 
+Opener = Callable[..., Any]
+"""Opens kits; what it takes is what `open_kit` takes besides a Redis and the backends."""
 COMPILED = Registry()
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 from server.identity import TrustTokens
 from server.identity.caller_limits import CROWD, Caller, CallerLimits
-from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.rate_limit import LocalLimits, Rate
 from tests.support.clocks import HandClock
-from tests.support.pipeline import Kit, open_kit
-from tests.support.store import Backends
+from tests.support.pipeline import Kit, Opener
 from tools.store.failures import RateLimited
 
 pytestmark = pytest.mark.virtual_time
@@ -22,17 +18,6 @@ pytestmark = pytest.mark.virtual_time
 RATE = Rate(1, 3)
 GOOD, BAD = {"query": "pirates"}, {"query": 7}
 ADDRESS = "10.1.1.1"
-Opener = Callable[..., Awaitable[Kit]]
-
-
-@pytest.fixture
-async def opener(redis: MultiplexedRedis, moody: Backends) -> AsyncIterator[Opener]:
-    async with AsyncExitStack() as stack:
-
-        async def enter(**how: Any) -> Kit:
-            return await stack.enter_async_context(open_kit(redis, moody, **how))
-
-        yield enter
 
 
 async def failures(kit: Kit, arguments: dict[str, Any], times: int, **stated: Any) -> list[str | None]:

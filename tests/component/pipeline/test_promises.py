@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -47,12 +46,6 @@ IDS = {"title_ids": ["manga-000001"]}
 AN_ORDER = {"order_id": "MNG-UUUU0001"}
 NAMED = TurnName(TurnKind.NAMED, "t")
 NO_FALLBACK = [replace(tool, fallback=None) for tool in TOOLS]
-
-
-@pytest.fixture
-async def kit(redis: MultiplexedRedis, moody: Backends) -> AsyncIterator[Kit]:
-    async with open_kit(redis, moody) as own:
-        yield own
 
 
 def promised(answer: Answer) -> dict[str, Any]:

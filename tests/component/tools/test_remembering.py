@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from session.profile import Event
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.loop_thread import Held, LoopThread
-from tests.support.pipeline import Kit, open_kit
+from tests.support.pipeline import Kit, Opener, open_kit
 from tests.support.store import BAD, Mood, Shelf, open_shelf
 from tests.support.valkey import ask, eventually
 
@@ -35,7 +35,6 @@ RECORDS: list[dict[str, Any]] = [
     for n, (kind, tags) in enumerate([("Sea", ["Pirates", "Ships"]), ("House", ["Ghosts", "Horror"])] * 5, start=1)
 ]
 
-Opener = Callable[..., Any]
 
 pytestmark = pytest.mark.virtual_time
 
@@ -58,12 +57,6 @@ async def opener(redis: MultiplexedRedis, two_kinds: Shelf) -> AsyncIterator[Ope
             return kit
 
         yield enter
-
-
-@pytest.fixture
-async def kit(opener: Opener) -> Kit:
-    own: Kit = await opener()
-    return own
 
 
 async def known(kit: Kit, user: str) -> list[tuple[str, str]]:

@@ -1,0 +1,182 @@
+"""Results that are kept: fresh, stale and renewed behind the call, unreadable, and not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from session.resilience.breaker import BreakerState
+from session.result_cache import encode
+from tests.support.calls import ARGUMENTS, CACHED, QUERY, age
+from tests.support.pipeline import Kit, Opener
+from tests.support.store import BAD, Mood
+from tests.support.valkey import ask, eventually
+from tools.registry import TOOLS
+
+pytestmark = pytest.mark.virtual_time
+
+
+@pytest.mark.parametrize("tool", CACHED)
+async def test_a_fresh_result_is_given_without_asking_the_backend(kit: Kit, tool: str) -> None:
+    live = await kit.ask(tool, ARGUMENTS[tool], user="u")
+    kit.backends.catalog.mood = Mood.BREAKS
+    cached = await kit.ask(tool, ARGUMENTS[tool], user="u")
+    assert (cached.meta["source"], cached.value) == ("cache", live.value)
+    assert cached.meta["asOf"]
+
+
+FRESH = {tool.name: tool.cache.fresh_seconds for tool in TOOLS if tool.cache}
+STALE = {tool.name: tool.cache.stale_seconds for tool in TOOLS if tool.cache}
+
+
+@pytest.mark.parametrize("tool", CACHED)
+async def test_a_result_a_little_too_old_is_given_at_once_and_renewed_behind_it(kit: Kit, tool: str) -> None:
+    await kit.ask(tool, ARGUMENTS[tool], user="u", session="s")
+    await age(kit, FRESH[tool] + 1)
+    history = len((await kit.memory.recall("s", "u")).calls)
+    stale = await kit.ask(tool, ARGUMENTS[tool], user="u")
+    assert stale.meta["source"] == "stale"
+    assert "may be out of date" in stale.note
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
+    assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "cache"
+    assert len((await kit.memory.recall("s", "u")).calls) == history, "a refresh writes no session"
+
+
+async def test_of_many_stale_hits_one_refreshes_and_refreshes_yield_to_live_calls(kit: Kit) -> None:
+    queries = [{"query": f"story {n}"} for n in range(12)]
+    for query in queries:
+        await kit.ask("search_manga_catalog", query)
+    await age(kit, 301)
+    kit.backends.catalog.gate = asyncio.Event()
+    asked = kit.calls_of("search")
+    answers = await asyncio.gather(*(kit.ask("search_manga_catalog", query) for query in queries * 2))
+    assert {answer.meta["source"] for answer in answers} == {"stale"}
+    assert kit.calls_of("search") - asked == 8
+    kit.backends.catalog.gate.set()
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
+
+
+async def test_a_refresh_is_cut_off_at_the_tools_own_time_and_its_work_with_it(kit: Kit) -> None:
+    await kit.ask("search_manga_catalog", QUERY)
+    await age(kit, 301)
+    kit.backends.catalog.mood = Mood.HANGS
+    assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "stale"
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
+    assert kit.backends.catalog.cancelled >= 1
+
+
+async def test_a_refresh_that_had_to_do_without_something_is_not_kept(kit: Kit) -> None:
+    await kit.ask("get_recommendations", {"criteria": "x"}, user="u")
+    await age(kit, 61)
+    kit.backends.orders.mood = Mood.FAILS
+    assert (await kit.ask("get_recommendations", {"criteria": "x"}, user="u")).meta["source"] == "stale"
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
+    assert (await kit.ask("get_recommendations", {"criteria": "x"}, user="u")).meta["source"] == "stale"
+
+
+async def test_a_refresh_that_fails_leaves_the_stale_result(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+    await kit.ask("search_manga_catalog", QUERY)
+    await age(kit, 301)
+    kit.backends.catalog.mood = Mood.FAILS
+    for _ in range(2):
+        assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "stale"
+        await eventually(lambda: not kit.pipeline.cache.refreshes)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("mood", BAD)
+@pytest.mark.parametrize("tool", CACHED)
+async def test_an_old_result_stands_in_for_a_backend_that_does_not_deliver(kit: Kit, tool: str, mood: Mood) -> None:
+    live = await kit.ask(tool, ARGUMENTS[tool], user="u")
+    await age(kit, STALE[tool] - 5)
+    kit.backends.catalog.mood = kit.backends.titles.mood = mood
+    answer = await kit.ask(tool, ARGUMENTS[tool], user="u")
+    assert (answer.failure, answer.meta["source"]) == (None, "stale")
+    assert [*answer.value] == [*live.value]
+    assert "may be out of date" in answer.note
+
+
+async def test_a_result_that_is_too_old_is_not_given(kit: Kit) -> None:
+    await kit.ask("search_manga_catalog", QUERY)
+    await age(kit, STALE["search_manga_catalog"] + 5)
+    kit.backends.catalog.mood = Mood.FAILS
+    assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "fallback"
+
+
+async def test_a_cache_that_holds_nonsense_is_a_miss(kit: Kit) -> None:
+    await kit.ask("search_manga_catalog", QUERY)
+    (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
+    for nonsense in (b"", b"x", b"1 [1]", b"1 {", b"\xff\xfe", b"9 " + b"[" * 100_000):
+        await ask(kit.redis, "SET", name, nonsense)
+        assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
+
+
+WRONG_SHAPES: dict[str, dict[str, Any]] = {
+    "search_manga_catalog": {"results": [{"title_id": 7}], "total": 1, "result_set": "rs_x"},
+    "get_manga_details": {"title": "no id"},
+    "get_recommendations": {"recommendations": {"0": "x"}},
+}
+
+
+@pytest.mark.parametrize("ladder", [False, True], ids=["fresh", "as the last rung"])
+@pytest.mark.parametrize("tool", CACHED)
+async def test_a_cached_result_of_another_shape_is_a_miss_and_overwritten(kit: Kit, tool: str, ladder: bool) -> None:
+    """Nothing of it is told, nothing breaks over it, and the next one is right again."""
+    first = await kit.ask(tool, ARGUMENTS[tool], user="u")
+    (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
+    wrong = [WRONG_SHAPES[tool], {}, {"error": {"code": 1, "name": "x", "message": "y", "data": {}}}]
+    for value in wrong:
+        await ask(kit.redis, "SET", name, encode(value, time.time()) or b"", "EX", 100)
+        if ladder:
+            kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
+            assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "fallback"
+            kit.backends.catalog.mood = kit.backends.titles.mood = Mood.WORKS
+            for guard in ("catalog", "titles"):
+                kit.guards[guard].breaker._enter(BreakerState.CLOSED)
+        assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "live"
+        again = await kit.ask(tool, ARGUMENTS[tool], user="u")
+        assert (again.meta["source"], again.value) == ("cache", first.value)
+
+
+@pytest.mark.parametrize("made_at", [-1, 9_999_999_999_999_999, 10**30], ids=str)
+async def test_a_cached_result_of_a_time_that_cannot_be_is_a_miss(kit: Kit, made_at: int) -> None:
+    await kit.ask("search_manga_catalog", QUERY)
+    (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
+    _, _, text = (await ask(kit.redis, "GET", name)).partition(b" ")
+    await ask(kit.redis, "SET", name, b"%d %s" % (made_at, text))
+    assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
+    assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "cache"
+
+
+async def test_versions_whose_results_look_different_do_not_share_a_cache(opener: Opener) -> None:
+    kit, other = await opener(), await opener()
+    registered = other.registry.get("search_manga_catalog")
+    other.registry._by_name["search_manga_catalog"] = replace(registered, form="another")
+    await kit.ask("search_manga_catalog", QUERY)
+    assert (await other.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
+    assert [(await each.ask("search_manga_catalog", QUERY)).meta["source"] for each in (kit, other)] == ["cache", "cache"]
+
+
+async def test_without_a_cache_everything_is_live_and_nothing_is_written(opener: Opener) -> None:
+    kit = await opener(cache=False)
+    for tool in ARGUMENTS:
+        for _ in range(2):
+            answer = await kit.ask(tool, ARGUMENTS[tool], user="u")
+            assert (answer.failure, answer.meta["source"]) == (None, "live")
+    assert kit.calls_of("search") == 4
+    assert kit.calls_of("availability") == 8, "price and stock are joined live too"
+    for _ in range(2):
+        assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"})).failure == "NOT_FOUND"
+    assert kit.calls_of("get") >= 4, "what is not there is asked for again"
+    assert await ask(kit.redis, "KEYS", "manga:mcp:cache:*") == []
+
+
+async def test_a_result_too_large_to_keep_is_answered_and_not_kept(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("session.result_cache.LARGEST_BYTES", 10)
+    assert (await kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k")).failure is None
+    assert await ask(kit.redis.inner, "KEYS", "manga:mcp:cache:*") == []
+    assert encode({"a": "b" * 10}, 1.0) is None

@@ -1,0 +1,269 @@
+"""The same key again is the same answer without the work, whatever Redis knows of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from session.failures import MemoryUnavailable
+from session.resilience.deadline import Deadline
+from session.result_cache import decode
+from tests.support.calls import IDS, QUERY, TITLE
+from tests.support.pipeline import Kit, Opener
+from tests.support.store import Backends, Mood
+from tests.support.valkey import ask, eventually
+
+pytestmark = pytest.mark.virtual_time
+
+
+async def test_the_same_key_again_is_the_same_answer_without_the_work(kit: Kit) -> None:
+    first = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    again = await kit.ask("check_inventory", IDS, user="u", session="other", idempotency_key="k")
+    assert again.value == first.value
+    assert kit.calls_of("availability") == 1
+    assert again.meta["source"] == "live"
+
+
+async def test_a_key_with_other_arguments_or_another_tool_is_a_mistake(kit: Kit) -> None:
+    await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    for tool, arguments in (("check_inventory", {"title_ids": ["manga-000003"]}), ("get_manga_details", TITLE)):
+        answer = await kit.ask(tool, arguments, user="u", idempotency_key="k")
+        assert answer.failure == "VALIDATION_ERROR"
+        assert "another tool or other arguments" in answer.texts[0]
+
+
+async def test_keys_of_two_users_and_of_two_anonymous_sessions_do_not_meet(kit: Kit) -> None:
+    for n, who in enumerate([{"user": "u"}, {"user": "v"}, {"session": "s"}, {"session": "t"}, {}, {}], start=1):
+        answer = await kit.ask("check_inventory", {"title_ids": [f"manga-00000{n}"]}, idempotency_key="k", **who)
+        assert answer.failure is None
+    assert len(await ask(kit.redis, "KEYS", "manga:mcp:once:*")) == 4
+
+
+async def test_a_key_that_runs_here_is_joined(kit: Kit) -> None:
+    kit.backends.stock.gate = asyncio.Event()
+    first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
+    await eventually(lambda: kit.calls_of("availability") == 1)
+    second = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", session="s", idempotency_key="k"))
+    await eventually(lambda: len(kit.redis.trips) == 2)
+    kit.backends.stock.gate.set()
+    assert (await second).value == (await first).value
+    assert kit.calls_of("availability") == 1
+
+
+async def test_a_key_that_ended_here_while_it_was_asked_for_is_joined_too(kit: Kit) -> None:
+    """It ran when Redis was asked, and is not settled yet: its outcome is at hand, so nobody is sent away."""
+    kit.backends.stock.gate = asyncio.Event()
+    first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
+    await eventually(lambda: kit.calls_of("availability") == 1)
+    inner, asked, release = kit.redis.inner, asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        async def trip(self, steps: Any, deadline: Deadline) -> Any:
+            replies = await inner.trip(steps, Deadline.after(5))
+            asked.set()
+            await release.wait()
+            return replies
+
+        async def aclose(self) -> None: ...
+
+    kit.redis.inner = Slow()  # type: ignore[assignment]
+    second = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", session="s", idempotency_key="k"))
+    await asked.wait()
+    kit.redis.inner = inner
+    kit.backends.stock.gate.set()
+    done = await first
+    release.set()
+    assert (await second).value == done.value
+    assert kit.calls_of("availability") == 1
+
+
+async def test_a_key_that_runs_elsewhere_is_busy(opener: Opener, moody: Backends) -> None:
+    here, there = await opener(), await opener()
+    moody.stock.gate = asyncio.Event()
+    first = asyncio.create_task(here.ask("check_inventory", IDS, user="u", idempotency_key="k"))
+    await eventually(lambda: here.calls_of("availability") == 1)
+    answer = await there.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    assert (answer.failure, answer.outcome.failure.retry_after_ms) == ("SERVER_BUSY", 100)  # type: ignore[union-attr]
+    assert answer.result["structuredContent"]["error"]["data"]["fallback_available"]
+    moody.stock.gate.set()
+    assert (await there.ask("check_inventory", IDS, user="u", idempotency_key="other")).failure is None
+    done = await first
+    assert (await there.ask("check_inventory", IDS, user="u", idempotency_key="k")).value == done.value
+
+
+async def test_a_call_that_failed_leaves_its_key_free_and_who_had_joined_is_told_to_try_again(kit: Kit) -> None:
+    kit.backends.orders.gate = asyncio.Event()
+    plain = replace(kit.registry.get("check_inventory").tool, fallback=None)  # type: ignore[union-attr]
+    kit.registry._by_name["check_inventory"] = replace(kit.registry.get("check_inventory"), tool=plain)  # type: ignore[type-var]
+    kit.backends.stock.mood = Mood.HANGS
+    first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
+    await eventually(lambda: kit.calls_of("availability") == 1)
+    patient = replace(plain, timeout_ms=1000)
+    kit.registry._by_name["check_inventory"] = replace(kit.registry.get("check_inventory"), tool=patient)  # type: ignore[type-var]
+    second = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
+    assert [(await first).failure, (await second).failure] == ["TIMEOUT", "SERVER_BUSY"]
+    kit.backends.stock.mood = Mood.WORKS
+    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure is None
+
+
+async def test_who_joins_waits_no_longer_than_their_own_time(kit: Kit) -> None:
+    kit.backends.catalog.gate = asyncio.Event()
+    first = asyncio.create_task(kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k"))
+    await eventually(lambda: kit.calls_of("search") == 1)
+    hurried = await kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k", turn="t", turn_budget_ms=310)
+    assert hurried.failure == "TIMEOUT"
+    kit.backends.catalog.gate.set()
+    assert (await first).failure is None
+
+
+async def test_a_cancelled_call_leaves_its_key_free_at_once(kit: Kit) -> None:
+    """The caller whose connection broke is the one who will send the same key again."""
+    kit.backends.stock.gate = asyncio.Event()
+    first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
+    await eventually(lambda: kit.calls_of("availability") == 1)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    kit.backends.stock.gate.set()
+    await free_key(kit)
+    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure is None
+
+
+async def free_key(kit: Kit) -> None:
+    deadline = Deadline.after(5)
+    while await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*"):
+        assert not deadline.expired(), "the key is held still"
+        await asyncio.sleep(0.002)
+
+
+async def test_a_call_that_broke_leaves_its_key_free(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+    kit.backends.stock.mood = Mood.BREAKS
+    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure == "INTERNAL_ERROR"
+    kit.backends.stock.mood = Mood.WORKS
+    await free_key(kit)
+    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure is None
+    assert "failed unexpectedly" in caplog.text
+
+
+async def test_only_live_and_whole_successes_are_recorded(kit: Kit) -> None:
+    kit.backends.catalog.mood = Mood.FAILS
+    first = await kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k")
+    assert first.meta["source"] == "fallback"
+    kit.backends.catalog.mood, kit.backends.stock.mood = Mood.WORKS, Mood.FAILS
+    kit.clock.advance(6)
+    second = await kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k")
+    assert (second.meta["source"], second.meta["degraded"]) == ("live", ["stock"])
+    kit.backends.stock.mood = Mood.WORKS
+    third = await kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k")
+    assert third.meta["degraded"] == []
+    assert third.value["results"][0]["price_jpy"] is not None
+
+
+async def test_who_joins_a_partial_answer_is_told_that_it_is_one(kit: Kit) -> None:
+    kit.backends.catalog.gate = asyncio.Event()
+    kit.backends.stock.mood = Mood.FAILS
+    tasks = [
+        asyncio.create_task(kit.ask("search_manga_catalog", QUERY, user="u", session=f"s{n}", idempotency_key="k"))
+        for n in range(2)
+    ]
+    await eventually(lambda: len(kit.redis.trips) == 2)
+    await eventually(lambda: kit.calls_of("search") == 1)
+    kit.backends.catalog.gate.set()
+    assert [answer.meta["degraded"] for answer in await asyncio.gather(*tasks)] == [["stock"], ["stock"]]
+
+
+async def test_a_redis_that_forgot_a_running_key_does_not_make_it_run_twice(kit: Kit) -> None:
+    kit.backends.stock.gate = asyncio.Event()
+    first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
+    await eventually(lambda: kit.calls_of("availability") == 1)
+    await ask(kit.redis.inner, "FLUSHALL")
+    second = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", session="s", idempotency_key="k"))
+    await eventually(lambda: len(kit.redis.trips) == 2)
+    kit.backends.stock.gate.set()
+    assert [(await first).failure, (await second).failure] == [None, None]
+    assert kit.calls_of("availability") == 1
+
+
+async def test_without_redis_a_key_that_runs_here_is_joined_still(kit: Kit) -> None:
+    class Away:
+        async def trip(self, *_: Any) -> Any:
+            raise MemoryUnavailable("away")
+
+        async def aclose(self) -> None: ...
+
+    kit.redis.inner = Away()  # type: ignore[assignment]
+    kit.backends.stock.gate = asyncio.Event()
+    tasks = [
+        asyncio.create_task(kit.ask("check_inventory", IDS, user="u", session=f"s{n}", idempotency_key="k"))
+        for n in range(3)
+    ]
+    await eventually(lambda: len(kit.redis.trips) == 3)
+    kit.backends.stock.gate.set()
+    answers = await asyncio.gather(*tasks)
+    assert [answer.failure for answer in answers] == [None] * 3
+    assert kit.calls_of("availability") == 1
+    assert [answer.meta["degraded"] for answer in answers] == [["session"]] * 3
+
+
+@pytest.mark.parametrize(
+    "unreadable", [b"nonsense", b"", b"1 []", b"1 {}", b'1 {"items": 5, "not_found": [], "unanswered": []}']
+)
+async def test_a_record_that_cannot_be_read_is_claimed_anew_and_overwritten(kit: Kit, unreadable: bytes) -> None:
+    await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
+    await ask(kit.redis.inner, "HSET", name, "result", unreadable)
+    kit.clock.advance(6)
+    again = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    assert again.failure is None
+    assert len(kit.redis.trips) == 4
+    recorded = decode(await ask(kit.redis.inner, "HGET", name, "result"))
+    assert recorded is not None
+    assert recorded.value == again.value
+    assert 0 < await ask(kit.redis.inner, "PTTL", name) <= 600_000
+    asked = kit.calls_of("availability")
+    kit.clock.advance(12)
+    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).value == again.value
+    assert kit.calls_of("availability") == asked, "replayed"
+
+
+async def test_an_unreadable_record_of_a_call_that_then_fails_leaves_the_key_free(kit: Kit) -> None:
+    await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
+    await ask(kit.redis.inner, "HSET", name, "result", "nonsense")
+    kit.backends.stock.mood = Mood.FAILS
+    kit.clock.advance(1000)
+    assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure == "DEPENDENCY_FAILURE"
+    assert not await ask(kit.redis.inner, "EXISTS", name)
+
+
+async def test_something_that_is_no_record_at_all_is_claimed_anew(kit: Kit) -> None:
+    await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
+    await ask(kit.redis.inner, "SET", name, "a string")
+    kit.clock.advance(6)
+    answer = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    assert (answer.failure, answer.meta["degraded"]) == (None, [])
+    assert await ask(kit.redis.inner, "HEXISTS", name, "result")
+
+
+async def test_two_at_once_that_find_an_unreadable_record_run_once_here(kit: Kit) -> None:
+    await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
+    await ask(kit.redis.inner, "HSET", name, "result", "nonsense")
+    kit.clock.advance(6)
+    kit.backends.stock.gate = asyncio.Event()
+    asked = kit.calls_of("availability")
+    tasks = [asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k")) for _ in range(3)]
+    await eventually(lambda: len(kit.redis.trips) == 5)
+    await eventually(lambda: kit.calls_of("availability") > asked)
+    kit.backends.stock.gate.set()
+    answers = await asyncio.gather(*tasks)
+    assert [answer.failure for answer in answers] == [None] * 3
+    assert kit.calls_of("availability") == asked + 1
+
+
+async def test_a_malformed_key_is_refused_before_anything_is_asked(kit: Kit) -> None:
+    answer = await kit.ask("check_inventory", IDS, user="u", idempotency_key="a key")
+    assert (answer.failure, kit.redis.trips) == ("VALIDATION_ERROR", [])
