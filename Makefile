@@ -70,10 +70,10 @@ chaos: $(VENV)/.dev $(STRANDS)/.lock ## every fault at every backend of the real
 fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 	@$(BIN)/python -m tests.fuzz.run $(ARGS)
 
-snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables of the README, .env.example
+snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables and the map of the documents, .env.example
 	@$(BIN)/python -m tests.snapshots.update
 
-example: $(VENV)/.dev ## follow the README's steps to a new tool in a copy, and test that (6 minutes)
+example: $(VENV)/.dev ## follow the steps of infra/docs/adding-a-tool.md in a copy, and test that (6 minutes)
 	@$(BIN)/python -m tests.new_tool $(ARGS)
 
 mutants: $(VENV)/.dev .cache/mutants/environment/.lock ## how many small faults the tests notice (half an hour); ARGS="--seed 7", "--write"

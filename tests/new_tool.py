@@ -1,8 +1,8 @@
-"""Follows the README's "Adding a tool: one file, one line, one test" in a copy of the project, and tests the copy.
+"""Follows infra/docs/adding-a-tool.md in a copy of the project, and tests the copy.
 
     python -m tests.new_tool [PATH ...]
 
-The file, the line and the test are taken from the README, so that it cannot promise what is not so. PATHs are what pytest runs
+The file, the line and the test are taken from that page, so that it cannot promise what is not so. PATHs are what pytest runs
 there instead of all unit and component tests and of the wire tests that look at the list of tools. Exit status 0 when everything passes.
 """
 
@@ -22,9 +22,10 @@ TESTS = (
     "tests/component",
     *(f"tests/wire/test_{name}.py" for name in ("tool_lists", "raw_clients", "smoke", "switches", "readme_snippets", "jwt")),
 )
+GUIDE = "infra/docs/adding-a-tool.md"
 SHARED = (".venv", ".cache")
 LEFT = (".git", ".env", "__pycache__", ".*_cache", ".hypothesis", "node_modules")
-FROM_README = {
+FROM_THE_GUIDE = {
     "file": re.compile(
         r"For example `(tools/\w+\.py)`:\n\n<!-- new tool -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL
     ),
@@ -43,12 +44,12 @@ def copied(folder: Path) -> None:
             (folder / name).symlink_to(ROOT / name)
 
 
-def follow_the_readme(folder: Path) -> None:
-    """Raises ValueError where the README does not say it as it is looked for here."""
-    readme = (folder / "README.md").read_text("utf-8")
-    found = {what: pattern.search(readme) for what, pattern in FROM_README.items()}
+def follow_the_guide(folder: Path) -> None:
+    """Raises ValueError where the guide does not say it as it is looked for here."""
+    guide = (folder / GUIDE).read_text("utf-8")
+    found = {what: pattern.search(guide) for what, pattern in FROM_THE_GUIDE.items()}
     if lacking := [what for what, match in found.items() if match is None]:
-        raise ValueError(f"the README has no {', no '.join(lacking)} of a new tool")
+        raise ValueError(f"{GUIDE} has no {', no '.join(lacking)} of a new tool")
     for what in ("file", "test"):
         path, text = found[what].groups()  # type: ignore[union-attr]
         (folder / path).write_text(text, "utf-8")
@@ -77,7 +78,7 @@ def main(paths: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="new-tool-") as name:
         folder = Path(name)
         copied(folder)
-        follow_the_readme(folder)
+        follow_the_guide(folder)
         ready = passes(folder, "ruff", "check", "-q", "--fix", "--select", "I", "tools/registry.py")
         ready = passes(folder, "ruff", "format", "-q", "tools/registry.py") and ready
         ready = passes(folder, "tests.snapshots.update") and ready

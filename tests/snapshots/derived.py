@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Container, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 
 from server.config.settings import PREFIX, ROOT, Settings
 from server.transport.mcp import listed_tool
+from tests.snapshots.map import picture
 from tools.registry import TOOLS
 
 SNAPSHOTS = ROOT / "tests" / "snapshots"
+MAIN = ("host", "catalog_url", "store_url", "redis_url", "embedder", "auth")
+"""The settings that most need; the others are in infra/docs/settings.md alone."""
+ALL = frozenset(each.name for each in fields(Settings))
 ENV_HEAD = """\
 # Every setting of the server with its default. Copy this file to .env, beside the Makefile, and take the # away from what you
 # change. Every make target reads it, and so does Docker Compose; what the environment says wins. A value may stand in single
@@ -37,10 +42,12 @@ def env_example() -> str:
     return "\n".join([ENV_HEAD, *parts])
 
 
-def settings_table() -> str:
+def settings_table(names: Container[str] = ALL) -> str:
+    """Of these settings, or of all."""
     rows = (
         f"| `{name_of(each)}` | {f'`{text}`' if (text := default_text(each.default)) else 'none'} | {each.metadata['about']} |"
         for each in fields(Settings)
+        if each.name in names
     )
     return "\n".join(["| setting | default | what |", "| --- | --- | --- |", *rows])
 
@@ -53,13 +60,13 @@ def tools_table() -> str:
     return "\n".join(["| tool | timeout | fallback |", "| --- | --- | --- |", *rows])
 
 
-def readme() -> str:
-    """The README with its tables as they have to be. Raises ValueError for a table that it lacks."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    for marker, table in (("settings", settings_table()), ("tools", tools_table())):
+def with_tables(document: str, tables: Mapping[str, str]) -> str:
+    """A document with its tables, by their markers, as they have to be. Raises ValueError for one that it lacks."""
+    text = (ROOT / document).read_text("utf-8")
+    for marker, table in tables.items():
         text, found = re.subn(rf"(?<=<!-- {marker} -->\n)(?:\|.*\n)+", lambda _, table=table: f"{table}\n", text, count=1)
         if not found:
-            raise ValueError(f"the README has no table after <!-- {marker} -->")
+            raise ValueError(f"{document} has no table after <!-- {marker} -->")
     return text
 
 
@@ -68,4 +75,10 @@ def derived() -> dict[Path, str]:
     tools = {
         SNAPSHOTS / f"{tool.name}.json": json.dumps(listed_tool(tool), ensure_ascii=False, indent=2) + "\n" for tool in TOOLS
     }
-    return {**tools, ROOT / "README.md": readme(), ROOT / ".env.example": env_example()}
+    return {
+        **tools,
+        ROOT / "README.md": with_tables("README.md", {"tools": tools_table(), "main settings": settings_table(MAIN)}),
+        ROOT / "infra/docs/settings.md": with_tables("infra/docs/settings.md", {"settings": settings_table()}),
+        ROOT / "infra/docs/map.svg": picture(),
+        ROOT / ".env.example": env_example(),
+    }

@@ -1,4 +1,4 @@
-"""What the README shows of clients is run as it stands, against a real server; only the address is another."""
+"""What the guide (README and infra/docs) shows of clients is run as it stands, against a real server; only the address is another."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from server.commands.cli import _parser
+from tests.support.documents import README, WHOLE_GUIDE, after_all, blocks
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, clean_environment
 from tools.registry import TOOLS
 
-README = (ROOT / "README.md").read_text("utf-8")
 ADDRESS = "http://127.0.0.1:8080"
 PYTHON = ".venv/bin/python"
-SNIPPETS = [each for each in re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "print(" in each]
+SNIPPETS = [each for each in blocks("python") if "print(" in each]
 BOUND_SECONDS = 60
 LOAD_SERVERS = """
 import json, pathlib, sys
@@ -58,7 +58,7 @@ def test_a_python_snippet_prints_what_its_comment_says(snippet: str, server: Ser
 
 def test_the_curl_command_answers(server: Serving, cache: Path) -> None:
     """One POST and an order, in the protocol of 2026."""
-    command = README.partition("<!-- curl -->\n```sh\n")[2].partition("```")[0]
+    command = blocks("sh", after_all("curl"))[0]
     done = run(["sh", "-c", command.replace(ADDRESS, server.url)], cache)
     result = json.loads(done.stdout)["result"]
     assert result["structuredContent"]["order_id"] == "MNG-DEMO1001"
@@ -66,7 +66,7 @@ def test_the_curl_command_answers(server: Serving, cache: Path) -> None:
 
 def test_the_command_without_a_client_answers(cache: Path) -> None:
     """`python -m server call` prints the order."""
-    command = re.search(rf"`({re.escape(PYTHON)} -m server call [^`]+)`", README)
+    command = re.search(rf"`({re.escape(PYTHON)} -m server call [^`]+)`", WHOLE_GUIDE)
     assert command is not None
     done = run(["sh", "-c", command[1].replace(PYTHON, sys.executable)], cache)
     assert done.returncode == 0, done.stderr
@@ -75,9 +75,7 @@ def test_the_command_without_a_client_answers(cache: Path) -> None:
 
 def test_the_configuration_file_starts_every_server_in_it(server: Serving, tmp_path: Path) -> None:
     """`mcpServers` as a client reads it, by command and by address."""
-    block = next(
-        each for each in re.findall(r"^```json\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "mcpServers" in each
-    )
+    block = next(each for each in blocks("json", README) if "mcpServers" in each)
     here = block.replace(ADDRESS, server.url).replace(PYTHON, sys.executable).replace("/path/to/manga-tools", str(ROOT))
     config = json.loads(here)
     config["mcpServers"]["manga-store"]["env"] = {**os.environ, "MANGA_EMBEDDER": "none", "XDG_CACHE_HOME": str(tmp_path)}
@@ -90,7 +88,7 @@ def test_the_configuration_file_starts_every_server_in_it(server: Serving, tmp_p
 
 def test_the_command_for_clients_without_cwd_starts_the_server(cache: Path) -> None:
     """`sh -c "cd … && exec …"` speaks MCP over stdin and stdout, and ends when stdin does."""
-    shown = re.search(r'`"command": "sh", "args": (\[[^`]+\])`', README)
+    shown = re.search(r'`"command": "sh", "args": (\[[^`]+\])`', WHOLE_GUIDE)
     assert shown is not None
     arguments = json.loads(shown[1].replace("/path/to/manga-tools", str(ROOT)).replace(PYTHON, sys.executable))
     done = run(["sh", *arguments], cache)
@@ -99,7 +97,7 @@ def test_the_command_for_clients_without_cwd_starts_the_server(cache: Path) -> N
 
 def test_the_command_in_the_container_is_one_that_the_image_takes() -> None:
     """What follows the image's name goes to its entry point, `python -m server`: stdio, for that customer."""
-    block = README.partition("<!-- docker -->\n```json\n")[2].partition("```")[0]
+    block = blocks("json", after_all("docker"))[0]
     server = json.loads(block)["mcpServers"]["manga-store"]
     assert (server["type"], server["command"]) == ("stdio", "docker")
     options, _, rest = " ".join(server["args"]).partition(" manga-tools ")

@@ -1,0 +1,290 @@
+"""The documents say what is so: every command, path, setting, port, link, code and figure of the contract in them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from server.commands.cli import _parser
+from server.config.parsing import SettingError
+from server.config.settings import ROOT, Settings
+from server.identity import request_metadata as stated
+from server.results import META_KEY, PLAIN_WORDS
+from server.transport.http.app import http_app
+from server.wiring import Application
+from tests.support.calling import called, opened
+from tests.support.documents import (
+    DOCUMENTS,
+    GUIDE,
+    README,
+    WHOLE_GUIDE,
+    after,
+    blocks,
+    code,
+    links_in,
+    paths_in,
+    rows,
+    text_of,
+)
+from tools.registry import TOOLS
+from tools.store import failures
+
+PORT = 8080
+EXAMPLE = {"tools/count_volumes.py", "tests/component/tools/test_count_volumes.py"}
+"""The files of the new tool that the guide shows."""
+TOKEN = {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "a-secret-of-some-length"}
+JWT = {
+    "MANGA_JWT_JWKS_URL": "https://issuer.example/jwks.json",
+    "MANGA_JWT_ISSUER": "https://issuer.example",
+    "MANGA_JWT_AUDIENCE": "manga-tools",
+}
+BESIDE = {("MANGA_AUTH", "token"): TOKEN, ("MANGA_AUTH", "jwt"): JWT, ("MANGA_HOST", "0.0.0.0"): TOKEN}
+"""What a value needs beside it."""
+NEWEST_FIRST = "CHANGELOG.md"
+"""What it says of older versions was so then."""
+
+
+@pytest.fixture
+async def app(tmp_path: Path) -> Any:
+    async with opened(tmp_path) as found:
+        yield found
+
+
+def test_no_setting_is_named_that_does_not_exist() -> None:
+    known = {f"MANGA_{each.name.upper()}" for each in fields(Settings)}
+    for document in DOCUMENTS:
+        named = set(re.findall(r"\bMANGA_[A-Z_]*[A-Z]\b", text_of(document)))
+        assert {each for each in named if not each.startswith(("MANGA_TEST_", "MANGA_STACK_"))} <= known, document
+
+
+SHOWN = sorted(set(re.findall(r"\b(MANGA_[A-Z_]+)=([^\s`;,)]*[^\s`;,.)])", WHOLE_GUIDE)))
+
+
+def test_settings_with_values_are_found() -> None:
+    assert {"MANGA_HOST", "MANGA_PORT", "MANGA_AUTH", "MANGA_CATALOG_URL", "MANGA_STORE_URL"} <= {name for name, _ in SHOWN}
+
+
+@pytest.mark.parametrize(("name", "value"), SHOWN)
+def test_a_setting_is_shown_with_a_value_that_the_server_takes(name: str, value: str) -> None:
+    """`NAME=value` in the text, with what it needs beside it, and a path that exists in the place of the sample."""
+    here = str(ROOT / "infra/demo/catalog.jsonl") if value.startswith("/path/to") else value
+    Settings.from_environment({**BESIDE.get((name, value), {}), name: here})
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_somewhere(document: str) -> None:
+    """Paths exist beside the document, headings in it; addresses are https."""
+    for target, path in links_in(document):
+        if path is None:
+            assert target.startswith("https://"), target
+            continue
+        assert Path(unquote(str(path))).exists(), target
+        if anchor := target.partition("#")[2]:
+            assert anchor in headings(path.read_text("utf-8")), target
+
+
+def headings(text: str) -> set[str]:
+    """As GitHub names them."""
+    return {
+        re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-")
+        for each in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if each != NEWEST_FIRST])
+def test_paths_exist(document: str) -> None:
+    for path in paths_in(text_of(document)) - EXAMPLE:
+        assert (ROOT / path).exists(), path
+
+
+def test_the_guide_and_contributing_name_paths() -> None:
+    """So that the test before this one looks at something."""
+    assert len(paths_in(WHOLE_GUIDE)) >= 5
+    assert len(paths_in(text_of("CONTRIBUTING.md"))) >= 25
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_tests_that_are_named_exist(document: str) -> None:
+    """`path::name`, wherever a document gives one as a proof."""
+    for path, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(document)):
+        tree = ast.parse((ROOT / path).read_text("utf-8"))
+        names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        assert test in names, f"{path}::{test}"
+
+
+def test_every_page_of_the_guide_is_reached_from_the_readme() -> None:
+    linked = {target.partition("#")[0] for target, _ in links_in("README.md")}
+    assert {each for each in GUIDE if each != "README.md"} <= linked
+    assert {"CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "tests/README.md"} <= linked
+
+
+def test_contributing_is_one_page() -> None:
+    assert len(text_of("CONTRIBUTING.md").splitlines()) <= 90
+
+
+def test_every_folder_of_tests_is_in_their_readme() -> None:
+    folders = {each.name for each in (ROOT / "tests").iterdir() if each.is_dir() and not each.name.startswith(("_", "."))}
+    shown = {re.match(r"\[(\w+)\]", row[0])[1] for row in rows(text_of("tests/README.md"))}  # type: ignore[index]
+    assert shown == folders
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_make_targets_exist(document: str) -> None:
+    """`make NAME`, wherever it is said."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    said = "\n".join([*code(text_of(document)), *blocks("sh", text_of(document))])
+    assert set(re.findall(r"^make ([a-z][a-z-]*)\b", said, re.MULTILINE)) <= targets
+
+
+def test_what_everybody_needs_is_said() -> None:
+    said = "\n".join([*code(WHOLE_GUIDE), *blocks("sh")])
+    assert {"run", "smoke", "agent", "test", "check"} <= set(re.findall(r"^make ([a-z]+)\b", said, re.MULTILINE))
+
+
+def test_make_takes_the_port_as_shown() -> None:
+    """PORT=9000 reaches both commands that the README gives it to."""
+    for target, expected in (("run", "MANGA_PORT=9000"), ("smoke", "http://127.0.0.1:9000")):
+        assert f"make {target} PORT=9000" in README
+        done = subprocess.run(["make", "-n", target, "PORT=9000"], cwd=ROOT, capture_output=True, text=True, timeout=30)
+        assert expected in done.stdout, done.stderr
+
+
+def test_server_commands_parse() -> None:
+    """Every `python -m server …` is one that the command line takes."""
+    commands = [each for each in code(WHOLE_GUIDE) if "-m server " in each and 'sh"' not in each]
+    assert len(commands) >= 3
+    for command in commands:
+        words = shlex.split(command)
+        _parser().parse_args(words[words.index("server") + 1 :])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_modules_that_are_run_exist(document: str) -> None:
+    """`-m NAME` in text, blocks and JSON, but for what is installed."""
+    for module in set(re.findall(r"-m\"?,? \"?([a-z_]+(?:\.\w+)*)", text_of(document))) - {"pytest"}:
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+
+
+def test_the_port_is_the_default_one() -> None:
+    """Every address of the server has the port that it listens on by default, or that of the example beside it."""
+    ports = {int(port) for port in re.findall(r"(?:127\.0\.0\.1|localhost):(\d+)", WHOLE_GUIDE)}
+    assert ports == {PORT}
+    assert next(each.default for each in fields(Settings) if each.name == "port") == PORT
+
+
+async def test_http_paths_are_routes(app: Application) -> None:
+    """`GET /…`, `DELETE /…` and the addresses are served."""
+    routes = [route.path for route in http_app(Settings(), app, PORT).asgi.routes]
+    said = re.findall(r"\b(?:GET|POST|DELETE) (/[a-z]+)", WHOLE_GUIDE) + re.findall(
+        r"127\.0\.0\.1:\d+(/[a-z]+)", WHOLE_GUIDE
+    )
+    assert {"/sse", "/mcp", "/healthz", "/readyz", "/metrics", "/sessions"} <= set(said)
+    for path in set(said):
+        assert any(route == path or route.startswith(f"{path}/") for route in routes), path
+
+
+def test_no_tool_is_named_that_does_not_exist() -> None:
+    """What looks like a tool's name is one, or the example's."""
+    verbs = "|".join({tool.name.split("_")[0] for tool in TOOLS})
+    named = set(re.findall(rf"\b(?:{verbs})_[a-z]+(?:_[a-z]+)*\b", WHOLE_GUIDE))
+    assert {tool.name for tool in TOOLS} <= named
+    assert named <= {tool.name for tool in TOOLS}
+
+
+def test_the_codes_are_those_of_the_failures() -> None:
+    """Every failure's code and name, and none besides."""
+    kinds = [kind for kind in vars(failures).values() if inspect.isclass(kind) and issubclass(kind, failures.Failure)]
+    sent = {(kind.code, kind.name) for kind in kinds if hasattr(kind, "code")}
+    shown = {(int(row[0]), row[1].strip("`")) for row in rows(after("codes"))}
+    assert shown == sent
+
+
+def test_the_headers_and_keys_are_those_that_are_read() -> None:
+    """Each `_meta` key beside its header, as `server/identity/request_metadata.py` reads them."""
+    source = inspect.getsource(stated.read_stated)
+    pairs = re.findall(r"`com\.mangaassist/(\w+)` \| `([\w-]+)`", WHOLE_GUIDE)
+    assert len(pairs) == 6
+    for key, header in pairs:
+        assert f'"{key}"' in source, key
+        assert f'"{header.lower()}"' in source, header
+
+
+def test_what_an_answer_can_lack_is_named() -> None:
+    """The words of `degraded`."""
+    for word in (*PLAIN_WORDS, "session"):
+        assert f"`{word}`" in text_of("infra/docs/results.md"), word
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_json_is_valid(document: str) -> None:
+    """Every block, and every request body in a shell block."""
+    for block in blocks("json", text_of(document)):
+        json.loads(block)
+    for block in blocks("sh", text_of(document)):
+        for body in re.findall(r"-d '([^']+)'", block):
+            json.loads(body)
+
+
+async def test_the_sample_results_have_the_shape_of_real_ones(app: Application) -> None:
+    """The fields of `_meta` and of the envelope, taken from calls that are made here."""
+    samples = [json.loads(block) for block in blocks("json")]
+    assert len(samples) >= 4
+    meta = next(sample[META_KEY] for sample in samples if META_KEY in sample)
+    real = await called(app, "lookup_order", {"order_id": "MNG-DEMO1002"})
+    assert set(meta) <= set(real["_meta"][META_KEY])
+    assert set(meta["budget"]) == set(real["_meta"][META_KEY]["budget"])
+    envelope = next(sample for sample in samples if "error" in sample)
+    wrong = (await called(app, "get_recommendations", {"criteria": "swords", "count": 12}))["structuredContent"]
+    envelope["error"]["data"]["request_id"] = wrong["error"]["data"]["request_id"]
+    assert envelope == wrong
+
+
+def takes(**settings: str) -> bool:
+    """Whether the server knows such a setting's value."""
+    try:
+        Settings.from_environment({f"MANGA_{name.upper()}": value for name, value in settings.items()})
+    except SettingError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("word", "there"),
+    [
+        ("OpenSearch", lambda: takes(catalog_url="https://search.example.com")),
+        ("DynamoDB", lambda: takes(store_url="dynamodb://eu-west-1")),
+        ("docker-compose.yml", lambda: (ROOT / "docker-compose.yml").exists()),
+        ("CDK", lambda: any(ROOT.glob("infra/**/cdk.json"))),
+    ],
+)
+def test_what_is_said_to_be_missing_is_missing(word: str, there: Callable[[], bool]) -> None:
+    """Whoever adds it is reminded to say so here, and whoever takes it away too."""
+    assert (word in after("not yet")) is not there()
+
+
+def test_the_sample_data_is_there() -> None:
+    """As many titles as are said, and every customer and order by name."""
+    folder = ROOT / "infra/demo"
+    titles = (folder / "catalog.jsonl").read_text("utf-8").splitlines()
+    assert f"{len(titles)} real titles" in WHOLE_GUIDE
+    orders = [json.loads(line) for line in (folder / "orders.jsonl").read_text("utf-8").splitlines()]
+    assert set(re.findall(r"MNG-DEMO\w+", WHOLE_GUIDE)) <= {each["order_id"] for each in orders}
+    assert set(re.findall(r"demo-user-\d", WHOLE_GUIDE)) <= {each["owner"] for each in orders}
+
+
+def test_the_figures_of_a_turn_are_those_of_the_code() -> None:
+    """The turn's budget, wherever a number stands for it."""
+    budget = next(each.default for each in fields(Settings) if each.name == "turn_budget_ms")
+    assert f"A turn has {budget} ms" in WHOLE_GUIDE
