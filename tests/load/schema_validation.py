@@ -22,8 +22,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from tools import check_inventory, get_manga_details, lookup_order, search_manga_catalog
+from tools import check_inventory, get_manga_details, search_manga_catalog
 from tools.registry import Registry
+from tools.results import inventory, orders
 from tools.schema.quick_check import success_of
 from tools.store.models import Availability
 from tools.store.records.catalog_file import load
@@ -104,7 +105,7 @@ def _answers() -> dict[str, tuple[Any, Any]]:
     titles = tuple(title for title, _ in load(DEMO / "catalog.jsonl"))
     volumes = [volume for title_id, volume in read_volumes(DEMO / "volumes.jsonl") if title_id == titles[0].title_id]
     row = Availability(titles[0].title_id, (), tuple(volumes), "2026-11-01T00:00:00.000Z")
-    rows = [check_inventory.item(row, {}) for _ in range(20)]
+    rows = [inventory.item(row, {}) for _ in range(20)]
     now = datetime(2026, 11, 1, tzinfo=UTC)
     order = max((order for _, order in read_orders(DEMO / "orders.jsonl")), key=lambda order: len(order.lines))
     return {
@@ -112,7 +113,7 @@ def _answers() -> dict[str, tuple[Any, Any]]:
         "twenty hits": (search_manga_catalog.OUTPUT, search_manga_catalog.results(titles[:20], 20)),
         "details": (get_manga_details.OUTPUT, get_manga_details.facts(titles[0])),
         "stock of twenty": (check_inventory.OUTPUT, {"items": rows, "not_found": [], "unanswered": []}),
-        "an order": (lookup_order.OUTPUT, lookup_order.presented(order, now)),
+        "an order": (orders.OUTPUT, orders.presented(order, now)),
     }
 
 

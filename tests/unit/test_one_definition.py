@@ -23,7 +23,9 @@ from pydantic import TypeAdapter
 from session.profile import Event
 from session.resilience.deadline import Deadline
 from tests.support.nouns import AVAILABILITIES, EVENTS, OFFERS, TITLES, VOLUMES, orders
-from tools import check_inventory, get_manga_details, lookup_order, search_manga_catalog
+from tools import check_inventory, get_manga_details, search_manga_catalog
+from tools.results import inventory
+from tools.results import orders as order_results
 from tools.results.cards import OFFER, title_card
 from tools.schema.parts import TITLE_CARD
 from tools.schema.quick_check import success_of
@@ -88,7 +90,7 @@ def test_offers_and_a_volume_are_the_same_in_every_form(offers: tuple[Offer, ...
 @given(AVAILABILITIES)
 def test_what_is_known_of_a_titles_stock_fits_what_tools_answer(row: Availability) -> None:
     assert cached(Availability, row) == row
-    answer = {"items": [check_inventory.item(row, {})], "not_found": [], "unanswered": []}
+    answer = {"items": [inventory.item(row, {})], "not_found": [], "unanswered": []}
     fits(check_inventory.OUTPUT, answer)
     fits(get_manga_details.OUTPUT, {"title_id": row.title_id, "title": "x", **get_manga_details.offers(row)})
 
@@ -104,8 +106,8 @@ async def test_an_order_is_the_same_in_every_form(order: Order) -> None:
             assert await store.order("reader", order.order_id, Deadline.after(5)) == order
     assert order_of(order_item("reader", order), "reader", order.order_id) == order
     assert cached(Order, order) == order
-    fits(lookup_order.OUTPUT, lookup_order.presented(order, NOW))
-    fits(lookup_order.OUTPUT, lookup_order.latest([order], NOW))
+    fits(order_results.OUTPUT, order_results.presented(order, NOW))
+    fits(order_results.OUTPUT, order_results.latest([order], NOW))
 
 
 @given(EVENTS)
@@ -130,7 +132,7 @@ HIDDEN = {
     VolumeStock: {"isbn", "format", "price_jpy", "stock"},  # told of all volumes together
 }
 """Fields that the tools keep to themselves, each for a reason."""
-LINE, SHIPMENT = (lookup_order.OUTPUT["properties"][name]["items"] for name in ("lines", "shipments"))
+LINE, SHIPMENT = (order_results.OUTPUT["properties"][name]["items"] for name in ("lines", "shipments"))
 ANSWERED = {
     Title: (
         get_manga_details.OUTPUT,
@@ -142,7 +144,7 @@ ANSWERED = {
         check_inventory.OUTPUT["properties"]["items"]["items"],
         {"volume": "missing_volumes", "restock_date": "restock", "release_date": "upcoming"},
     ),
-    Order: (lookup_order.OUTPUT, {name: f"shop_{name}" for name in ("status", "status_ja", "note")}),
+    Order: (order_results.OUTPUT, {name: f"shop_{name}" for name in ("status", "status_ja", "note")}),
     OrderLine: (LINE, {}),
     Shipment: (SHIPMENT, {}),
     TrackingEvent: (SHIPMENT["properties"]["events"]["items"], {}),
@@ -165,9 +167,7 @@ def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
     title = Title("m-1", en="x")
     assert get_manga_details.facts(title).keys() <= get_manga_details.OUTPUT["properties"].keys()
     assert title_card(title).keys() == TITLE_CARD["properties"].keys()
-    assert (
-        check_inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()
-    )
+    assert inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Title)])

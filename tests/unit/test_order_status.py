@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from server.config.settings import DEMO
-from tools.lookup_order import latest, presented
+from tools.results.orders import latest, presented
 from tools.store.models import Order, OrderLine, Shipment
 from tools.store.order_status import MEANINGS, Standing, standing
 from tools.store.records.store_files import read_orders
