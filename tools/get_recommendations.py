@@ -68,18 +68,18 @@ NOTHING_FITS = (
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
-    page, reader = await both(_by_criteria(context, asked), customer_taste(context))
+    page, customer = await both(_by_criteria(context, asked), customer_taste(context))
     hits = () if page.guessed else page.titles
     liked = named_as_liked(hits, asked["criteria"])
-    reader = reader.who_named(liked)
-    kindred = await _kindred(context, reader, hits)
-    excluded = Excluded((*reader.owned, *(title.title_id for title in liked)), asked["exclude_titles"])
+    customer = customer.with_named(liked)
+    kindred = await _kindred(context, customer, hits)
+    excluded = Excluded((*customer.owned, *(title.title_id for title in liked)), asked["exclude_titles"])
     chosen = _first(rank(hits, kindred), excluded, asked["count"])
     matched = {title.title_id for title in hits}
-    cards = [_card(each, reason(each, asked["criteria"] if each.title_id in matched else None, reader)) for each in chosen]
+    cards = [_card(each, reason(each, asked["criteria"] if each.title_id in matched else None, customer)) for each in chosen]
     if len(cards) < asked["count"]:
         cards += _popular(context, asked["count"] - len(cards), excluded.and_these(chosen))
-    known = {"purchases": reader.owned, "views": reader.viewed, "searches": reader.searched}
+    known = {"purchases": customer.owned, "views": customer.viewed, "searches": customer.searched}
     personal = [what for what, there in known.items() if there]
     if not hits:
         return _answer(cards, [*personal, "popularity"]) | {"note": NOTHING_FITS}
@@ -103,18 +103,18 @@ async def _by_criteria(context: ToolContext, asked: Json) -> CatalogPage:
     return page
 
 
-async def _kindred(context: ToolContext, reader: CustomerTaste, hits: Sequence[Title]) -> tuple[Title, ...]:
+async def _kindred(context: ToolContext, customer: CustomerTaste, hits: Sequence[Title]) -> tuple[Title, ...]:
     """Titles to the customer's taste, but those it is made of: what they have looked at is recommended when it fits the
     criteria, and not for being like itself. What they name as liked says what they want now, and goes before the rest."""
-    facets = taste(reader.as_named(), hits[:3])
+    facets = taste(customer.by_named_alone(), hits[:3])
     if facets is None:
         return ()
     try:
-        alike = await context.store.catalog.alike(facets, CANDIDATES + len(reader.known), context.deadline)
+        alike = await context.store.catalog.alike(facets, CANDIDATES + len(customer.known), context.deadline)
     except BackendFailure:
         context.degraded.add("taste")
         return ()
-    known = {each.title.title_id for each in reader.known}
+    known = {each.title.title_id for each in customer.known}
     return tuple(title for title in alike if title.title_id not in known)
 
 

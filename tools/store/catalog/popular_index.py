@@ -26,7 +26,7 @@ LONGEST_NAME = 200
 _LIKENESS = Weights().name_threshold
 
 
-class PopularShelf:
+class PopularIndex:
     """Titles, the most popular first. Takes about half a millisecond a title to make. Read only."""
 
     def __init__(self, titles: Sequence[Title] = ()) -> None:
