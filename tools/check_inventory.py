@@ -96,8 +96,8 @@ async def snapshot(context: ToolContext, asked: Json) -> Json:
 
 def _known_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
     ids, popular = list(title_ids), context.store.popular
-    kept = {i: title.display for i in ids if (title := popular.known(i)) is not None}
-    return kept | context.store.names.known(ids)
+    popular_ones = {i: title.display for i in ids if (title := popular.known(i)) is not None}
+    return popular_ones | context.store.names.known(ids)
 
 
 async def _names(context: ToolContext, title_ids: list[str]) -> Mapping[str, str]:

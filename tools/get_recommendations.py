@@ -72,9 +72,9 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     hits = () if page.guessed else page.titles
     liked = named_as_liked(hits, asked["criteria"])
     customer = customer.with_named(liked)
-    kindred = await _kindred(context, customer, hits)
+    to_taste = await _to_taste(context, customer, hits)
     excluded = Excluded((*customer.owned, *(title.title_id for title in liked)), asked["exclude_titles"])
-    chosen = _first(rank(hits, kindred), excluded, asked["count"])
+    chosen = _first(rank(hits, to_taste), excluded, asked["count"])
     matched = {title.title_id for title in hits}
     cards = [_card(each, reason(each, asked["criteria"] if each.title_id in matched else None, customer)) for each in chosen]
     if len(cards) < asked["count"]:
@@ -103,7 +103,7 @@ async def _by_criteria(context: ToolContext, asked: Json) -> CatalogPage:
     return page
 
 
-async def _kindred(context: ToolContext, customer: CustomerTaste, hits: Sequence[Title]) -> tuple[Title, ...]:
+async def _to_taste(context: ToolContext, customer: CustomerTaste, hits: Sequence[Title]) -> tuple[Title, ...]:
     """Titles to the customer's taste, but those it is made of: what they have looked at is recommended when it fits the
     criteria, and not for being like itself. What they name as liked says what they want now, and goes before the rest."""
     facets = taste(customer.by_named_alone(), hits[:3])

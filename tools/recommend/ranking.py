@@ -20,14 +20,14 @@ TASTE_WEIGHT = 0.6
 BOTH_MATTER_TAGS = 3
 
 
-def rank(hits: Sequence[Title], kindred: Sequence[Title]) -> list[Title]:
+def rank(hits: Sequence[Title], to_taste: Sequence[Title]) -> list[Title]:
     """All candidates, best first."""
-    titles = {title.title_id: title for title in (*kindred, *hits)}
+    titles = {title.title_id: title for title in (*to_taste, *hits)}
     scores = dict.fromkeys(titles, 0.0)
-    for place, title in enumerate(hits):
-        scores[title.title_id] += CRITERIA_WEIGHT / (RRF_K + place)
-    for place, title in enumerate(kindred):
-        scores[title.title_id] += TASTE_WEIGHT / (RRF_K + place)
+    for number, title in enumerate(hits):
+        scores[title.title_id] += CRITERIA_WEIGHT / (RRF_K + number)
+    for number, title in enumerate(to_taste):
+        scores[title.title_id] += TASTE_WEIGHT / (RRF_K + number)
     order = sorted(titles, key=lambda i: (-scores[i], titles[i].popularity_rank or 10**9, i))
     return [titles[i] for i in order]
 

@@ -65,15 +65,15 @@ class ArgumentsValidator:
         return [name for name in map(clean_text, given) if self._says_who_calls(name)]
 
     def _one_form(self, cleaned: Json) -> Json:
-        kept = {
+        meant = {
             name: value
             for name, value in cleaned.items()
             if not (self._says_who_calls(name) or self._says_nothing(name, value))
         }
         for name, spelled in self._spelled.items():
-            if isinstance(kept.get(name), str):
-                kept[name] = spelled(kept[name])
-        return kept
+            if isinstance(meant.get(name), str):
+                meant[name] = spelled(meant[name])
+        return meant
 
     def _says_nothing(self, name: str, value: Any) -> bool:
         """Models write null or an empty text where they mean to leave something out; some have to name everything."""

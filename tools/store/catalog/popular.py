@@ -75,7 +75,7 @@ class PopularTitles:
         return True
 
     async def recall(self) -> bool:
-        """Whether there was something kept to begin with."""
+        """Whether a snapshot was found to begin with."""
         try:
             titles = await self.snapshot.load() if self.snapshot is not None else None
         except MemoryUnavailable:

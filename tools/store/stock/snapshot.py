@@ -74,7 +74,7 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Takes over what is kept. Whether Redis answered."""
+        """Takes over what other processes have read. Whether Redis answered."""
         try:
             for part in range(PARTS):
                 rows = await self.shared.load(part) or ()
