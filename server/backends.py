@@ -146,7 +146,7 @@ async def _open_embedded_catalog(
     settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None
 ) -> EmbeddedCatalog:
     from tools.store.backends.embedded.catalog import EmbeddedCatalog
-    from tools.store.backends.embedded.records import CatalogFileError
+    from tools.store.records.catalog_file import CatalogFileError
 
     started = time.monotonic()
     cache_dir = settings.data_dir or default_data_dir()
@@ -164,9 +164,9 @@ async def _open_embedded_catalog(
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
     """Filled from the catalogue file, whoever searches it: with OpenSearch the file still says what is sold."""
     from tools.store.backends.embedded.profile import EmbeddedProfiles
-    from tools.store.backends.embedded.records import CatalogFileError, Record, load
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
     from tools.store.backends.embedded.titles import EmbeddedTitles
+    from tools.store.records.catalog_file import CatalogFileError, Record, load
 
     known: Sequence[Record] | None = getattr(catalog, "records", None)
     try:

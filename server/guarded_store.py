@@ -11,13 +11,13 @@ from session.resilience.clocks import Clock, Clocks
 from session.snapshots import Snapshots
 from tools.contract import Store
 from tools.store.catalog.negative_cache import NegativeCache
-from tools.store.catalog.popular import PopularTitles, kept_titles
+from tools.store.catalog.popular import PopularTitles, titles_snapshot
 from tools.store.catalog.reader import TitleReader
 from tools.store.guarded.backend import Backend
 from tools.store.guarded.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock, GuardedTitles
 from tools.store.ports import StockPort
 from tools.store.stock.reader import StockReader
-from tools.store.stock.snapshot import StockSnapshot, kept_rows
+from tools.store.stock.snapshot import StockSnapshot, rows_snapshot
 
 
 def guarded_store(
@@ -34,7 +34,7 @@ def guarded_store(
         catalog=catalog,
         stock=StockReader(stock, clock, fresh=cache),
         orders=GuardedOrders(ports.orders, backends["orders"]),
-        popular=PopularTitles(unhurried, kept_titles(Snapshots(memory)), clock),
+        popular=PopularTitles(unhurried, titles_snapshot(Snapshots(memory)), clock),
         stock_port=stock,
         profiles=GuardedProfiles(ports.profiles, backends["profile"]),
         titles=TitleReader(catalog, records),
@@ -45,7 +45,7 @@ def guarded_store(
 
 def stock_snapshot(store: Store, memory: SessionMemory, port: StockPort, clocks: Clocks) -> StockSnapshot:
     guarded = GuardedStock(port, _behind("stock", clocks.monotonic))
-    return StockSnapshot(guarded, store.stock, store.popular, kept_rows(Snapshots(memory)), clocks.wall)
+    return StockSnapshot(guarded, store.stock, store.popular, rows_snapshot(Snapshots(memory)), clocks.wall)
 
 
 def _behind(name: str, clock: Clock) -> Backend:

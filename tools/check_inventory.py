@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tools.contract import Fallback, Json, Tool, ToolContext
-from tools.results.cards import DIGITAL, OFFER, in_stock, offered, price, ranges
-from tools.schema.parts import RESULT_SET, STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.results.inventory import ITEM, item
+from tools.schema.parts import RESULT_SET, STRING, STRINGS, answer, arguments, listed
 from tools.store.failures import DependencyFailure, InvalidArguments, NotFound, Violation
 from tools.store.identifiers import TITLE_ID
-from tools.store.models import Availability, VolumeStock
 
 INPUT = arguments(
     {
@@ -29,38 +27,11 @@ INPUT = arguments(
     }
 )
 
-_DATED = record(
-    {"volumes": {**STRING, "description": "Numbers and ranges: 3-7, 9."}, "date": STRING},
-    ["volumes", "date"],
-)
-_ITEM = record(
-    {
-        "title_id": STRING,
-        "title": nullable("string"),
-        "availability": {
-            "type": "string",
-            "enum": ["in_stock", "partly_in_stock", "digital_only", "out_of_stock", "last_known"],
-            "description": "digital_only: no paper copy is left, the download can be bought. last_known: the figures are "
-            "from as_of and may have changed; do not promise them.",
-        },
-        "in_stock": nullable("boolean", "On paper, where there is a paper edition."),
-        "price_jpy": nullable("integer"),
-        "formats": listed(OFFER),
-        "volumes_in_stock": nullable("integer"),
-        "volumes_total": nullable("integer"),
-        "missing_volumes": {"type": "array", "items": {"type": "integer"}, "description": "Paper volumes sold out."},
-        "restock": listed(_DATED),
-        "upcoming": listed(_DATED, "Not yet released."),
-        "as_of": STRING,
-    },
-    ["title_id", "availability", "as_of"],
-)
-
 TITLE_IDS, NAMED_SET = "title_ids", "result_set"
 
 OUTPUT = answer(
     {
-        "items": listed(_ITEM),
+        "items": listed(ITEM),
         "not_found": {**STRINGS, "description": "Ids that the store does not sell."},
         "unanswered": {**STRINGS, "description": "Ids that could not be checked in time; ask again for these alone."},
         "checked": {
@@ -125,8 +96,8 @@ async def snapshot(context: ToolContext, asked: Json) -> Json:
 
 def _known_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
     ids, popular = list(title_ids), context.store.popular
-    kept = {i: title.display for i in ids if (title := popular.known(i)) is not None}
-    return kept | context.store.names.known(ids)
+    popular_ones = {i: title.display for i in ids if (title := popular.known(i)) is not None}
+    return popular_ones | context.store.names.known(ids)
 
 
 async def _names(context: ToolContext, title_ids: list[str]) -> Mapping[str, str]:
@@ -163,44 +134,6 @@ def both_named(asked: Json) -> list[Violation]:
     if asked.get(TITLE_IDS) and NAMED_SET in asked:
         return [Violation("$", "not", "title_ids and result_set were both given", "give one of the two")]
     return []
-
-
-def item(row: Availability, names: Mapping[str, str]) -> Json:
-    printed = [volume for volume in row.volumes if volume.format != DIGITAL]
-    paper = [volume for volume in printed if volume.release_date is None]
-    missing = [volume.volume for volume in paper if volume.stock == 0]
-    available = in_stock(row)
-    return {
-        "title_id": row.title_id,
-        "title": names.get(row.title_id),
-        "availability": _availability(row, available=available, some_missing=bool(missing)),
-        "in_stock": available,
-        "price_jpy": price(row.offers),
-        "formats": offered(row),
-        "volumes_in_stock": len(paper) - len(missing) if paper else None,
-        "volumes_total": len(paper) or None,
-        "missing_volumes": missing,
-        "restock": _dated((volume, volume.restock_date) for volume in paper if not volume.stock),
-        "upcoming": _dated((volume, volume.release_date) for volume in printed),
-        "as_of": row.as_of,
-    }
-
-
-def _availability(row: Availability, *, available: bool, some_missing: bool) -> str:
-    """As a shopper would say it. A title without a paper edition is `available` as a download."""
-    if available and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers):
-        return "partly_in_stock" if some_missing else "in_stock"
-    digital = any(offer.format == DIGITAL and offer.stock != 0 for offer in row.offers)
-    return "digital_only" if digital else "out_of_stock"
-
-
-def _dated(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Json]:
-    """Volumes of one date together, the soonest first."""
-    on: dict[str, list[int]] = defaultdict(list)
-    for volume, date in volumes:
-        if date is not None:
-            on[date].append(volume.volume)
-    return [{"volumes": ranges(on[date]), "date": date} for date in sorted(on)]
 
 
 def summary(result: Json) -> str:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, TypeVar
 
 from session.history import RECOMMENDATIONS, LastShown
-from session.profile import Event, EventKind, Profile
-from session.resilience.deadline import Deadline
 from session.result_cache import result_set_name
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
+from tools.recommend.customer import customer_taste, purchased
 from tools.recommend.ranking import Excluded, named_as_liked, rank, reason
-from tools.recommend.taste import VIEWED_WEIGHT, CustomerTaste, Did, KnownTitle, fading, searched_tags, taste
+from tools.recommend.taste import CustomerTaste, taste
+from tools.recommend.together import both
 from tools.results.cards import title_card, with_stock
 from tools.schema.parts import STRING, TITLE_CARD, answer, arguments, listed
 from tools.store.failures import BackendFailure, DependencyFailure
 from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 INPUT = arguments(
     {
@@ -68,28 +62,24 @@ OUTPUT = answer(
 
 CANDIDATES = 40
 MOST_POPULAR = 200
-MOST_BOUGHT = MOST_VIEWED = 20
-MOST_SEARCHES = 10
 NOTHING_FITS = (
     "Nothing here fits the criteria: these go by what based_on says alone. Say so, or ask the customer for other words."
 )
-PROFILE_SECONDS = 0.2
-"""What a hanging profile may hold up an answer by: it would still be one without it."""
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
-    page, reader = await _both(_by_criteria(context, asked), _reader(context))
+    page, customer = await both(_by_criteria(context, asked), customer_taste(context))
     hits = () if page.guessed else page.titles
     liked = named_as_liked(hits, asked["criteria"])
-    reader = reader.who_named(liked)
-    kindred = await _kindred(context, reader, hits)
-    excluded = Excluded((*reader.owned, *(title.title_id for title in liked)), asked["exclude_titles"])
-    chosen = _first(rank(hits, kindred), excluded, asked["count"])
+    customer = customer.with_named(liked)
+    to_taste = await _to_taste(context, customer, hits)
+    excluded = Excluded((*customer.owned, *(title.title_id for title in liked)), asked["exclude_titles"])
+    chosen = _first(rank(hits, to_taste), excluded, asked["count"])
     matched = {title.title_id for title in hits}
-    cards = [_card(each, reason(each, asked["criteria"] if each.title_id in matched else None, reader)) for each in chosen]
+    cards = [_card(each, reason(each, asked["criteria"] if each.title_id in matched else None, customer)) for each in chosen]
     if len(cards) < asked["count"]:
         cards += _popular(context, asked["count"] - len(cards), excluded.and_these(chosen))
-    known = {"purchases": reader.owned, "views": reader.viewed, "searches": reader.searched}
+    known = {"purchases": customer.owned, "views": customer.viewed, "searches": customer.searched}
     personal = [what for what, there in known.items() if there]
     if not hits:
         return _answer(cards, [*personal, "popularity"]) | {"note": NOTHING_FITS}
@@ -100,21 +90,10 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     """Popular titles. What the customer owns is left out if the orders can still be asked."""
     if not context.store.popular.title_ids:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    bought = await _purchased(context, context.user, context.deadline) if context.user is not None else ()
+    bought = await purchased(context, context.user, context.deadline) if context.user is not None else ()
     note = "Personal recommendations are not available right now; these are what other readers buy."
     excluded = Excluded(bought, asked["exclude_titles"])
     return _answer(_popular(context, asked["count"], excluded), ["popularity"]) | {"note": note}
-
-
-async def _both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """At the same time. When one fails the other is stopped, and the failure is raised as it is."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            first, second = group.create_task(one), group.create_task(other)
-    except ExceptionGroup as failed:
-        failure = failed.exceptions[0]
-        raise failure from failure.__cause__
-    return first.result(), second.result()
 
 
 async def _by_criteria(context: ToolContext, asked: Json) -> CatalogPage:
@@ -124,64 +103,18 @@ async def _by_criteria(context: ToolContext, asked: Json) -> CatalogPage:
     return page
 
 
-async def _reader(context: ToolContext) -> CustomerTaste:
-    """What is known of the customer; nothing for an anonymous one. Orders and profile may each be late alone, and leave time
-    enough for what is done with the other."""
-    if context.user is None:
-        return CustomerTaste()
-    half = context.deadline.within(context.deadline.remaining() / 2)
-    bought, profile = await _both(
-        _purchased(context, context.user, half), _recalled(context, context.user, half.within(PROFILE_SECONDS))
-    )
-    owned, now = frozenset(bought), context.store.now()
-    viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
-    searched = searched_tags(profile.last(EventKind.SEARCHED)[:MOST_SEARCHES], now)
-    return CustomerTaste(owned, await _known(context, bought[:MOST_BOUGHT], viewed, now), searched)
-
-
-async def _purchased(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
-    try:
-        return await context.store.orders.purchased(user, deadline)
-    except BackendFailure:
-        context.degraded.add("profile")
-        return ()
-
-
-async def _recalled(context: ToolContext, user: str, deadline: Deadline) -> Profile:
-    try:
-        return await context.store.profiles.recall(user, deadline)
-    except BackendFailure:
-        context.degraded.add("profile")
-        return Profile()
-
-
-async def _known(
-    context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
-) -> tuple[KnownTitle, ...]:
-    """What is owned is not recommended, even where nothing is known about it."""
-    wanted = [*bought, *(event.subject for event in viewed)]
-    try:
-        titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}
-    except BackendFailure:
-        context.degraded.add("taste")
-        return ()
-    weights = {event.subject: fading(VIEWED_WEIGHT, event, now) for event in viewed}
-    known = [KnownTitle(titles[i], Did.BOUGHT) for i in bought if i in titles]
-    return *known, *(KnownTitle(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
-
-
-async def _kindred(context: ToolContext, reader: CustomerTaste, hits: Sequence[Title]) -> tuple[Title, ...]:
+async def _to_taste(context: ToolContext, customer: CustomerTaste, hits: Sequence[Title]) -> tuple[Title, ...]:
     """Titles to the customer's taste, but those it is made of: what they have looked at is recommended when it fits the
     criteria, and not for being like itself. What they name as liked says what they want now, and goes before the rest."""
-    facets = taste(reader.as_named(), hits[:3])
+    facets = taste(customer.by_named_alone(), hits[:3])
     if facets is None:
         return ()
     try:
-        alike = await context.store.catalog.alike(facets, CANDIDATES + len(reader.known), context.deadline)
+        alike = await context.store.catalog.alike(facets, CANDIDATES + len(customer.known), context.deadline)
     except BackendFailure:
         context.degraded.add("taste")
         return ()
-    known = {each.title.title_id for each in reader.known}
+    known = {each.title.title_id for each in customer.known}
     return tuple(title for title in alike if title.title_id not in known)
 
 

@@ -16,7 +16,7 @@ from server.commands.broken_pipe import while_read
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError
 from server.config.settings import DEMO, Settings
-from tools.store.backends.embedded.store_files import StoreFileError
+from tools.store.records.store_files import StoreFileError
 
 AGAIN = "what was written stays; run it again and it goes on from there"
 

@@ -11,9 +11,9 @@ from server.config.settings import DEMO
 from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.items import order_item, stock_item, title_item
 from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TITLES, Table
-from tools.store.backends.embedded.records import CatalogFileError, Record, load
-from tools.store.backends.embedded.store_files import read_orders, read_volumes
 from tools.store.models import VolumeStock
+from tools.store.records.catalog_file import CatalogFileError, Record, load
+from tools.store.records.store_files import read_orders, read_volumes
 
 
 class ContentsError(ValueError):

@@ -15,7 +15,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from session.resilience.retry import Backoff, RetryPolicy
-from tools.store.backends.decode import ShapeError
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.admin import create_tables, describe_tables
 from tools.store.backends.dynamodb.attributes import Item
@@ -24,6 +23,7 @@ from tools.store.backends.dynamodb.errors import failure_of
 from tools.store.backends.dynamodb.tables import TABLES, Table
 from tools.store.backends.dynamodb.writing import write_all
 from tools.store.failures import DependencyFailure, Throttled
+from tools.store.records.shape import ShapeError
 
 READ_AT_ONCE = 100
 """Keys that BatchGetItem takes."""

@@ -21,13 +21,13 @@ from tests.stack.require import require
 from tests.support.catalogs import loaded, new_address
 from tests.support.process import until
 from tests.support.wrong_opensearch import answers, packed, serving
-from tools.store.backends.embedded.records import Record
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
 from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.store.models import CatalogQuery, Filters
 from tools.store.ports import Embedder
+from tools.store.records.catalog_file import Record
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from tests.support.fuzzing import LEAKS, TEXT, VALUES, examples
 from tools.lookup_order import order_number
 from tools.registry import Registered, Registry
-from tools.schema.validation import clean
+from tools.schema.clean import clean
 from tools.store.failures import InvalidArguments
 from tools.store.identifiers import ORDER_ID
 

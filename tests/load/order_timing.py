@@ -34,7 +34,7 @@ from tests.support.interleaving import NOT_NOW
 from tests.support.process import environment, serving
 from tests.support.raw import Connection, call, in_2026
 from tests.support.stack import seeded
-from tools.store.backends.embedded.store_files import read_orders
+from tools.store.records.store_files import read_orders
 
 OWN, FOREIGN, MISSING, ABSURD = "own", "foreign", "missing", "absurd"
 KINDS = (OWN, FOREIGN, MISSING, ABSURD)

@@ -10,6 +10,8 @@ AREAS: dict[str, tuple[str, ...]] = {
     "identity": ("server/identity/*.py",),
     "validation": (
         "tools/schema/validation.py",
+        "tools/schema/clean.py",
+        "tools/schema/violations.py",
         "tools/schema/quick_check.py",
         "tools/schema/parts.py",
         "tools/schema/text.py",

@@ -16,14 +16,14 @@ import pytest
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.embedder import LocalEmbedder
-from tools.store.backends.embedded.records import Record
-from tools.store.backends.embedded.records import load as read_records
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.indexing import Plan, load
 from tools.store.models import Title
 from tools.store.ports import CatalogPort, Embedder
+from tools.store.records.catalog_file import Record
+from tools.store.records.catalog_file import load as read_records
 
 CATALOG = Path(__file__).resolve().parents[2] / "infra" / "demo" / "catalog.jsonl"
 CATALOGS = ["embedded", "opensearch"]

@@ -20,14 +20,14 @@ TASTE_WEIGHT = 0.6
 BOTH_MATTER_TAGS = 3
 
 
-def rank(hits: Sequence[Title], kindred: Sequence[Title]) -> list[Title]:
+def rank(hits: Sequence[Title], to_taste: Sequence[Title]) -> list[Title]:
     """All candidates, best first."""
-    titles = {title.title_id: title for title in (*kindred, *hits)}
+    titles = {title.title_id: title for title in (*to_taste, *hits)}
     scores = dict.fromkeys(titles, 0.0)
-    for place, title in enumerate(hits):
-        scores[title.title_id] += CRITERIA_WEIGHT / (RRF_K + place)
-    for place, title in enumerate(kindred):
-        scores[title.title_id] += TASTE_WEIGHT / (RRF_K + place)
+    for number, title in enumerate(hits):
+        scores[title.title_id] += CRITERIA_WEIGHT / (RRF_K + number)
+    for number, title in enumerate(to_taste):
+        scores[title.title_id] += TASTE_WEIGHT / (RRF_K + number)
     order = sorted(titles, key=lambda i: (-scores[i], titles[i].popularity_rank or 10**9, i))
     return [titles[i] for i in order]
 
@@ -89,14 +89,14 @@ def _spaced(text: str) -> str:
     return f" {_BETWEEN_WORDS.sub(' ', normalise(text)).strip()} "
 
 
-def reason(title: Title, criteria: str | None, reader: CustomerTaste) -> str:
+def reason(title: Title, criteria: str | None, customer: CustomerTaste) -> str:
     """In English, from facts alone."""
     parts = [f"fits “{criteria[:80]}”"] if criteria else []
-    if title.title_id in reader.viewed:
+    if title.title_id in customer.viewed:
         parts.append("is one that you looked at before")
-    elif same := _by_same_author(title, reader):
+    elif same := _by_same_author(title, customer):
         parts.append(f"is by {same[0]}, who also made {_with_you(same[1])}")
-    elif alike := _most_alike(title, reader):
+    elif alike := _most_alike(title, customer):
         parts.append(f"shares {', '.join(alike[0])} with {_with_you(alike[1])}")
     elif not criteria and title.tags:
         parts.append(f"is known for {', '.join(title.tags[:BOTH_MATTER_TAGS])}")
@@ -109,8 +109,8 @@ def _with_you(known: KnownTitle) -> str:
     return f"{known.title.display}, which you {known.did}"
 
 
-def _by_same_author(title: Title, reader: CustomerTaste) -> tuple[str, KnownTitle] | None:
-    for known in reader.known:
+def _by_same_author(title: Title, customer: CustomerTaste) -> tuple[str, KnownTitle] | None:
+    for known in customer.known:
         theirs = {author.name for author in known.title.authors}
         for author in title.authors:
             if author.name in theirs:
@@ -118,9 +118,9 @@ def _by_same_author(title: Title, reader: CustomerTaste) -> tuple[str, KnownTitl
     return None
 
 
-def _most_alike(title: Title, reader: CustomerTaste) -> tuple[list[str], KnownTitle] | None:
+def _most_alike(title: Title, customer: CustomerTaste) -> tuple[list[str], KnownTitle] | None:
     tags = frozenset(title.tags)
-    known = max(reader.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
+    known = max(customer.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
     if known is None:
         return None
     theirs = frozenset(known.title.tags)

@@ -1,4 +1,4 @@
-"""A reader's taste: a weight for each tag, and authors, as far as it is known what they did.
+"""A customer's taste: a weight for each tag, and authors, as far as it is known what they did.
 
 A title that was bought weighs 1, one that was looked at 0.4, a theme that was searched for by name 0.2, the last two halved
 for every 30 days since. What a search found is not taste: only who opens a title says that they like the look of it.
@@ -25,7 +25,7 @@ LEAST_FOR_AUTHORS = VIEWED_WEIGHT / 4
 
 
 class Did(StrEnum):
-    """What the reader did with a title, as a reason ends."""
+    """What the customer did with a title, as a reason ends."""
 
     BOUGHT = "have"
     VIEWED = "looked at"
@@ -34,7 +34,7 @@ class Did(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownTitle:
-    """A title that tells of the reader's taste, and how much."""
+    """A title that tells of the customer's taste, and how much."""
 
     title: Title
     did: Did
@@ -54,12 +54,12 @@ class CustomerTaste:
     def viewed(self) -> frozenset[str]:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.VIEWED)
 
-    def as_named(self) -> CustomerTaste:
+    def by_named_alone(self) -> CustomerTaste:
         """As if nothing were known but the titles that were named just now, if there are any."""
         named = tuple(each for each in self.known if each.did is Did.NAMED)
         return CustomerTaste(self.owned, named) if named else self
 
-    def who_named(self, titles: Iterable[Title]) -> CustomerTaste:
+    def with_named(self, titles: Iterable[Title]) -> CustomerTaste:
         return replace(self, known=(*(KnownTitle(title, Did.NAMED) for title in titles), *self.known))
 
 
@@ -79,14 +79,14 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
     return dict(tags)
 
 
-def taste(reader: CustomerTaste, hits: Sequence[Title]) -> Facets | None:
-    """What else to look for; None where nothing says so. As long as less is known of the reader than one purchase tells,
+def taste(customer: CustomerTaste, hits: Sequence[Title]) -> Facets | None:
+    """What else to look for; None where nothing says so. As long as less is known of the customer than one purchase tells,
     the best hits make up for it."""
-    liked = [(each.title, each.weight) for each in reader.known]
+    liked = [(each.title, each.weight) for each in customer.known]
     lacking = BOUGHT_WEIGHT - sum(weight for _, weight in liked)
     if lacking > 0:
         liked += [(title, lacking / len(hits)) for title in hits]
-    tags: dict[str, float] = defaultdict(float, reader.searched)
+    tags: dict[str, float] = defaultdict(float, customer.searched)
     authors: dict[str, None] = {}
     genres: dict[str, float] = defaultdict(float)
     for title, weight in liked:

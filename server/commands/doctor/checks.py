@@ -140,7 +140,7 @@ def _embedded_redis(stack: AsyncExitStack) -> Check:
 
 def _embedded_catalog(settings: Settings) -> Check:
     async def check(deadline: Deadline) -> Diagnosis:
-        from tools.store.backends.embedded.records import CatalogFileError, load
+        from tools.store.records.catalog_file import CatalogFileError, load
 
         try:
             records = await asyncio.to_thread(load, settings.catalog_file)
@@ -155,9 +155,9 @@ def _embedded_store(settings: Settings) -> Check:
     """Of titles, stock and orders together: they are filled in one go."""
 
     async def opened(deadline: Deadline) -> Diagnosis:
-        from tools.store.backends.embedded.records import CatalogFileError, load
         from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
-        from tools.store.backends.embedded.store_files import StoreFileError
+        from tools.store.records.catalog_file import CatalogFileError, load
+        from tools.store.records.store_files import StoreFileError
 
         try:
             records = await asyncio.to_thread(load, settings.catalog_file)

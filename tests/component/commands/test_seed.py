@@ -101,15 +101,15 @@ def test_half_a_character_is_told_of_by_line_and_field_and_not_after_minutes(
     monkeypatch.setenv("MANGA_CATALOG_URL", f"http://127.0.0.1:{refused_port()}")
     catalog = lines(tmp_path / "catalog.jsonl", TITLE, {**TITLE, "title_id": "b", "synopsis": {"en": "x\ud800"}})
     assert main(["--catalog", str(catalog), *more]) == 2
-    assert "catalog.jsonl: line 2: synopsis.en: half a character (\\ud800) at place 1" in capsys.readouterr().err
+    assert "catalog.jsonl: line 2: $.synopsis.en has half a character (\\ud800) at place 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
         ([{**VOLUME, "title_id": "manga-000009"}], "'manga-000009' is not in the catalogue"),
-        ([VOLUME, {**VOLUME, "isbn": "9784063767896"}], "volume 1 (physical) of manga-000001 is there twice"),
-        ([{**VOLUME, "stock": -1}], "line 1: $.stock must not be negative"),
+        ([VOLUME, {**VOLUME, "isbn": "9784063767896"}], "line 2: the same entry as in line 1"),
+        ([{**VOLUME, "stock": -1}], "line 1: $.stock must be at least 0"),
         (["{"], "line 1: not JSON"),
     ],
 )

@@ -27,10 +27,10 @@ from tools.store.backends.embedded.engine import Engine
 from tools.store.backends.embedded.index import build_index
 from tools.store.backends.embedded.loading import load_catalog
 from tools.store.backends.embedded.people_leg import PeopleLeg
-from tools.store.backends.embedded.records import CatalogFileError
 from tools.store.backends.embedded.shelf import Shelf, build_shelf
 from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.models import Author, CatalogPage, CatalogQuery, Facets, Filters, Title
+from tools.store.records.catalog_file import CatalogFileError
 from tools.store.search.filters import satisfies
 
 LATER = Deadline.after(3600)

@@ -13,9 +13,9 @@ import pytest
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
-from tools.store.backends.embedded.store_files import StoreFileError
 from tools.store.failures import DependencyFailure
 from tools.store.models import Offer
+from tools.store.records.store_files import StoreFileError
 
 VOLUME = {"title_id": "m-1", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 528, "stock": 3}
 LINE = {

@@ -12,7 +12,7 @@ from tests.support.snapshots import Away, memory_over
 from tests.support.store import Mood, Shelf
 from tests.support.valkey import ask, eventually
 from tools.store.catalog import popular as module
-from tools.store.catalog.popular import PopularTitles, kept_titles
+from tools.store.catalog.popular import PopularTitles, titles_snapshot
 from tools.store.models import Filters, Title
 
 
@@ -54,13 +54,13 @@ async def test_a_catalogue_that_is_being_filled_takes_nothing_away(shelf: Shelf)
 async def test_a_new_process_whose_catalogue_is_away_has_what_another_one_kept(
     shelf: Shelf, redis: MultiplexedRedis
 ) -> None:
-    one = PopularTitles(shelf.in_moods().catalog, kept_titles(Snapshots(memory_over(redis))))
+    one = PopularTitles(shelf.in_moods().catalog, titles_snapshot(Snapshots(memory_over(redis))))
     await one.refresh()
     (key,) = await ask(redis, "KEYS", "manga:mcp:snapshot:*")
     assert 86_000 < await ask(redis, "TTL", key) <= 86_400
     away = shelf.in_moods().catalog
     away.mood = Mood.FAILS
-    two = PopularTitles(away, kept_titles(Snapshots(memory_over(redis))))
+    two = PopularTitles(away, titles_snapshot(Snapshots(memory_over(redis))))
     assert await two._round() == module.RETRY_SECONDS
     assert two.matching(Filters(), 50) == one.matching(Filters(), 50)
     assert two.known("manga-000003") == one.known("manga-000003")
@@ -71,7 +71,7 @@ async def test_a_new_process_whose_catalogue_is_away_has_what_another_one_kept(
 async def test_what_is_kept_does_not_take_the_place_of_what_the_catalogue_said(
     shelf: Shelf, redis: MultiplexedRedis
 ) -> None:
-    kept = kept_titles(Snapshots(memory_over(redis)))
+    kept = titles_snapshot(Snapshots(memory_over(redis)))
     await kept.save((Title("manga-000099", en="Long ago"),), 60)
     popular = PopularTitles(shelf.in_moods().catalog, kept)
     await popular.refresh()
@@ -81,7 +81,7 @@ async def test_what_is_kept_does_not_take_the_place_of_what_the_catalogue_said(
 
 
 async def test_without_redis_it_goes_by_the_catalogue_alone(shelf: Shelf) -> None:
-    popular = PopularTitles(shelf.in_moods().catalog, kept_titles(Snapshots(memory_over(Away()))))
+    popular = PopularTitles(shelf.in_moods().catalog, titles_snapshot(Snapshots(memory_over(Away()))))
     assert not await popular.recall()
     assert await popular.refresh()
     assert len(popular.title_ids) == 6

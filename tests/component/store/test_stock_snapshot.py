@@ -21,7 +21,7 @@ from tools.store.catalog.popular import PopularTitles
 from tools.store.models import Availability, Offer
 from tools.store.stock import snapshot as module
 from tools.store.stock.reader import StockReader
-from tools.store.stock.snapshot import PARTS, ROWS_A_PART, StockSnapshot, kept_rows
+from tools.store.stock.snapshot import PARTS, ROWS_A_PART, StockSnapshot, rows_snapshot
 
 POPULAR = [f"manga-{n:06}" for n in range(1, 7)]
 
@@ -57,7 +57,7 @@ async def process(shelf: Shelf, redis: KeyValue, *, popular: bool = True) -> Pro
     if popular:
         await titles.refresh()
     reader = StockReader(backends.stock, monotonic)
-    kept = kept_rows(Snapshots(memory_over(redis)))
+    kept = rows_snapshot(Snapshots(memory_over(redis)))
     return Process(backends.stock, reader, StockSnapshot(backends.stock, reader, titles, kept, wall), monotonic, wall)
 
 
@@ -142,10 +142,10 @@ async def test_a_newer_row_takes_the_place_of_an_older_one_and_not_the_other_way
 ) -> None:
     own = await process(shelf, redis, popular=False)
     now = own.wall()
-    await own.snapshot.kept.save((a_row("manga-000001", 100, now),), 60, module._part("manga-000001"))
+    await own.snapshot.shared.save((a_row("manga-000001", 100, now),), 60, module._part("manga-000001"))
     await own.snapshot.recall()
     assert own.reader.age("manga-000001") == pytest.approx(100, abs=1)
-    await own.snapshot.kept.save((a_row("manga-000001", 50, now),), 60, module._part("manga-000001"))
+    await own.snapshot.shared.save((a_row("manga-000001", 50, now),), 60, module._part("manga-000001"))
     await own.snapshot.recall()
     assert own.reader.age("manga-000001") == pytest.approx(50, abs=1)
     await own.reader.read(["manga-000001"], Deadline.after(5))
@@ -158,7 +158,7 @@ async def test_rows_of_a_time_that_cannot_be_are_left_out(shelf: Shelf, redis: M
     own = await process(shelf, redis, popular=False)
     wrong = replace(a_row("manga-000001"), as_of=as_of)
     for part in range(PARTS):
-        await own.snapshot.kept.save((wrong, a_row("manga-000002")), 60, part)
+        await own.snapshot.shared.save((wrong, a_row("manga-000002")), 60, part)
     assert await own.snapshot.recall()
     assert own.known() == {"manga-000002"}
 
@@ -169,7 +169,7 @@ async def test_its_size_is_bounded_and_popular_titles_come_first(shelf: Shelf, r
     for n in range(3 * PARTS * ROWS_A_PART):
         own.reader.adopt(a_row(f"manga-x{n:06}"), 0.0)
     await own.snapshot.save()
-    stored = [await own.snapshot.kept.load(part) or () for part in range(PARTS)]
+    stored = [await own.snapshot.shared.load(part) or () for part in range(PARTS)]
     assert max(map(len, stored)) <= ROWS_A_PART
     assert set(POPULAR) <= {row.title_id for rows in stored for row in rows}
     await other.snapshot.recall()

@@ -13,7 +13,6 @@ from aiohttp import web
 
 from session.resilience.deadline import Deadline
 from tests.support.wrong_opensearch import answers, packed, serving
-from tools.store.backends.embedded.records import record_of
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.documents import document
@@ -21,6 +20,7 @@ from tools.store.backends.opensearch.errors import MalformedAnswer
 from tools.store.backends.opensearch.title_cache import Place, TitleCache, place_of, places
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
+from tools.store.records.title import record_of
 
 TITLES = {name: Title(name, en=f"Harbour {name}", tags=("Drama",)) for name in "abcdef"}
 

@@ -31,12 +31,12 @@ from tests.support.examples import free_texts
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Shelf
 from tools.contract import Tool
-from tools.lookup_order import OUTPUT, latest, presented
 from tools.registry import TOOLS
+from tools.results.orders import OUTPUT, latest, presented
 from tools.schema.parts import RESULT_SET
-from tools.store.backends.embedded.store_files import read_orders
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Order
+from tools.store.records.store_files import read_orders
 
 EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 NOT_FOR_SHOPPERS = re.compile(

@@ -14,8 +14,8 @@ import pytest
 
 from infra.demo.generate import FOLDER, build
 from session.resilience.deadline import Deadline
-from tools.store.backends.embedded.records import load
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+from tools.store.records.catalog_file import load
 
 Record = dict[str, Any]
 

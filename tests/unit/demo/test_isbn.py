@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.demo.isbn import IsbnRegister, with_check_digit
-from tools.store.backends.store_rules import is_isbn13
+from tools.store.records.volume import is_isbn13
 
 bodies = st.from_regex(r"\A97[89][0-9]{9}\Z")
 

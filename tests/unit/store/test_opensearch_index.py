@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.config.settings import DEMO
-from tools.store.backends.embedded.records import load as read_records
-from tools.store.backends.embedded.records import parse, record_of
 from tools.store.backends.opensearch import index as module
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.documents import card_from, direction_from, document, titles_from
@@ -32,6 +30,9 @@ from tools.store.backends.opensearch.indexing import identity_of
 from tools.store.backends.opensearch.kin import kin_of_all
 from tools.store.backends.opensearch.queries import cosine_of
 from tools.store.models import Author, Filters, Offer, Title
+from tools.store.records.catalog_file import load as read_records
+from tools.store.records.catalog_file import parse
+from tools.store.records.title import record_of
 from tools.store.search.candidates import known
 from tools.store.search.document import prose_terms
 from tools.store.search.filters import satisfies

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.store.catalog.popular_index import LONGEST_NAME, PopularShelf
+from tools.store.catalog.popular_index import LONGEST_NAME, PopularIndex
 from tools.store.models import Author, Filters, Title
 from tools.store.search.filters import satisfies
 from tools.store.search.query import QueryReader
@@ -21,7 +21,7 @@ TITLES = (
     Title("d", romaji="20th Century Boys", ja="20世紀少年", authors=(URASAWA,), genre="seinen", rating=4.5),
     Title("e", en="One Piece Party", authors=(Author("Andou, Ei"), ODA), genre="shonen"),
 )
-SHELF = PopularShelf(TITLES)
+SHELF = PopularIndex(TITLES)
 ANY = Filters()
 
 
@@ -70,7 +70,7 @@ def test_what_is_called_so_satisfies_the_filters_too() -> None:
 
 
 def test_an_empty_shelf_has_nothing() -> None:
-    empty = PopularShelf()
+    empty = PopularIndex()
     assert empty.called("one piece", READER, ANY, 5) == ()
     assert empty.matching(ANY, 5) == ()
 

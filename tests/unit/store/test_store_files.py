@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tools.store.backends.embedded.store_files import StoreFileError, read_orders, read_volumes
+from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
 
 VOLUME = {"title_id": "m-1", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 528, "stock": 3}
 LINE = {
@@ -71,14 +71,14 @@ BAD_VOLUMES = [
     ({**VOLUME, "stock": "3"}, r"\$.stock must be a whole number"),
     ({**VOLUME, "stock": True}, r"\$.stock must be a whole number"),
     ({**VOLUME, "stock": 1.5}, r"\$.stock must be a whole number"),
-    ({**VOLUME, "stock": -1}, r"\$.stock must not be negative"),
-    ({**VOLUME, "volume": -1}, r"\$.volume must not be negative"),
+    ({**VOLUME, "stock": -1}, r"\$.stock must be at least 0"),
+    ({**VOLUME, "volume": -1}, r"\$.volume must be at least 0"),
     ({**VOLUME, "price_jpy": 0}, r"\$.price_jpy must be at least 1 \(physical\)"),
-    ({**VOLUME, "price_jpy": -1, "format": "digital"}, r"\$.price_jpy must be at least 0 \(digital\)"),
-    ({**VOLUME, "stock": 10**30}, r"\$.stock must not be above 1000000000"),
+    ({**VOLUME, "price_jpy": -1, "format": "digital"}, r"\$.price_jpy must be at least 0"),
+    ({**VOLUME, "stock": 10**30}, r"\$.stock must be at most 1000000000"),
     (json.dumps(VOLUME)[:-1] + ', "stock": 4}', "'stock' stands in one object twice"),
     ({**VOLUME, "format": ""}, r"\$.format must not be empty"),
-    ({**VOLUME, "format": "\ud800"}, "not JSON in UTF-8"),
+    ({**VOLUME, "format": "\ud800"}, r"\$.format has half a character"),
     ({**VOLUME, "isbn": "9784000000117"}, r"\$.isbn must be 13 digits"),
     ({**VOLUME, "isbn": "4000000116"}, r"\$.isbn must be 13 digits"),
     ({**VOLUME, "restock_date": "2026-13-01"}, r"\$.restock_date must be a date"),
@@ -95,13 +95,17 @@ BAD_ORDERS = [
     ({**ORDER, "lines": {}}, r"\$.lines must be a list"),
     ({**ORDER, "lines": [3]}, r"\$.lines\[0\] must be an object"),
     ({**ORDER, "lines": [LINE, {**LINE, "quantity": 0}]}, r"\$.lines\[1\].quantity must be at least 1"),
-    ({**ORDER, "lines": [{**LINE, "unit_price_jpy": -1}]}, r"\$.lines\[0\].unit_price_jpy must not be negative"),
+    ({**ORDER, "lines": [{**LINE, "unit_price_jpy": -1}]}, r"\$.lines\[0\].unit_price_jpy must be at least 0"),
     ({**ORDER, "lines": [{**LINE, "expected_date": "soon"}]}, r"\$.lines\[0\].expected_date must be a date"),
     ({**ORDER, "subtotal_jpy": 999}, r"\$.subtotal_jpy must be 1000"),
-    ({**ORDER, "shipping_jpy": -680, "total_jpy": 320}, r"\$.shipping_jpy must not be negative"),
+    ({**ORDER, "shipping_jpy": -680, "total_jpy": 320}, r"\$.shipping_jpy must be at least 0"),
     ({**ORDER, "total_jpy": 1681}, r"\$.total_jpy must be subtotal and shipping"),
     ({**ORDER, "ordered_at": "2026-10-01T09:00:00+09:00"}, r"\$.ordered_at must be an ISO 8601 time in UTC"),
     ({**ORDER, "ordered_at": "yesterday Z"}, r"\$.ordered_at must be an ISO 8601 time in UTC"),
+    ({**ORDER, "ordered_at": "20261001T000000Z"}, r"\$.ordered_at must be an ISO 8601 time in UTC"),
+    ({**ORDER, "status": ""}, r"\$.status must not be empty"),
+    ({**ORDER, "lines": [{**LINE, "volume": 10**40}]}, r"\$.lines\[0\].volume must be at most 1000000000"),
+    ({**ORDER, "note": "x" * 131_072}, r"the record has \d+ bytes, and may have 131072"),
     ({**ORDER, "return_until": "2026-1-1"}, r"\$.return_until must be a date"),
     ({**ORDER, "estimated_delivery": ""}, r"\$.estimated_delivery must be a date"),
     ({**ORDER, "shipments": [{**PARCEL, "shipped_at": "x"}]}, r"\$.shipments\[0\].shipped_at must be an ISO"),
@@ -135,6 +139,8 @@ def test_what_stands_twice_in_a_file_is_refused_and_both_lines_named(write: Writ
     twice: list[tuple[Callable[[Path], object], Path]] = [
         (read_volumes, write("same.jsonl", VOLUME, {**VOLUME, "stock": 4})),
         (read_volumes, write("isbn.jsonl", isbn, {**isbn, "title_id": "m-2"})),
+        (read_volumes, write("renumbered.jsonl", isbn, {**isbn, "volume": 2})),
+        (read_volumes, write("two_isbns.jsonl", isbn, {**isbn, "isbn": "9784000000123"})),
         (read_orders, write("order.jsonl", ORDER, {**ORDER, "owner": "somebody else"})),
     ]
     for read, path in twice:

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from server.config.settings import DEMO
-from tools.lookup_order import latest, presented
-from tools.store.backends.embedded.store_files import read_orders
+from tools.results.orders import latest, presented
 from tools.store.models import Order, OrderLine, Shipment
 from tools.store.order_status import MEANINGS, Standing, standing
+from tools.store.records.store_files import read_orders
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 PARCEL = "123456789014"

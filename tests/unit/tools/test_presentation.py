@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.check_inventory import item
 from tools.get_manga_details import offers
 from tools.results.cards import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_card
+from tools.results.inventory import item
 from tools.store.models import Author, Availability, Offer, Title, VolumeStock
 
 AS_OF = "2026-11-01T00:00:00Z"

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tools.registry import TOOLS, Registry
+from tools.schema.clean import LONGEST_TEXT, MOST_VALUES, clean_text
 from tools.schema.text import MOST_MARKS, stream_safe
-from tools.schema.validation import LONGEST_TEXT, MOST_VALUES, clean_text
 from tools.store.failures import InvalidArguments
 
 REGISTRY = Registry()

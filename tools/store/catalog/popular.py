@@ -12,7 +12,7 @@ from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.periodic import run_periodically
 from session.snapshots import Snapshots
-from tools.store.catalog.popular_index import PopularShelf
+from tools.store.catalog.popular_index import PopularIndex
 from tools.store.failures import Failure
 from tools.store.models import Filters, Title
 from tools.store.ports import CatalogPort
@@ -25,41 +25,41 @@ HOW_MANY = 500
 REFRESH_SECONDS = 300.0
 RETRY_SECONDS = 2.0
 ASK_SECONDS = 5.0
-KEPT_SECONDS = 24 * 3600
+SNAPSHOT_SECONDS = 24 * 3600
 
-KeptTitles = TypedSnapshot[tuple[Title, ...]]
+TitlesSnapshot = TypedSnapshot[tuple[Title, ...]]
 
 
-def kept_titles(snapshots: Snapshots) -> KeptTitles:
+def titles_snapshot(snapshots: Snapshots) -> TitlesSnapshot:
     return TypedSnapshot(snapshots, "popular", tuple[Title, ...])
 
 
 @dataclass(slots=True)
 class PopularTitles:
     """A snapshot that a task owned by the application refreshes. Empty until the catalogue has answered once, or until what
-    another process has `kept` was found."""
+    another process has left in the `snapshot` was found."""
 
     catalog: CatalogPort
-    kept: KeptTitles | None = None
+    snapshot: TitlesSnapshot | None = None
     clock: Clock = time.monotonic
-    _shelf: PopularShelf = field(default_factory=PopularShelf)
+    _index: PopularIndex = field(default_factory=PopularIndex)
     _reader: QueryReader = field(default_factory=QueryReader.load)
 
     @property
     def title_ids(self) -> tuple[str, ...]:
         """The most popular first."""
-        return tuple(self._shelf.by_id)
+        return tuple(self._index.by_id)
 
     def matching(self, filters: Filters, limit: int) -> tuple[Title, ...]:
         """The most popular titles of the snapshot that satisfy the filters, exactly."""
-        return self._shelf.matching(filters, limit)
+        return self._index.matching(filters, limit)
 
     def called(self, query: str, filters: Filters, limit: int) -> tuple[Title, ...]:
         """Those of them that the query names, or whose author it names, best match first."""
-        return self._shelf.called(query, self._reader, filters, limit)
+        return self._index.called(query, self._reader, filters, limit)
 
     def known(self, title_id: str) -> Title | None:
-        return self._shelf.by_id.get(title_id)
+        return self._index.by_id.get(title_id)
 
     async def refresh(self) -> bool:
         """Whether the catalogue answered."""
@@ -70,17 +70,17 @@ class PopularTitles:
             return False
         if titles:  # a catalogue that is being filled takes away nothing that is known
             await self._take(titles)
-            if self.kept is not None:
-                await self.kept.save(titles, KEPT_SECONDS)
+            if self.snapshot is not None:
+                await self.snapshot.save(titles, SNAPSHOT_SECONDS)
         return True
 
     async def recall(self) -> bool:
-        """Whether there was something kept to begin with."""
+        """Whether a snapshot was found to begin with."""
         try:
-            titles = await self.kept.load() if self.kept is not None else None
+            titles = await self.snapshot.load() if self.snapshot is not None else None
         except MemoryUnavailable:
             return False
-        if titles and not self._shelf.titles:
+        if titles and not self._index.titles:
             await self._take(titles[:HOW_MANY])
         return bool(titles)
 
@@ -89,10 +89,10 @@ class PopularTitles:
         await run_periodically("popular titles", self._round)
 
     async def _round(self) -> float:
-        if not self._shelf.titles:
+        if not self._index.titles:
             await self.recall()
         return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
 
     async def _take(self, titles: tuple[Title, ...]) -> None:
         """Made beside the event loop: it takes a quarter of a second."""
-        self._shelf = await asyncio.to_thread(PopularShelf, titles)
+        self._index = await asyncio.to_thread(PopularIndex, titles)

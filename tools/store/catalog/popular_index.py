@@ -26,7 +26,7 @@ LONGEST_NAME = 200
 _LIKENESS = Weights().name_threshold
 
 
-class PopularShelf:
+class PopularIndex:
     """Titles, the most popular first. Takes about half a millisecond a title to make. Read only."""
 
     def __init__(self, titles: Sequence[Title] = ()) -> None:
@@ -38,37 +38,37 @@ class PopularShelf:
 
     def matching(self, filters: Filters, limit: int) -> tuple[Title, ...]:
         """The most popular titles that satisfy the filters, exactly."""
-        return tuple(self.titles[place] for place in islice(self._fitting(filters), limit))
+        return tuple(self.titles[position] for position in islice(self._fitting(filters), limit))
 
     def called(self, query: str, reader: QueryReader, filters: Filters, limit: int) -> tuple[Title, ...]:
         """The titles that the query is a name of, in any script and with a typo or two, best match first, then those of the
         author that it names; all of them satisfy the filters."""
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
-        reading = reader.read(query)
-        places = dict.fromkeys((*self._named(reading, filters), *self._by_author(reading, filters)))
-        return tuple(self.titles[place] for place in islice(places, limit))
+        parsed = reader.read(query)
+        positions = dict.fromkeys((*self._named(parsed, filters), *self._by_author(parsed, filters)))
+        return tuple(self.titles[position] for position in islice(positions, limit))
 
-    def _named(self, reading: ParsedQuery, filters: Filters) -> list[int]:
-        near = np.maximum(self._names.likeness(asked_names(reading)), self._names.spelled_in_katakana(reading.core))
-        alike = [int(place) for place in np.flatnonzero(near >= _LIKENESS)]
+    def _named(self, parsed: ParsedQuery, filters: Filters) -> list[int]:
+        near = np.maximum(self._names.likeness(asked_names(parsed)), self._names.spelled_in_katakana(parsed.core))
+        alike = [int(position) for position in np.flatnonzero(near >= _LIKENESS)]
         fitting = set(self._fitting(filters, alike))
-        return sorted(fitting, key=lambda place: (-near[place], place))
+        return sorted(fitting, key=lambda position: (-near[position], position))
 
-    def _by_author(self, reading: ParsedQuery, filters: Filters) -> Iterator[int]:
-        asked = reading.author or reading.core
+    def _by_author(self, parsed: ParsedQuery, filters: Filters) -> Iterator[int]:
+        asked = parsed.author or parsed.core
         return self._fitting(replace(filters, author=asked)) if asked and filters.author is None else iter(())
 
     def _fitting(self, filters: Filters, among: Sequence[int] | None = None) -> Iterator[int]:
         predicates = Predicates(filters)
-        places = range(len(self.titles)) if among is None else among
+        positions = range(len(self.titles)) if among is None else among
         if filters.author is not None:
             asked = AskedName(filters.author)
-            places = [place for place in places if asked.may_be_in(self._credits[place])]
-        for place in places:
-            title = self.titles[place]
-            if predicates.admit(title.genre, title.rating, self._authors[place]):
-                yield place
+            positions = [position for position in positions if asked.may_be_in(self._credits[position])]
+        for position in positions:
+            title = self.titles[position]
+            if predicates.admit(title.genre, title.rating, self._authors[position]):
+                yield position
 
 
 def _credits(authors: Sequence[AuthorKeys]) -> str:

@@ -19,14 +19,14 @@ from tools.store.ports import CatalogPort, TitlesPort
 PATIENCE = 1 / 3
 """Of the time that is left, which the catalogue has for itself: 100 of the 300 ms of details."""
 
-Found = dict[str, Title]
+TitlesById = dict[str, Title]
 
 
 @dataclass(frozen=True, slots=True)
 class TitleReading:
     """`titles` that exist. `from_records`: the catalogue did not answer, and the store's records did."""
 
-    titles: Found = field(default_factory=dict)
+    titles: TitlesById = field(default_factory=dict)
     from_records: bool = False
 
 
@@ -48,7 +48,9 @@ class TitleReader:
         finally:
             await _ended(asked)
 
-    async def _either(self, catalog: asyncio.Future[Found], title_ids: Sequence[str], deadline: Deadline) -> TitleReading:
+    async def _either(
+        self, catalog: asyncio.Future[TitlesById], title_ids: Sequence[str], deadline: Deadline
+    ) -> TitleReading:
         records = asyncio.ensure_future(self._records.get(title_ids, deadline))
         try:
             await asyncio.wait({catalog, records}, return_when=asyncio.FIRST_COMPLETED)
@@ -64,16 +66,16 @@ class TitleReader:
             await _ended(records)
 
 
-def _failed(asked: asyncio.Future[Found]) -> bool:
+def _failed(asked: asyncio.Future[TitlesById]) -> bool:
     """Whether the backend is at fault; what nobody foresaw is raised by whoever takes the result."""
     return isinstance(asked.exception(), BackendFailure)
 
 
-def _knows(asked: asyncio.Future[Found]) -> bool:
+def _knows(asked: asyncio.Future[TitlesById]) -> bool:
     return asked.done() and not _failed(asked) and bool(asked.result())
 
 
-async def _ended(asked: asyncio.Future[Found]) -> None:
+async def _ended(asked: asyncio.Future[TitlesById]) -> None:
     """Nothing is left under way: the backend's work ends with the call."""
     if not asked.done():
         asked.cancel()

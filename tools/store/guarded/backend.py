@@ -33,7 +33,7 @@ class BackendPolicy:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     telling_share: float = 0.8
 
-    def tells(self, given: float, had: float, *, left: bool) -> bool:
+    def shows_slowness(self, given: float, had: float, *, left: bool) -> bool:
         """Whether an attempt that was cut off says that the backend is slow: it was `given` so many seconds and `had` so
         many. One that its caller `left` does when it was over anyway, or slow already: a cancellation is nobody's failure,
         but a call's deadline often cancels the attempt a moment before the attempt's own would. What it had beyond what it
@@ -45,7 +45,7 @@ class BackendPolicy:
 
 
 @dataclass(slots=True)
-class Asking:
+class AttemptTime:
     """One attempt's time, from when the backend is asked: what an attempt waits for a place is not the backend's doing.
     `given` is what there is for it, in seconds."""
 
@@ -106,6 +106,19 @@ class Backend:
         return number < self._policy.retry.attempts and left > self._policy.retry.base and self._budget.spend()
 
     async def _attempt(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        self._admit(deadline)
+        era, given = self.breaker.era, deadline.within(self._policy.attempt_seconds)
+        spent = AttemptTime(self._clock, given.remaining())
+        try:
+            result = await self._bounded(spent, attempt, given)
+        except BaseException as error:
+            self._count(error, spent, era)
+            raise
+        self.breaker.succeeded(spent.had(), era)
+        return result
+
+    def _admit(self, deadline: Deadline) -> None:
+        """Raises `TimedOut` or `CircuitOpen` where the backend is not to be asked."""
         if deadline.expired():
             raise TimedOut(f"There was no time left to ask the {self.name} backend.", dependency=self.name)
         if not self.breaker.admits():
@@ -114,27 +127,20 @@ class Backend:
                 dependency=self.name,
                 retry_after_ms=self._rest_ms(),
             )
-        era, given = self.breaker.era, deadline.within(self._policy.attempt_seconds)
-        asking = Asking(self._clock, given.remaining())
-        try:
-            result = await self._bounded(asking, attempt, given)
-        except (TimedOut, asyncio.CancelledError) as cut_off:
-            if self._policy.tells(asking.given, asking.had(), left=isinstance(cut_off, asyncio.CancelledError)):
-                self.breaker.failed(era, "no answer in time")
-            else:
-                self.breaker.ignored(era)
-            raise
-        except QuestionRefused:
+
+    def _count(self, error: BaseException, spent: AttemptTime, era: int) -> None:
+        """Against the backend, if an attempt that ended so is its fault."""
+        fault = None
+        if isinstance(error, TimedOut | asyncio.CancelledError):
+            left = isinstance(error, asyncio.CancelledError)
+            if self._policy.shows_slowness(spent.given, spent.had(), left=left):
+                fault = "no answer in time"
+        elif isinstance(error, BackendFailure) and not isinstance(error, QuestionRefused):
+            fault = f"{error.name}, {error.message}"
+        if fault is None:
             self.breaker.ignored(era)
-            raise
-        except BackendFailure as failure:
-            self.breaker.failed(era, f"{failure.name}, {failure.message}")
-            raise
-        except BaseException:
-            self.breaker.ignored(era)
-            raise
-        self.breaker.succeeded(asking.had(), era)
-        return result
+        else:
+            self.breaker.failed(era, fault)
 
     def _rest_ms(self) -> int:
         """Until the breaker lets a call through: the rest of its pause, or the time that the probe under way may take."""
@@ -142,10 +148,10 @@ class Backend:
             return self.breaker.retry_after_ms()
         return round(self._policy.attempt_seconds * 1000)
 
-    async def _bounded(self, asking: Asking, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+    async def _bounded(self, spent: AttemptTime, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
         try:
             async with asyncio.timeout(deadline.remaining()), self._places:
-                asking.begin(deadline)
+                spent.begin(deadline)
                 return await attempt(deadline)
         except TimeoutError:
             raise TimedOut(f"The {self.name} backend did not answer in time.", dependency=self.name) from None

@@ -43,10 +43,10 @@ YIELD_SECONDS = 0.05
 YIELDS = 20
 SKEW_SECONDS = 60.0
 
-KeptRows = TypedSnapshot[tuple[Availability, ...]]
+RowsSnapshot = TypedSnapshot[tuple[Availability, ...]]
 
 
-def kept_rows(snapshots: Snapshots) -> KeptRows:
+def rows_snapshot(snapshots: Snapshots) -> RowsSnapshot:
     return TypedSnapshot(snapshots, "stock", tuple[Availability, ...])
 
 
@@ -58,7 +58,7 @@ class StockSnapshot:
     port: StockPort
     reader: StockReader
     popular: PopularTitles
-    kept: KeptRows
+    shared: RowsSnapshot
     clock: WallClock = time.time
     _written: dict[int, dict[str, str]] = field(default_factory=dict)
 
@@ -74,10 +74,10 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Takes over what is kept. Whether Redis answered."""
+        """Takes over what other processes have read. Whether Redis answered."""
         try:
             for part in range(PARTS):
-                rows = await self.kept.load(part) or ()
+                rows = await self.shared.load(part) or ()
                 self._written[part] = {row.title_id: row.as_of for row in rows}
                 for row in rows[:ROWS_A_PART]:
                     if (age := self._age(row)) is not None:
@@ -112,7 +112,7 @@ class StockSnapshot:
             if seen == self._written.get(part, {}):
                 continue
             newest = min((age for row in rows if (age := self._age(row)) is not None), default=LAST_KNOWN_SECONDS)
-            if await self.kept.save(rows, math.ceil(LAST_KNOWN_SECONDS - newest), part):
+            if await self.shared.save(rows, math.ceil(LAST_KNOWN_SECONDS - newest), part):
                 self._written[part] = seen
 
     def _parts(self) -> dict[int, tuple[Availability, ...]]:

@@ -4,10 +4,11 @@ Numbers are whole; there is no binary."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
-from tools.store.backends.decode import ShapeError
+from tools.store.records.shape import ShapeError
 
 Attribute = dict[str, Any]
 Item = dict[str, Attribute]
@@ -52,6 +53,17 @@ def plain(value: object, path: str) -> Any:
     raise ShapeError(f"{path} is no attribute that belongs here")
 
 
+def known(held: Mapping[str, Any], names: Collection[str], path: str) -> dict[str, Any]:
+    """Those members of a map that have one of the names, as plain values. Raises ShapeError."""
+    values = {}
+    for name, each in held.items():
+        if name in names:
+            number = each.get("N") if type(each) is dict and len(each) == 1 else None
+            # Most of what a large item holds are numbers, and hundreds of them are read at a time.
+            values[name] = int(number) if type(number) is str and number.isdecimal() else plain(each, f"{path}.{name}")
+    return values
+
+
 def text(item: Any, name: str, path: str) -> str:
     """The attribute `name` of an item or map, which has to be text that is not empty."""
     try:
@@ -69,17 +81,6 @@ def members(held: object, path: str) -> dict[str, Any]:
     if not isinstance(inside, dict):
         raise ShapeError(f"{path} must be a map")
     return inside
-
-
-def whole(item: Any, name: str, path: str, least: int) -> int:
-    """The attribute `name`, which has to be a whole number of at least `least`."""
-    try:
-        number = int(item[name]["N"], 10)
-    except (KeyError, TypeError, ValueError):
-        raise ShapeError(f"{path}.{name} must be a whole number") from None
-    if number < least:
-        raise ShapeError(f"{path}.{name} must not be below {least}")
-    return number
 
 
 def fits_as_key(value: str, kind: str) -> bool:

@@ -9,13 +9,13 @@ from typing import Any
 
 from session.resilience.deadline import Deadline
 from session.resilience.retry import Backoff, RetryPolicy
-from tools.store.backends.decode import ShapeError
 from tools.store.backends.dynamodb.attributes import Item, fits_as_key, text
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.errors import answering
 from tools.store.backends.dynamodb.items import projection
 from tools.store.backends.dynamodb.tables import Table
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
+from tools.store.records.shape import ShapeError
 
 BATCH = 100
 """Keys that BatchGetItem takes at once."""

@@ -22,8 +22,8 @@ from botocore.parsers import ResponseParserError
 from pydantic_core import from_json
 
 from tools.store.backends.aws_models import USER_AGENT, service_models
-from tools.store.backends.decode import ShapeError
 from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.records.shape import ShapeError
 
 POOL = 264
 """Connections at most: four guarded backends of 64 places each, and the 8 batches that the one writer of profiles sends at

@@ -13,12 +13,12 @@ from botocore.parsers import ResponseParserError
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, silence
 from tools.store.backends.aws_problems import aws_problem, code_of
-from tools.store.backends.decode import ShapeError
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.admin import difference
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.probe import key_of_nobody
 from tools.store.backends.dynamodb.tables import Table
+from tools.store.records.shape import ShapeError
 
 SETTING = "MANGA_STORE_URL"
 SEED = "run: python -m infra.seed"

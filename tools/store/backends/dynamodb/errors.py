@@ -19,8 +19,8 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.decode import ShapeError
 from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.records.shape import ShapeError
 
 THROTTLE_RETRY_MS = 200
 

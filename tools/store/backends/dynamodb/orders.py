@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.decode import ShapeError
 from tools.store.backends.dynamodb.attributes import fits_as_key, text
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.errors import answering
@@ -17,8 +16,9 @@ from tools.store.backends.dynamodb.items import ORDER_FIELDS, PURCHASE_FIELDS, o
 from tools.store.backends.dynamodb.paging import pages
 from tools.store.backends.dynamodb.probe import health_of
 from tools.store.backends.dynamodb.tables import BY_TIME, ORDERS
-from tools.store.backends.store_rules import NOT_BOUGHT
 from tools.store.models import Health, Order
+from tools.store.models.order import NOT_BOUGHT
+from tools.store.records.shape import ShapeError
 
 PURCHASES_READ = 1000
 """Orders, latest first, that count as what somebody owns. Read in one page: their entries in the index are small."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tools.store.backends.decode import ShapeError
 from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.connection import Connection
+from tools.store.records.shape import ShapeError
 
 
 async def pages(connection: Connection, query: dict[str, Any], most: int) -> AsyncIterator[list[Item]]:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.decode import ShapeError
 from tools.store.backends.dynamodb.batch_reading import BatchRead, BatchReader
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.errors import answering
@@ -21,6 +20,7 @@ from tools.store.backends.dynamodb.items import STOCK_FIELDS, stock_row
 from tools.store.backends.dynamodb.probe import health_of
 from tools.store.backends.dynamodb.tables import STOCK
 from tools.store.models import Availability, AvailabilityPage, Health
+from tools.store.records.shape import ShapeError
 
 _SLICE_S = 0.0005
 """How long one call may keep the event loop with reading items before others have a turn."""

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Sequence
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.decode import ShapeError
 from tools.store.backends.dynamodb.batch_reading import BatchReader
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.errors import answering
@@ -17,6 +16,7 @@ from tools.store.backends.dynamodb.items import TITLE_FIELDS, title_of
 from tools.store.backends.dynamodb.probe import health_of
 from tools.store.backends.dynamodb.tables import TITLES
 from tools.store.models import Health, Title
+from tools.store.records.shape import ShapeError
 
 logger = logging.getLogger(__name__)
 

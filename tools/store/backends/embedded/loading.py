@@ -11,9 +11,9 @@ from tools.store.backends.blas import single_threaded_blas
 from tools.store.backends.embedded.computed import FORMAT, ComputedStore
 from tools.store.backends.embedded.engine import Engine
 from tools.store.backends.embedded.index import LexicalIndex, build_index
-from tools.store.backends.embedded.records import parse, read_bytes
 from tools.store.backends.embedded.shelf import Shelf, build_shelf
 from tools.store.backends.embedded.stored_index import StaleArraysError, index_arrays, index_from
+from tools.store.records.catalog_file import parse, read_bytes
 from tools.store.search.query import QueryReader
 
 Progress = Callable[[int, int, str], None]

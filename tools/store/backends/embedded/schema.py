@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple, fields
 from typing import NamedTuple
 
-from tools.store.backends.store_rules import NOT_BOUGHT, offer_of
 from tools.store.models import Offer, Order, VolumeStock
+from tools.store.models.order import NOT_BOUGHT
+from tools.store.models.volume import offer_of
 
-TABLES = """
+OFFER_COLUMNS = tuple(field.name for field in fields(Offer))
+VOLUME_COLUMNS = tuple(field.name for field in fields(VolumeStock))
+"""A column a field, so that a row is one."""
+
+TABLES = f"""
 CREATE TABLE offers (
-    title_id TEXT NOT NULL, place INTEGER NOT NULL, format TEXT NOT NULL, price_jpy INTEGER NOT NULL, stock INTEGER,
+    title_id TEXT NOT NULL, place INTEGER NOT NULL, {", ".join(OFFER_COLUMNS)},
     PRIMARY KEY (title_id, place)
 ) WITHOUT ROWID;
 CREATE TABLE volumes (
-    title_id TEXT NOT NULL, format TEXT NOT NULL, volume INTEGER NOT NULL, isbn TEXT,
-    price_jpy INTEGER NOT NULL, stock INTEGER NOT NULL, restock_date TEXT, release_date TEXT,
+    title_id TEXT NOT NULL, {", ".join(VOLUME_COLUMNS)},
     PRIMARY KEY (title_id, format, volume)
 ) WITHOUT ROWID;
 CREATE TABLE orders (
@@ -31,6 +35,7 @@ CREATE TABLE purchases (
     PRIMARY KEY (owner, title_id)
 ) WITHOUT ROWID;
 """
+"""The database keeps offers and volumes as they were read: their types and limits are the model's."""
 
 
 class Contents(NamedTuple):
@@ -57,11 +62,11 @@ def _insert_offers(db: sqlite3.Connection, contents: Contents) -> None:
     counted = _offers_of_volumes(contents.volumes)
     nothing: dict[str, Offer] = {}
     rows = (
-        (title_id, place, offer.format, offer.price_jpy, offer.stock)
+        (title_id, place, *astuple(offer))
         for title_id, offered in contents.offers
         for place, offer in enumerate(_agreed(offered, counted.get(title_id, nothing)))
     )
-    db.executemany("INSERT INTO offers VALUES (?, ?, ?, ?, ?)", rows)
+    db.executemany(_insertion("offers", 2 + len(OFFER_COLUMNS)), rows)
 
 
 def _offers_of_volumes(volumes: Iterable[tuple[str, VolumeStock]]) -> dict[str, dict[str, Offer]]:
@@ -79,11 +84,12 @@ def _agreed(offered: Iterable[Offer], counted: Mapping[str, Offer]) -> list[Offe
 
 
 def _insert_volumes(db: sqlite3.Connection, volumes: Iterable[tuple[str, VolumeStock]]) -> None:
-    rows = (
-        (title_id, v.format, v.volume, v.isbn, v.price_jpy, v.stock, v.restock_date, v.release_date)
-        for title_id, v in volumes
-    )
-    db.executemany("INSERT INTO volumes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    rows = ((title_id, *astuple(volume)) for title_id, volume in volumes)
+    db.executemany(_insertion("volumes", 1 + len(VOLUME_COLUMNS)), rows)
+
+
+def _insertion(table: str, columns: int) -> str:
+    return f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608
 
 
 def _insert_order(db: sqlite3.Connection, owner: str, order: Order) -> None:

@@ -10,7 +10,6 @@ contend for the GIL at every row. Here they take 4.7 ms and, yielding every `_SL
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -21,11 +20,11 @@ from typing import Any
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
-from tools.store.backends.decode import decode
-from tools.store.backends.embedded.schema import Contents, fill
-from tools.store.backends.embedded.store_files import StoreFileError, read_orders, read_volumes
+from tools.store.backends.embedded.schema import OFFER_COLUMNS, VOLUME_COLUMNS, Contents, fill
 from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.models import Availability, AvailabilityPage, Health, Offer, Order, VolumeStock
+from tools.store.records.shape import decode_json
+from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
 
 _SLICE_S = 0.0003
 """How long one call may keep the event loop before others have a turn; one title more can be on top of it."""
@@ -79,14 +78,14 @@ class EmbeddedStore:
         """One read by (owner, order id): another's order is as absent as one that never was."""
         _in_time(deadline, "orders")
         found = self._read("orders", _ORDER, owner, order_id)
-        return decode(Order, json.loads(found[0][0])) if found else None
+        return decode_json(Order, found[0][0]) if found else None
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
         """The owner's orders, latest first, at most `limit` of them."""
         _in_time(deadline, "orders")
         orders = []
         for (document,) in self._read("orders", _LATEST, owner, limit):
-            orders.append(decode(Order, json.loads(document)))
+            orders.append(decode_json(Order, document))
             await asyncio.sleep(0)  # an order can have a hundred lines
         return tuple(orders)
 
@@ -116,11 +115,8 @@ class EmbeddedStore:
             raise DependencyFailure("The store's records cannot be read now.", dependency=dependency) from error
 
 
-_OFFERS = "SELECT format, price_jpy, stock FROM offers WHERE title_id = ? ORDER BY place"
-_VOLUMES = """
-SELECT volume, isbn, format, price_jpy, stock, restock_date, release_date
-FROM volumes WHERE title_id = ? ORDER BY format, volume
-"""
+_OFFERS = f"SELECT {', '.join(OFFER_COLUMNS)} FROM offers WHERE title_id = ? ORDER BY place"  # noqa: S608
+_VOLUMES = f"SELECT {', '.join(VOLUME_COLUMNS)} FROM volumes WHERE title_id = ? ORDER BY format, volume"  # noqa: S608
 _ORDER = "SELECT document FROM orders WHERE owner = ? AND order_id = ?"
 _LATEST = "SELECT document FROM orders WHERE owner = ? ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
 _PURCHASED = "SELECT title_id FROM purchases WHERE owner = ? ORDER BY last_at DESC, title_id"

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.store.backends.embedded.records import kept_title, record_of
 from tools.store.backends.opensearch.errors import MalformedAnswer
 from tools.store.backends.opensearch.index import HEADLINE
 from tools.store.models import Offer, Title
+from tools.store.records.title import record_of, stored_title
 from tools.store.search.candidates import TitleKeys, known
 from tools.store.search.document import prose_terms
 from tools.store.search.loans import MIN_CONSONANTS, consonants
@@ -59,7 +59,7 @@ def title_from(packed: str) -> Title:
 def titles_from(packed: Sequence[str]) -> tuple[Title, ...]:
     """The titles of packed records. Raises MalformedAnswer."""
     try:
-        return tuple(kept_title(_unpacked(each)) for each in packed)
+        return tuple(stored_title(_unpacked(each)) for each in packed)
     except ValueError as error:
         raise MalformedAnswer("a record is none") from error
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from tools.store.backends.batching import batches, embed_patiently
-from tools.store.backends.embedded.records import record_of
 from tools.store.backends.opensearch.bulk import Bulk
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.documents import document
@@ -27,6 +26,7 @@ from tools.store.backends.opensearch.kin import kin_of_all
 from tools.store.failures import BackendFailure
 from tools.store.models import Offer, Title
 from tools.store.ports import Embedder
+from tools.store.records.title import record_of
 from tools.store.search.document import headline, passages
 from tools.store.search.evidence import Floats
 

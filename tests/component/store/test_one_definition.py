@@ -1,0 +1,192 @@
+"""A title, a volume, an offer, an order and an event of a profile each have one definition, which every form of them keeps:
+lines of files, items of tables, what lies in Redis, and what a tool answers.
+
+Whatever the models admit goes through all of them and comes out as it was. And no form may forget a field: the tests below
+the first go by the fields of the models alone, and name the one that is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter
+
+from session.profile import Event
+from session.resilience.deadline import Deadline
+from tests.support.nouns import AVAILABILITIES, EVENTS, OFFERS, TITLES, VOLUMES, orders
+from tools import check_inventory, get_manga_details, search_manga_catalog
+from tools.results import inventory
+from tools.results import orders as order_results
+from tools.results.cards import OFFER, title_card
+from tools.schema.parts import TITLE_CARD
+from tools.schema.quick_check import success_of
+from tools.store.backends.dynamodb.items import (
+    EVENT_FIELDS,
+    event_item,
+    event_of,
+    order_item,
+    order_of,
+    stock_item,
+    stock_row,
+    title_item,
+    title_of,
+)
+from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+from tools.store.models import Author, Availability, Offer, Order, OrderLine, Shipment, Title, TrackingEvent, VolumeStock
+from tools.store.records.catalog_file import parse
+from tools.store.records.store_files import read_orders, read_volumes
+from tools.store.records.title import NESTED, record_fields, record_of, stored_title
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def fits(schema: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    """To both that judge results: the validator and the quick check, as JSON, which is what they are on the wire."""
+    sent = json.loads(json.dumps(result))
+    Draft202012Validator(schema).validate(sent)
+    assert success_of(schema)(sent)
+
+
+T = TypeVar("T")
+
+
+def cached(kind: Any, value: T) -> T:
+    shape: TypeAdapter[T] = TypeAdapter(kind)
+    return shape.validate_json(shape.dump_json(value), strict=True)
+
+
+@given(TITLES, OFFERS)
+def test_a_title_is_the_same_in_every_form(title: Title, offers: tuple[Offer, ...]) -> None:
+    line = json.dumps(record_of(title, offers), ensure_ascii=False).encode()
+    assert parse(line) == ((title, offers),)
+    assert stored_title(line) == title
+    assert title_of(title_item(title), title.title_id) == title
+    assert cached(Title, title) == title
+    fits(search_manga_catalog.OUTPUT, search_manga_catalog.results((title,), 1))
+    fits(get_manga_details.OUTPUT, get_manga_details.facts(title))
+
+
+@given(OFFERS, VOLUMES)
+def test_offers_and_a_volume_are_the_same_in_every_form(offers: tuple[Offer, ...], volume: VolumeStock) -> None:
+    row = stock_row(stock_item("m-1", offers, [volume]), "2026-11-01T00:00:00Z")
+    assert row.volumes == (volume,)
+    assert set(row.offers) >= {offer for offer in offers if offer.format != volume.format}
+    assert cached(Availability, row) == row
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "volumes.jsonl"
+        path.write_text(json.dumps({"title_id": "m-1", **asdict(volume)}), "utf-8")
+        assert read_volumes(path) == [("m-1", volume)]
+
+
+@given(AVAILABILITIES)
+def test_what_is_known_of_a_titles_stock_fits_what_tools_answer(row: Availability) -> None:
+    assert cached(Availability, row) == row
+    answer = {"items": [inventory.item(row, {})], "not_found": [], "unanswered": []}
+    fits(check_inventory.OUTPUT, answer)
+    fits(get_manga_details.OUTPUT, {"title_id": row.title_id, "title": "x", **get_manga_details.offers(row)})
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(orders())
+async def test_an_order_is_the_same_in_every_form(order: Order) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "orders.jsonl"
+        path.write_text(json.dumps({"owner": "reader", **asdict(order)}), "utf-8")
+        assert read_orders(path) == [("reader", order)]
+        async with EmbeddedStore.open([], None, path) as store:
+            assert await store.order("reader", order.order_id, Deadline.after(5)) == order
+    assert order_of(order_item("reader", order), "reader", order.order_id) == order
+    assert cached(Order, order) == order
+    fits(order_results.OUTPUT, order_results.presented(order, NOW))
+    fits(order_results.OUTPUT, order_results.latest([order], NOW))
+
+
+@given(EVENTS)
+def test_an_event_is_the_same_in_every_form(event: Event) -> None:
+    assert event_of(event_item("reader", event), "reader") == event
+    assert cached(Event, event) == event
+
+
+async def test_a_volume_with_all_its_fields_survives_the_embedded_store(tmp_path: Path) -> None:
+    volume = VolumeStock(3, "9784000000116", "physical", 528, 3, "2026-12-01", "2026-12-02")
+    assert None not in asdict(volume).values()
+    path = tmp_path / "volumes.jsonl"
+    path.write_text(json.dumps({"title_id": "m-1", **asdict(volume)}), "utf-8")
+    async with EmbeddedStore.open([("m-1", (Offer("set", 9_000, 2),))], path, None) as store:
+        row = (await store.availability(["m-1"], Deadline.after(5))).rows["m-1"]
+    assert (row.volumes, row.offers[1]) == ((volume,), Offer("set", 9_000, 2))
+
+
+ROW = Availability("m-1", (), (), "x")
+HIDDEN = {
+    Author: {"name_kana"},  # spelled for a search, of no use to a reader
+    VolumeStock: {"isbn", "format", "price_jpy", "stock"},  # told of all volumes together
+}
+"""Fields that the tools keep to themselves, each for a reason."""
+LINE, SHIPMENT = (order_results.OUTPUT["properties"][name]["items"] for name in ("lines", "shipments"))
+ANSWERED = {
+    Title: (
+        get_manga_details.OUTPUT,
+        dict.fromkeys(NESTED["title"].values(), "titles") | dict.fromkeys(NESTED["synopsis"].values(), "synopsis"),
+    ),
+    Author: (get_manga_details.OUTPUT["properties"]["authors"]["items"], {}),
+    Offer: (OFFER, {}),
+    VolumeStock: (
+        check_inventory.OUTPUT["properties"]["items"]["items"],
+        {"volume": "missing_volumes", "restock_date": "restock", "release_date": "upcoming"},
+    ),
+    Order: (order_results.OUTPUT, {name: f"shop_{name}" for name in ("status", "status_ja", "note")}),
+    OrderLine: (LINE, {}),
+    Shipment: (SHIPMENT, {}),
+    TrackingEvent: (SHIPMENT["properties"]["events"]["items"], {}),
+}
+"""Where the fields of a noun are answered, and under which other names."""
+
+
+@pytest.mark.parametrize(
+    ("noun", "field"),
+    [(noun, field.name) for noun in ANSWERED for field in fields(noun)],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
+)
+def test_a_field_is_in_the_schema_of_what_is_answered(noun: type, field: str) -> None:
+    schema, names = ANSWERED[noun]
+    if field in HIDDEN.get(noun, ()):
+        return
+    assert names.get(field, field) in schema["properties"], f"{noun.__name__}.{field} is answered nowhere"
+
+
+def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
+    """Clients may drop what a schema does not name."""
+    title = Title("m-1", en="x")
+    joined = {"related", *get_manga_details.offers(None), "note", "error"}
+    assert get_manga_details.facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
+    assert title_card(title).keys() == TITLE_CARD["properties"].keys()
+    assert inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Title)])
+def test_a_field_of_a_title_is_in_its_record(field: str) -> None:
+    """As one of the record's own, or inside its names or its synopsis."""
+    inside = {of for names in NESTED.values() for of in names.values()}
+    assert field in inside or field in record_fields()
+
+
+def test_an_event_has_its_fields_in_its_item() -> None:
+    assert set(EVENT_FIELDS) == {"owner", *(field.name for field in fields(Event))}
+
+
+def test_more_copies_than_a_database_counts_are_no_reason_to_lose_a_row() -> None:
+    """Each volume is within the limit of a number, and all together are told within it as well."""
+    volume = VolumeStock(1, None, "physical", 500, 10**9)
+    row = stock_row(stock_item("m-1", [], [volume, replace(volume, volume=2)]), "2026-11-01T00:00:00Z")
+    assert row.offers == (Offer("physical", 500, 10**9),)
+    assert cached(Availability, row) == row

@@ -1,0 +1,64 @@
+"""JSON to the store's nouns: what does not fit is refused with its place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.nouns import orders
+from tools.store.models import Order, OrderLine, VolumeStock
+from tools.store.records.shape import ShapeError, decode, decode_json
+
+
+@given(orders())
+def test_an_order_survives_the_way_through_json(order: Order) -> None:
+    assert decode(Order, json.loads(json.dumps(asdict(order)))) == order
+    assert decode_json(Order, json.dumps(asdict(order))) == order
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])), st.lists))
+def test_what_is_no_object_is_refused_with_its_place(value: object) -> None:
+    with pytest.raises(ShapeError, match=r"^\$ must be an object$"):
+        decode(VolumeStock, value)
+
+
+@given(st.sampled_from(["volume", "isbn", "format", "price_jpy", "stock"]))
+def test_a_required_field_that_lacks_is_named(name: str) -> None:
+    record = asdict(VolumeStock(1, None, "physical", 528, 3))
+    del record[name]
+    with pytest.raises(ShapeError, match=f"lacks: {name}"):
+        decode(VolumeStock, record)
+
+
+ORDER = {
+    "order_id": "MNG-AAAA0001",
+    "ordered_at": "2026-10-01T00:00:00Z",
+    **dict.fromkeys(("status", "prefecture"), "x"),
+    **dict.fromkeys(("subtotal_jpy", "shipping_jpy", "total_jpy"), 0),
+}
+
+
+def test_the_place_of_a_nested_fault_is_named() -> None:
+    line = asdict(OrderLine("m-1", "One", 1, None, "physical", 1, 500)) | {"quantity": "1"}
+    with pytest.raises(ShapeError, match=r"\$\.lines\[0\]\.quantity must be a whole number"):
+        decode(Order, {**ORDER, "lines": [line]})
+
+
+def test_what_a_later_version_knows_is_refused_or_passed_over_wherever_it_stands() -> None:
+    line = asdict(OrderLine("m-1", "One", 1, None, "physical", 1, 500))
+    record = {**ORDER, "lines": [{**line, "mood": "dark"}], "gift": {"wrapped": True}}
+    assert decode(Order, record, unknown="ignore").lines == (OrderLine("m-1", "One", 1, None, "physical", 1, 500),)
+    with pytest.raises(ShapeError, match=r"^\$\.lines\[0\] has unknown fields: mood$"):
+        decode(Order, record)
+    with pytest.raises(ShapeError, match=r"^\$ has unknown fields: gift"):
+        decode(Order, {**record, "lines": [line]})
+
+
+@pytest.mark.parametrize("value", [float("nan"), {"a": {1, 2}}, object(), "\ud800"])
+def test_what_no_json_can_say_is_refused(value: object) -> None:
+    with pytest.raises(ShapeError):
+        decode(VolumeStock, {**asdict(VolumeStock(1, None, "physical", 528, 3)), "stock": value})

@@ -1,0 +1,64 @@
+"""What the store knows of a customer: their orders, and the profile of what they looked at and searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from session.profile import Event, EventKind, Profile
+from session.resilience.deadline import Deadline
+from tools.contract import ToolContext
+from tools.recommend.taste import VIEWED_WEIGHT, CustomerTaste, Did, KnownTitle, fading, searched_tags
+from tools.recommend.together import both
+from tools.store.failures import BackendFailure
+
+MOST_BOUGHT = MOST_VIEWED = 20
+MOST_SEARCHES = 10
+PROFILE_SECONDS = 0.2
+"""What a hanging profile may hold up an answer by: it would still be one without it."""
+
+
+async def customer_taste(context: ToolContext) -> CustomerTaste:
+    """What is known of the customer; nothing for an anonymous one. Orders and profile may each be late alone, and leave time
+    enough for what is done with the other."""
+    if context.user is None:
+        return CustomerTaste()
+    half = context.deadline.within(context.deadline.remaining() / 2)
+    bought, profile = await both(
+        purchased(context, context.user, half), _profile(context, context.user, half.within(PROFILE_SECONDS))
+    )
+    owned, now = frozenset(bought), context.store.now()
+    viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
+    searched = searched_tags(profile.last(EventKind.SEARCHED)[:MOST_SEARCHES], now)
+    return CustomerTaste(owned, await _known_titles(context, bought[:MOST_BOUGHT], viewed, now), searched)
+
+
+async def purchased(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
+    try:
+        return await context.store.orders.purchased(user, deadline)
+    except BackendFailure:
+        context.degraded.add("profile")
+        return ()
+
+
+async def _profile(context: ToolContext, user: str, deadline: Deadline) -> Profile:
+    try:
+        return await context.store.profiles.recall(user, deadline)
+    except BackendFailure:
+        context.degraded.add("profile")
+        return Profile()
+
+
+async def _known_titles(
+    context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
+) -> tuple[KnownTitle, ...]:
+    """What is owned is not recommended, even where nothing is known about it."""
+    wanted = [*bought, *(event.subject for event in viewed)]
+    try:
+        titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}
+    except BackendFailure:
+        context.degraded.add("taste")
+        return ()
+    weights = {event.subject: fading(VIEWED_WEIGHT, event, now) for event in viewed}
+    known = [KnownTitle(titles[i], Did.BOUGHT) for i in bought if i in titles]
+    return *known, *(KnownTitle(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)

@@ -1,0 +1,77 @@
+"""What the fields of the store's nouns may hold: types with their limits, as pydantic reads them.
+
+A rule that is no plain limit raises ValueError with the words that follow the name of the field: "must be a date".
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from tools.store.identifiers import GENRES, ORDER_ID, TITLE_ID
+
+MOST = 10**9
+"""Yen, copies and volumes: no number of a shop is larger, and no database counts without an end."""
+LONGEST_NAME, LONGEST_PROSE = 1_000, 20_000
+"""Characters."""
+LONGEST_LIST = 200
+MOST_RELATED = 1_000
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z", re.ASCII)
+
+
+def _readership(text: str) -> str:
+    if text not in GENRES:
+        raise ValueError(f"must be one of {', '.join(GENRES)}")
+    return text
+
+
+def _title_id(text: str) -> str:
+    if not re.fullmatch(TITLE_ID, text):
+        raise ValueError("must have 1 to 64 of A-Z a-z 0-9 . _ : - and begin with a letter or digit")
+    return text
+
+
+def _order_id(text: str) -> str:
+    if not re.fullmatch(ORDER_ID, text):
+        raise ValueError("must be MNG- and 8 of A-Z 0-9, as lookup_order takes it")
+    return text
+
+
+def _day(text: str) -> str:
+    """Dates are compared as text further up, so only the one spelling is let in."""
+    try:
+        fits = date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("must be a date, YYYY-MM-DD")
+    return text
+
+
+def _moment(text: str) -> str:
+    """Times sort as text only when they share one offset and one spelling, so UTC is written `Z` and nothing else."""
+    try:
+        fits = _MOMENT.fullmatch(text) is not None and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("must be an ISO 8601 time in UTC that ends in Z, YYYY-MM-DDThh:mm:ssZ")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Prose = Annotated[str, Field(min_length=1, max_length=LONGEST_PROSE)]
+Texts = Annotated[tuple[Text, ...], Field(max_length=LONGEST_LIST)]
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Yen = Annotated[int, Field(ge=0, le=MOST)]
+Rank = Annotated[int, Field(ge=1, le=MOST)]
+Year = Annotated[int, Field(ge=1000, le=9999)]
+Rating = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
+Readership = Annotated[str, AfterValidator(_readership)]
+TitleId = Annotated[str, AfterValidator(_title_id)]
+OrderId = Annotated[str, AfterValidator(_order_id)]
+Day = Annotated[str, AfterValidator(_day)]
+Moment = Annotated[str, AfterValidator(_moment)]

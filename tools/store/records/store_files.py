@@ -1,0 +1,88 @@
+"""The files of a store: volumes and orders, one JSON object a line, plain or gzipped.
+
+A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock`, an order's `owner` and the fields of
+`tools.store.models.Order`. Both are read wholly before anything is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tools.store.models import Order, VolumeStock
+from tools.store.records.lines import UnreadableFile, json_object, numbered_lines, read_bytes
+from tools.store.records.order import read_order
+from tools.store.records.shape import ShapeError
+from tools.store.records.volume import read_volume
+
+Row = TypeVar("Row")
+
+
+class StoreFileError(ValueError):
+    """A store file that cannot be used. `line` counts from 1 and is 0 where the file itself is the matter."""
+
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        super().__init__(f"{path}, line {line}: {problem}" if line else f"{path}: {problem}")
+        self.path, self.line, self.problem = path, line, problem
+
+
+def read_volumes(path: Path) -> list[tuple[str, VolumeStock]]:
+    """Pairs of title id and volume, in the file's order. Raises StoreFileError, also for an ISBN that comes twice, and for a
+    volume of a title that comes twice in one format."""
+    return _rows(path, _volume, _names_of_volume)
+
+
+def read_orders(path: Path) -> list[tuple[str, Order]]:
+    """Pairs of owner and order, in the file's order. Raises StoreFileError, also for an order id that comes twice."""
+    return _rows(path, _order, lambda row: [row[1].order_id])
+
+
+def _volume(record: dict[str, Any]) -> tuple[str, VolumeStock]:
+    title_id = _key(record, "title_id")
+    return title_id, read_volume(record)
+
+
+def _order(record: dict[str, Any]) -> tuple[str, Order]:
+    owner = _key(record, "owner")
+    return owner, read_order(record)
+
+
+def _names_of_volume(row: tuple[str, VolumeStock]) -> Iterator[Hashable]:
+    """What no other may go by: a store keeps volumes by title, format and number, and a book by its ISBN."""
+    title_id, volume = row
+    yield title_id, volume.format, volume.volume
+    if volume.isbn is not None:
+        yield volume.isbn
+
+
+def _key(record: dict[str, Any], name: str) -> str:
+    value = record.pop(name, None)
+    if not isinstance(value, str) or not value:
+        raise ShapeError(f"$.{name} must be text that is not empty")
+    return value
+
+
+def _rows(
+    path: Path, parse: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterator[Hashable] | list[Hashable]]
+) -> list[Row]:
+    rows: list[Row] = []
+    seen: dict[Hashable, int] = {}
+    for number, raw in _lines(path):
+        try:
+            row = parse(json_object(raw))
+        except ShapeError as error:
+            raise StoreFileError(path, number, str(error)) from error
+        for name in names(row):
+            first = seen.setdefault(name, number)
+            if first != number:
+                raise StoreFileError(path, number, f"the same entry as in line {first}")
+        rows.append(row)
+    return rows
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        return numbered_lines(read_bytes(path))
+    except UnreadableFile as error:
+        raise StoreFileError(path, 0, str(error)) from error

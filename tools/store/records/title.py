@@ -1,0 +1,123 @@
+"""A title as JSON: `Title` with its names and its synopsis each in an object of their own, and what it is sold for.
+
+Files hold it, one a line, and so do the backends, which read it more kindly (`stored_title`): what was loaded by another
+version is no reason to lose an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, Literal
+
+from tools.store.models import Author, Offer, Title
+from tools.store.records.shape import ShapeError, decode
+
+NESTED: Mapping[str, Mapping[str, str]] = {
+    "title": {"en": "en", "romaji": "romaji", "ja": "ja", "kana": "kana"},
+    "synopsis": {"en": "synopsis_en", "ja": "synopsis_ja"},
+}
+"""Objects of a record, and which field of `Title` each name inside them is. Every other field stands by its own name."""
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_Record = dict[str, Any]
+
+
+@lru_cache(maxsize=1)
+def record_fields() -> tuple[str, ...]:
+    """The names that a record may have."""
+    return (*NESTED, *_own_fields(), "offers")
+
+
+@lru_cache(maxsize=1)
+def _own_fields() -> tuple[str, ...]:
+    """The fields of a title that stand by their own name."""
+    inside = {field for names in NESTED.values() for field in names.values()}
+    return tuple(field.name for field in fields(Title) if field.name not in inside)
+
+
+def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
+    """The record of a title, without what is null or empty."""
+    record: _Record = {
+        name: {key: value for key, field in names.items() if (value := getattr(title, field)) is not None}
+        for name, names in NESTED.items()
+    }
+    record |= {name: getattr(title, name) for name in _own_fields()}
+    record |= {"authors": [_given(author) for author in title.authors], "offers": [_given(offer) for offer in offers]}
+    there = ((name, value) for name, value in record.items() if value not in (None, (), [], {}))
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in there}
+
+
+def _given(noun: Author | Offer) -> _Record:
+    return {field.name: value for field in fields(noun) if (value := getattr(noun, field.name)) is not None}
+
+
+def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
+    """Title and offers of a record that somebody wrote. Raises ShapeError, also for a field that no record has."""
+    _refuse_unknown("$", record, record_fields())
+    for name, known in NESTED.items():
+        _refuse_unknown(f"$.{name}", _inside(record, name), known)
+    offers: tuple[Offer, ...] = decode(tuple[Offer, ...], record.get("offers") or [], "$.offers")
+    return _title(record, "forbid"), offers
+
+
+def stored_title(raw: bytes | str) -> Title:
+    """The title of a record that a backend keeps. Fields of a later version are passed over, and half a character, which no
+    answer could carry, is replaced. Raises ShapeError."""
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ShapeError("$ is not JSON") from error
+    if not isinstance(record, dict):
+        raise ShapeError("$ must be an object")
+    # In bytes of UTF-8 only an escape can name half a character, and hardly any record has one.
+    return _title(record if isinstance(raw, bytes) and b"\\u" not in raw else _mended(record), "ignore")
+
+
+def _title(record: _Record, unknown: Literal["forbid", "ignore"]) -> Title:
+    """Of a record in which null is as good as absent."""
+    values = {name: value for name in _own_fields() if (value := record.get(name)) is not None}
+    for name, names in NESTED.items():
+        held = _inside(record, name)
+        values |= {field: held[key] for key, field in names.items() if key in held}
+    if "title" not in record:
+        raise ShapeError("$ lacks: title")
+    try:
+        title = decode(Title, values, unknown=unknown)
+    except ShapeError as error:
+        raise ShapeError(_as_in_a_record(str(error))) from None
+    if not any(getattr(title, field) for field in NESTED["title"].values()):
+        raise ShapeError(f"$.title must have at least one of {', '.join(NESTED['title'])}")
+    return title
+
+
+def _inside(record: _Record, name: str) -> Mapping[str, Any]:
+    held = record.get(name)
+    if held is not None and not isinstance(held, dict):
+        raise ShapeError(f"$.{name} must be an object")
+    return held or {}
+
+
+def _refuse_unknown(path: str, value: Iterable[str], known: Iterable[str]) -> None:
+    unknown = sorted(set(value).difference(known))
+    if unknown:
+        near = get_close_matches(unknown[0], list(known), n=1)
+        raise ShapeError(f"{path} has unknown fields: {', '.join(unknown)}" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+def _as_in_a_record(problem: str) -> str:
+    """The place by the names of a record: `$.synopsis_en` is its `$.synopsis.en`."""
+    place, _, words = problem.partition(" ")
+    places = {f"$.{field}": f"$.{name}.{key}" for name, names in NESTED.items() for key, field in names.items()}
+    return f"{places.get(place, place)} {words}"
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HALF_CHARACTER.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_mended(each) for each in value]
+    return {name: _mended(each) for name, each in value.items()} if isinstance(value, dict) else value
