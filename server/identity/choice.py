@@ -22,7 +22,7 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
         if settings.auth_tokens_file is not None:
             background.run("tokens", lambda: tokens.follow(settings.tokens))
         return tokens
-    from server.identity.claims import Expected
+    from server.identity.access_token import AccessTokens
     from server.identity.issuer import TrustIssuer
     from server.identity.issuer_keys import IssuerKeys
     from server.identity.jwks_source import jwks_source
@@ -32,4 +32,4 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
     assert settings.jwt_issuer is not None
     keys = IssuerKeys(await stack.enter_async_context(jwks_source(settings.jwt_jwks_url)))
     background.run("issuer's keys", keys.keep_fresh)
-    return TrustIssuer(Verifier(keys, Expected(settings.jwt_issuer, settings.jwt_audience)))
+    return TrustIssuer(Verifier(keys, AccessTokens(settings.jwt_issuer, settings.jwt_audience)))

@@ -1,20 +1,18 @@
-"""What a token says (RFC 7519, section 4.1), once its signature is known to be the issuer's."""
+"""Who holds a token (RFC 7519, section 4.1), read from its claims once they are known to be the issuer's."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from server.config.parsing import LONGEST_USER
+from server.identity.access_token import LEEWAY_SECONDS
 from server.identity.identifier import Unproven
 from server.identity.scopes import granted
 
-LEEWAY_SECONDS = 30.0
-"""How far the issuer's clock and this one may be apart."""
 CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
 OF_A_PERSON = ("amr", "email", "nonce", "preferred_username", "sid", "username")
 """Claims of somebody who has signed in, or has an account."""
@@ -36,63 +34,20 @@ class Proven:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What a token has to say of itself to be meant for this server."""
-
-    issuer: str
-    audiences: Collection[str]
-
-    def holder(self, claims: Claims, now: float) -> Proven:
-        """Raises `Unproven`."""
-        until = _checked_times(claims, now)
-        if claims.get("iss") != self.issuer:
-            raise Unproven("The token is of another issuer.")
-        if not self._is_meant(claims):
-            raise Unproven("The token is meant for another audience.")
-        if "cnf" in claims:
-            # RFC 7800: only who has the key may use it (DPoP, RFC 9449; mutual TLS, RFC 8705), and nobody proves that here.
-            raise Unproven("The token is bound to a key (cnf), and is no bearer token.")
-        subject, client = _subject(claims), _client(claims)
-        return Proven(
-            principal=hashlib.sha256(json.dumps([client, subject]).encode()).hexdigest()[:32],
-            client=client,
-            user=None if _is_agents(claims, subject, client) else subject,
-            scopes=granted(claims, self.audiences),
-            id_token=claims.get("token_use") == "id",
-            until=until,
-        )
-
-    def _is_meant(self, claims: Claims) -> bool:
-        """By `aud`. Amazon Cognito's access tokens have none; they are meant for the app client that they name."""
-        audience = claims["aud"] if "aud" in claims else claims.get("client_id")
-        named = audience if isinstance(audience, list) else [audience]
-        return any(isinstance(each, str) and each in self.audiences for each in named)
-
-
-def _checked_times(claims: Claims, now: float) -> float:
-    """Until when the token is good."""
-    expires, begins, issued = (_time(claims, name) for name in ("exp", "nbf", "iat"))
-    if expires is None:
-        raise Unproven("The token does not say when it expires.")
-    if now >= expires + LEEWAY_SECONDS:
-        raise Unproven("The token has expired.")
-    if any(time is not None and now < time - LEEWAY_SECONDS for time in (begins, issued)):
-        raise Unproven("The token is not valid yet.")
-    return expires + LEEWAY_SECONDS
-
-
-def _time(claims: Claims, name: str) -> float | None:
-    value = claims.get(name)
-    if value is None and name not in claims:
-        return None
-    try:
-        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise Unproven("The token's times are malformed.")
-    return number
+def proven(claims: Claims, audiences: Collection[str]) -> Proven:
+    """Tells who holds the token that has these claims. Raises `Unproven`."""
+    if "cnf" in claims:
+        # RFC 7800: only who has the key may use it (DPoP, RFC 9449; mutual TLS, RFC 8705), and nobody proves that here.
+        raise Unproven("The token is bound to a key (cnf), and is no bearer token.")
+    subject, client = _subject(claims), _client(claims)
+    return Proven(
+        principal=hashlib.sha256(json.dumps([client, subject]).encode()).hexdigest()[:32],
+        client=client,
+        user=None if _is_agents(claims, subject, client) else subject,
+        scopes=granted(claims, audiences),
+        id_token=claims.get("token_use") == "id",
+        until=int(claims["exp"]) + LEEWAY_SECONDS,
+    )
 
 
 def _subject(claims: Claims) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from server.identity.claims import LEEWAY_SECONDS
+from server.identity.access_token import LEEWAY_SECONDS
 from server.identity.jwks import JwksError, KeySet
 from server.identity.jwks_source import jwks_source
 from session.resilience.deadline import Deadline

@@ -22,7 +22,7 @@ class TrustIssuer:
     async def admit(self, bearer: str | None) -> str | None:
         if bearer is None:
             raise Unproven("A bearer token is needed.")
-        return (await self._verifier.holder(bearer)).principal
+        return (await self._verifier.verify(bearer)).principal
 
     async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
         if bearer is None:
@@ -42,11 +42,11 @@ class TrustIssuer:
             raise Forbidden("The user that is stated is not the one whose token came with the call.")
         return Principal(agent=holder.client, user=user, scopes=scopes)
 
-    async def _holder(self, token: str, place: str) -> Proven:
+    async def _holder(self, token: str, where: str) -> Proven:
         try:
-            return await self._verifier.holder(token)
+            return await self._verifier.verify(token)
         except Unproven as unproven:
-            raise Forbidden(f"{place}: {unproven}") from None
+            raise Forbidden(f"{where}: {unproven}") from None
         except CannotTell:
             message = "The issuer's keys are not there yet, so nobody can be identified. Try again in a moment."
             raise DependencyFailure(message, dependency="issuer", retry_after_ms=RETRY_AFTER_MS) from None

@@ -7,10 +7,10 @@ import logging
 import time
 from collections.abc import Callable
 
-from server.identity.compact_jws import CompactJws
 from server.identity.identifier import CannotTell
 from server.identity.jwks import JwksError, Key, KeySet
 from server.identity.jwks_source import Read
+from server.identity.token_header import TokenHeader
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class IssuerKeys:
             self._keys = None
         return self._keys
 
-    async def key_of(self, token: CompactJws) -> Key | None:
+    async def key_of(self, header: TokenHeader) -> Key | None:
         """None for a key that the issuer does not have. Raises `CannotTell`."""
         keys = self.current
         if keys is None and not self._failures:
@@ -52,13 +52,13 @@ class IssuerKeys:
             keys = self.current
         if keys is None:
             raise CannotTell
-        if found := keys.key_of(token):
+        if found := keys.key_of(header):
             return found
         if not self._may_look_again():
             return None
         await self._next_look()
         keys = self.current
-        return keys.key_of(token) if keys else None
+        return keys.key_of(header) if keys else None
 
     async def keep_fresh(self) -> None:
         """Until cancelled."""

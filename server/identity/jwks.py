@@ -14,12 +14,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt import InvalidKeyError
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from server.identity.compact_jws import LONGEST_KID, CompactJws
+from server.identity.token_header import LONGEST_KID, TokenHeader
 
 RSA_BITS = range(2048, 8192 + 1)
 MOST_KEYS = 100
 PublicKey = RSAPublicKey | EllipticCurvePublicKey
-_RS256, _ES256 = RSAAlgorithm(RSAAlgorithm.SHA256), ECAlgorithm(ECAlgorithm.SHA256)
 
 
 class JwksError(Exception):
@@ -28,15 +27,12 @@ class JwksError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Key:
+    """One that may verify tokens with the algorithm `alg`; equal to another with the same bytes."""
+
     kid: str
     alg: str
     public: PublicKey = field(compare=False, repr=False)
     der: bytes = field(repr=False)
-
-    def signed(self, token: CompactJws) -> bool:
-        if isinstance(self.public, RSAPublicKey):
-            return _RS256.verify(token.signed, self.public, token.signature)
-        return _ES256.verify(token.signed, self.public, token.signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +44,8 @@ class KeySet:
     unusable: int = 0
     ahead_seconds: float | None = None
 
-    def key_of(self, token: CompactJws) -> Key | None:
-        return self.keys.get((token.kid, token.alg))
+    def key_of(self, header: TokenHeader) -> Key | None:
+        return self.keys.get((header.kid, header.alg))
 
 
 def parse_jwks(text: bytes) -> KeySet:

@@ -6,11 +6,12 @@ import hashlib
 import time
 from collections.abc import Callable
 
-from server.identity.claims import Expected, Proven
-from server.identity.compact_jws import LONGEST_TOKEN, strict_json, taken_apart
+from server.identity.access_token import AccessTokens
+from server.identity.claims import Proven, proven
 from server.identity.identifier import Unproven
 from server.identity.issuer_keys import IssuerKeys
 from server.identity.jwks import KeySet
+from server.identity.token_header import LONGEST_TOKEN, token_header
 from session.resilience.lru import Lru
 
 MOST_REMEMBERED = 10_000
@@ -43,27 +44,25 @@ class Verified:
 
 
 class Verifier:
-    def __init__(self, keys: IssuerKeys, expected: Expected, clock: Callable[[], float] = time.time) -> None:
+    """Over the issuer's keys as they are kept up to date elsewhere. `clock` says when a remembered token has expired."""
+
+    def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
         self._keys = keys
-        self._expected = expected
+        self._tokens = tokens
         self._clock = clock
         self.verified = Verified()
 
-    async def holder(self, token: str) -> Proven:
-        """Raises `Unproven`, `CannotTell`."""
+    async def verify(self, token: str) -> Proven:
+        """Tells who holds the token. Raises `Unproven`, `CannotTell`."""
         if len(token) > LONGEST_TOKEN:
             raise Unproven("The token is no signed JWT, or too long.")
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         if known := self.verified.find(digest, self._keys.current, self._clock()):
             return known
-        stated = taken_apart(token)
-        key = await self._keys.key_of(stated)
+        key = await self._keys.key_of(token_header(token))
         if key is None:
             raise Unproven("The token is signed with a key that the issuer does not have.")
-        if not key.signed(stated):
-            raise Unproven("The token's signature is wrong.")
-        now = self._clock()
-        holder = self._expected.holder(strict_json(stated.payload), now)
-        self.verified.find(digest, self._keys.current, now)  # what was remembered for other keys goes
+        holder = proven(self._tokens.claims(token, key), self._tokens.audiences)
+        self.verified.find(digest, self._keys.current, self._clock())  # what was remembered for other keys goes
         self.verified.add(digest, self._keys.current, holder)
         return holder
