@@ -27,7 +27,7 @@ LEAST_STEP = 0.004
 class RequestMetadata:
     """What the request says of itself, read once from `_meta`, headers and baggage, unproven and unchecked.
 
-    Everything is text as it came; None where nothing was said. `*_from` tell a person which of the places was wrong.
+    Everything is text as it came; None where nothing was said.
     """
 
     session: str | None = None
@@ -65,7 +65,7 @@ class Call:
     call_id: str
     tool: Registered
     arguments: Json
-    stated: RequestMetadata
+    metadata: RequestMetadata
     arrived: float
     address: str | None = None
     origin: str | None = None
@@ -86,7 +86,7 @@ class Call:
     notes: list[str] = field(default_factory=list)  # anyone: what the model should know of the answer
     degraded: set[str] = field(default_factory=set)  # anyone: what the answer had to do without
     descended: bool = False  # fallback: the rungs below were tried
-    leaves: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
+    pending_writes: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
 
     @property
     def name(self) -> str:

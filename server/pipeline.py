@@ -13,19 +13,19 @@ from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.runtime.profile_queue import ProfileQueue
 from server.stages.admit import Admit
-from server.stages.audit import Audited
 from server.stages.cache import Cache
 from server.stages.complete import Complete
-from server.stages.deadline import Limit
+from server.stages.deadline import EnforceDeadline
 from server.stages.fallback import Ladder
 from server.stages.guard import Guard
 from server.stages.idempotency import Idempotency
 from server.stages.identity import Identify
 from server.stages.remember import Remember
 from server.stages.session import OpenSession
+from server.stages.shared.audited import Audited
+from server.stages.shared.run_tool import RunTool
 from server.stages.shed import Shed
 from server.stages.telemetry import Telemetry
-from server.stages.tool import RunTool
 from server.stages.validate import Validate
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import Sink
@@ -87,7 +87,7 @@ def build(parts: Parts) -> Pipeline:
         Ladder(parts.store, wall),  # stale, then the tool's fallback, when a backend does not deliver
         cache,  # fresh results, and one flight for equal calls
         Admit(monotonic),  # is there time enough to begin?
-        Limit(),  # the call's deadline
+        EnforceDeadline(),  # the call's deadline
     ]
     return Pipeline(fold(stages, RunTool(parts.store, wall)), shed, cache, parts.profile_queue, parts.store)
 

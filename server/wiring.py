@@ -116,14 +116,14 @@ async def open_app(
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
         background.run("popular titles", app.pipeline.store.popular.keep_warm)
         background.run("inventory snapshot", app.inventory.keep)
-        if watch := flags_watch(settings, registry, outside.flags, app.protocol.audience.tell_tools_changed):
+        if watch := flags_watch(settings, registry, outside.flags, app.protocol.tool_list_changes.tell_tools_changed):
             background.run("flags", watch)
         app.lifecycle.ready = True
         try:
             yield app
         finally:
             app.lifecycle.ready = False
-            app.protocol.listen.close()
+            app.protocol.subscriptions.close()
 
 
 def wire(settings: Settings, outside: Outside) -> Application:

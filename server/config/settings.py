@@ -187,22 +187,22 @@ class Settings:
         }
 
     def _check_tokens(self) -> None:
-        stated = {"MANGA_AUTH_TOKENS": self.auth_tokens, "MANGA_AUTH_TOKENS_FILE": self.auth_tokens_file}
+        given = {"MANGA_AUTH_TOKENS": self.auth_tokens, "MANGA_AUTH_TOKENS_FILE": self.auth_tokens_file}
         if self.auth != "token":
-            _refuse_idle(stated, self.auth, "token")
+            _refuse_idle(given, self.auth, "token")
         elif not self.tokens():
             raise SettingError("MANGA_AUTH=token needs a token in MANGA_AUTH_TOKENS or in the file MANGA_AUTH_TOKENS_FILE")
 
     def _check_jwt(self) -> None:
-        stated = {
+        given = {
             "MANGA_JWT_JWKS_URL": self.jwt_jwks_url,
             "MANGA_JWT_ISSUER": self.jwt_issuer,
             "MANGA_JWT_AUDIENCE": self.jwt_audience,
         }
-        if self.auth == "jwt" and (missing := [name for name, value in stated.items() if not value]):
+        if self.auth == "jwt" and (missing := [name for name, value in given.items() if not value]):
             raise SettingError(f"MANGA_AUTH=jwt needs {' and '.join(missing)} too")
         if self.auth != "jwt":
-            _refuse_idle(stated, self.auth, "jwt")
+            _refuse_idle(given, self.auth, "jwt")
 
     @property
     def loopback(self) -> bool:
@@ -235,9 +235,9 @@ def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
     return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
 
 
-def _refuse_idle(stated: Mapping[str, object], auth: str, needed: str) -> None:
+def _refuse_idle(given: Mapping[str, object], auth: str, needed: str) -> None:
     """Whoever sets them means them to be asked for. Raises `SettingError`."""
-    if idle := [name for name, value in stated.items() if value]:
+    if idle := [name for name, value in given.items() if value]:
         raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={auth}; set MANGA_AUTH={needed}, or leave it out")
 
 

@@ -23,6 +23,6 @@ class Identifier(Protocol):
         where nobody has to prove anything. Raises `Unproven`, `CannotTell`."""
         ...
 
-    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
+    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
         """Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` when nobody can be proven."""
         ...

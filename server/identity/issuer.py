@@ -24,21 +24,21 @@ class TrustIssuer:
             raise Unproven("A bearer token is needed.")
         return (await self._verifier.verify(bearer)).principal
 
-    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
+    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
         if bearer is None:
             raise Forbidden("A bearer token is needed.")
         holder = await self._holder(bearer, "Authorization")
         user, scopes = holder.user, holder.scopes
-        if stated.user_token is not None:
-            own = await self._holder(stated.user_token, "userToken")
+        if metadata.user_token is not None:
+            own = await self._holder(metadata.user_token, "userToken")
             if own.user is None:
                 raise Forbidden("userToken: The token is an agent's own, and names no user.")
             if user not in (None, own.user):
                 raise Forbidden("userToken and the bearer token are two users'.")
             # An ID token says who somebody is and nothing of what they may.
             user, scopes = own.user, holder.scopes if own.id_token else own.scopes
-        stated_user = checked_user(stated.user)
-        if stated_user is not None and stated_user != user:
+        named_user = checked_user(metadata.user)
+        if named_user is not None and named_user != user:
             raise Forbidden("The user that is stated is not the one whose token came with the call.")
         return Principal(agent=holder.client, user=user, scopes=scopes)
 

@@ -51,10 +51,10 @@ class KeySet:
 def parse_jwks(text: bytes) -> KeySet:
     """Raises `JwksError` for what is no key set. Keys for something else, or too weak, are left out."""
     try:
-        stated = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         raise JwksError("it is not JSON") from None
-    listed = stated.get("keys") if isinstance(stated, dict) else None
+    listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise JwksError('it is no key set, which has "keys"')
     found: dict[tuple[str, str], Key] = {}
@@ -64,14 +64,14 @@ def parse_jwks(text: bytes) -> KeySet:
     return KeySet(found, len(listed) - len(found))
 
 
-def _usable(stated: Any) -> Key | None:
-    if not isinstance(stated, dict) or not _is_named(stated.get("kid")) or not _is_to_verify(stated):
+def _usable(jwk: Any) -> Key | None:
+    if not isinstance(jwk, dict) or not _is_named(jwk.get("kid")) or not _is_to_verify(jwk):
         return None
-    alg = {"RSA": "RS256", "EC": "ES256"}.get(str(stated.get("kty")))
-    if alg is None or stated.get("alg", alg) != alg:
+    alg = {"RSA": "RS256", "EC": "ES256"}.get(str(jwk.get("kty")))
+    if alg is None or jwk.get("alg", alg) != alg:
         return None
     # Of the public members alone, so that a set that holds private keys too is not read as one.
-    members = {name: stated.get(name) for name in ("kty", "n", "e", "crv", "x", "y") if name in stated}
+    members = {name: jwk.get(name) for name in ("kty", "n", "e", "crv", "x", "y") if name in jwk}
     try:
         read: Any = RSAAlgorithm.from_jwk(members) if alg == "RS256" else ECAlgorithm.from_jwk(members)
     except (InvalidKeyError, UnsupportedAlgorithm, ValueError, TypeError, KeyError, AttributeError):
@@ -80,13 +80,13 @@ def _usable(stated: Any) -> Key | None:
         return None
     if isinstance(read, EllipticCurvePublicKey) and not isinstance(read.curve, SECP256R1):
         return None
-    return Key(stated["kid"], alg, read, read.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
+    return Key(jwk["kid"], alg, read, read.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
 
 
 def _is_named(kid: Any) -> bool:
     return isinstance(kid, str) and 1 <= len(kid) <= LONGEST_KID
 
 
-def _is_to_verify(stated: Mapping[str, Any]) -> bool:
-    operations = stated.get("key_ops", ["verify"])
-    return stated.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
+def _is_to_verify(jwk: Mapping[str, Any]) -> bool:
+    operations = jwk.get("key_ops", ["verify"])
+    return jwk.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations

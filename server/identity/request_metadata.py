@@ -27,8 +27,8 @@ NOT_TEXT = "\0not text"
 """Stands for what should be text and is a list, an object or a truth value: no check lets it pass."""
 
 
-def read_stated(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
-    """Collects what is stated, unchecked."""
+def read_metadata(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
+    """Collects what the request says, unchecked."""
     users = (_text(meta.get(PREFIX + "userId")), _utf8(headers.get("x-user-id")))
     traceparent = _traceparent(meta.get("traceparent"))
     return RequestMetadata(
@@ -61,12 +61,12 @@ def checked_user(user: str | None) -> str | None:
     return user
 
 
-def checked_turn(stated: RequestMetadata) -> TurnName:
+def checked_turn(metadata: RequestMetadata) -> TurnName:
     """The turn a call belongs to: named, else by trace, else the session's implicit one."""
-    named = _checked_name(stated.turn, "turnId", "X-Turn-ID")
+    named = _checked_name(metadata.turn, "turnId", "X-Turn-ID")
     if named:
         return TurnName(TurnKind.NAMED, named)
-    return TurnName(TurnKind.TRACE, stated.trace) if stated.trace else IMPLICIT
+    return TurnName(TurnKind.TRACE, metadata.trace) if metadata.trace else IMPLICIT
 
 
 def checked_budget_ms(budget: str | int | float | None) -> int | None:
@@ -103,8 +103,8 @@ def _malformed(key: str, header: str, message: str, fix: str) -> InvalidArgument
 
 
 def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header: str) -> str | None:
-    stated = _text(meta.get(PREFIX + key))
-    return stated if stated is not None else headers.get(header) or None
+    value = _text(meta.get(PREFIX + key))
+    return value if value is not None else headers.get(header) or None
 
 
 def _text(value: Any) -> str | None:

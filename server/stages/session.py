@@ -5,7 +5,7 @@ from __future__ import annotations
 from server.call import LEAST_STEP, PAST_DEADLINE, Call, Handler, Outcome
 from server.results import finished
 from server.stages.shared.begin_request import begin_request, only_ours
-from server.stages.shared.pending_writes import left_behind
+from server.stages.shared.pending_writes import all_writes
 from session.begin import Begun
 from session.memory import SessionMemory
 from session.resilience.clocks import WallClock
@@ -49,7 +49,7 @@ class OpenSession:
 
     async def _leave(self, call: Call, outcome: Outcome) -> None:
         """The second trip. What could not be written in time is lost, and said so."""
-        steps = left_behind(call, outcome, self._memory, self._wall())
+        steps = all_writes(call, outcome, self._memory, self._wall())
         if call.begun is None or call.begin_request is None or call.begun.degraded:
             return
         if await self._memory.end(steps, _patience(call)):

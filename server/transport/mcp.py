@@ -23,12 +23,12 @@ from server.call import Call, Principal, RequestMetadata
 from server.identity import Identifier
 from server.identity.bearer import bearer_of
 from server.identity.caller_limits import Caller, CallerLimits
-from server.identity.request_metadata import checked_session, read_stated
+from server.identity.request_metadata import checked_session, read_metadata
 from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
 from server.results import call_tool_result
 from server.telemetry.answers import when_sent
-from server.transport.http.bounds.listens import Listens
+from server.transport.http.bounds.subscriptions import Subscriptions
 from server.transport.http.streams import STREAM
 from server.transport.tool_list_changes import ToolListChanges
 from tools.contract import Tool
@@ -87,8 +87,8 @@ class Protocol:
         self._pipeline = pipeline
         self._process_session = uuid.uuid4().hex
         self._listed = {tool.name: listed_tool(tool) for tool in registry}
-        self.audience = ToolListChanges(InMemorySubscriptionBus())
-        self.listen = Listens(self.audience.bus)
+        self.tool_list_changes = ToolListChanges(InMemorySubscriptionBus())
+        self.subscriptions = Subscriptions(self.tool_list_changes.bus)
         self.mcp = self._server(version)
 
     def _server(self, version: str) -> Server[Any]:
@@ -99,7 +99,7 @@ class Protocol:
             instructions=INSTRUCTIONS,
             # Otherwise the SDK lists the tools before each 2026 call, identification of the caller included.
             get_tool_input_schema=self._input_schema,
-            on_subscriptions_listen=self.listen,
+            on_subscriptions_listen=self.subscriptions,
         )
         # Registered this way because they answer plain dicts: a model would be built only to be dumped again.
         server.add_request_handler("tools/list", types.PaginatedRequestParams, _quietly(self.list_tools))
@@ -116,7 +116,7 @@ class Protocol:
 
     async def initialized(self, ctx: Context, params: types.NotificationParams) -> None:
         """A 2025 connection is ready: from now on it hears of changed tools."""
-        self.audience.join(ctx.session)
+        self.tool_list_changes.join(ctx.session)
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         """In the registry's order, one page. `cacheScope` is private when what is listed depends on the user."""
@@ -145,8 +145,8 @@ class Protocol:
     async def _proven(self, ctx: Context) -> Principal:
         """Listing is no place to argue about the user: then it is what the bearer alone may use."""
         headers = _headers(ctx.request)
-        stated, bearer = read_stated(ctx.meta or {}, headers), bearer_of(headers)
-        for believed in (RequestMetadata() if stated.user_conflict else stated, RequestMetadata()):
+        metadata, bearer = read_metadata(ctx.meta or {}, headers), bearer_of(headers)
+        for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:
                 return await self._identifier.identify(believed, bearer)
             except Failure:
@@ -157,7 +157,7 @@ class Protocol:
         """Of a request that becomes no call."""
         headers = _headers(ctx.request)
         try:
-            session = checked_session(read_stated(ctx.meta or {}, headers).session)
+            session = checked_session(read_metadata(ctx.meta or {}, headers).session)
         except Failure:
             session = None
         own = session or _transport_session(ctx, headers, self._process_session)
@@ -211,7 +211,7 @@ def call_of(ctx: Context, tool: Registered, arguments: dict[str, Any], process_s
         call_id=uuid.uuid4().hex,
         tool=tool,
         arguments=arguments,
-        stated=read_stated(ctx.meta or {}, headers),
+        metadata=read_metadata(ctx.meta or {}, headers),
         arrived=_arrived(request),
         address=_address(request),
         origin=_origin(request),

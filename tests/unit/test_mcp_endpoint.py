@@ -19,8 +19,8 @@ from prometheus_client import Gauge
 
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.listens import Listens
 from server.transport.http.bounds.posted import LONGEST_NAME
+from server.transport.http.bounds.subscriptions import Subscriptions
 from server.transport.http.mcp_endpoint import McpEndpoint
 from server.transport.http.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
 from server.transport.http.streams import SseStreams
@@ -50,7 +50,7 @@ async def serving(most: int = 100) -> AsyncIterator[Edge]:
 
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
     bodies, clock = Bodies(MOST_BYTES), HandClock()
-    admission = Admission(Listens(InMemorySubscriptionBus()))
+    admission = Admission(Subscriptions(InMemorySubscriptionBus()))
     streams = SseStreams(server, 1, bodies, admission, Gauge("s", "s", registry=None))
     own = McpEndpoint(server, streams, bodies, admission, MOST_BYTES)
     own.sessions = Sessions(own.manager.handle_request, most, clock)

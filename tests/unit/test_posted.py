@@ -7,8 +7,8 @@ import json
 import pytest
 
 from server.transport.http.bounds.admission import MOST_BYTES, Admission
-from server.transport.http.bounds.listens import METHOD, Listens
 from server.transport.http.bounds.posted import Posted, body_of_introduction
+from server.transport.http.bounds.subscriptions import METHOD, Subscriptions
 from tests.support.raw import INITIALIZE, message
 
 LISTEN = json.dumps(message(METHOD, {"x": "n" * MOST_BYTES}))
@@ -25,7 +25,7 @@ def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> Non
     posted = Posted.of_body(body)
     assert posted is not None
     assert posted.method == METHOD
-    refused = Admission(Listens(None)).refusal({"type": "http"}, posted)  # type: ignore[arg-type]  # nothing is subscribed
+    refused = Admission(Subscriptions(None)).refusal({"type": "http"}, posted)  # type: ignore[arg-type]  # nothing is subscribed
     assert refused is not None
     assert refused.status_code == 413
 

@@ -22,7 +22,7 @@ from server import pipeline
 from server.commands.cli import _parser
 from server.config.parsing import SettingError
 from server.config.settings import ROOT, Settings
-from server.identity import request_metadata as stated
+from server.identity import request_metadata
 from server.results import META_KEY, PLAIN_WORDS
 from server.transport.http.app import http_app
 from server.wiring import Application, open_app
@@ -192,7 +192,7 @@ def test_the_codes_are_those_of_the_failures() -> None:
 
 def test_the_headers_and_keys_are_those_that_are_read() -> None:
     """Each `_meta` key beside its header, as `server/identity/request_metadata.py` reads them."""
-    source = inspect.getsource(stated.read_stated)
+    source = inspect.getsource(request_metadata.read_metadata)
     pairs = re.findall(r"`com\.mangaassist/(\w+)` \| `([\w-]+)`", README)
     assert len(pairs) == 6
     for key, header in pairs:

@@ -22,7 +22,7 @@ from prometheus_client import Gauge
 from server.transport.http import sse, streams
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.listens import Listens
+from server.transport.http.bounds.subscriptions import Subscriptions
 from server.transport.http.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
 from tests.support.clocks import HandClock
 
@@ -130,7 +130,7 @@ async def edge() -> AsyncIterator[Edge]:
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
     gauge = Gauge("streams", "Open streams.", registry=None)
     clock = HandClock()
-    admission = Admission(Listens(InMemorySubscriptionBus()))
+    admission = Admission(Subscriptions(InMemorySubscriptionBus()))
     own = SseStreams(server, 2, Bodies(MOST_BYTES), admission, gauge, clock)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

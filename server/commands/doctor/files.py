@@ -15,16 +15,16 @@ LEAST_FREE_BYTES = 64 * 2**20
 
 
 def flags(path: Path) -> Diagnosis:
-    stated = Flags()
+    found = Flags()
     try:
-        FlagsFile(path, [tool.name for tool in TOOLS], stated).load()
+        FlagsFile(path, [tool.name for tool in TOOLS], found).load()
     except FlagsError as error:
         return Diagnosis.of(Problem(str(error), "correct the file; a running server keeps to what it read last"))
     except OSError as error:
         return Diagnosis.of(
             Problem(f"it cannot be read: {error.strerror}", "check MANGA_FLAGS_URL, and the file's owner and mode")
         )
-    changed = [f"{name} {percent:g} %" for name, percent in stated.percents.items() if percent < 100]
+    changed = [f"{name} {percent:g} %" for name, percent in found.percents.items() if percent < 100]
     return Diagnosis(OK, ", ".join(changed) or "every tool is on for everyone")
 
 

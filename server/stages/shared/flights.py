@@ -52,7 +52,9 @@ class Flights(dict[str, Flight]):
 
 def apart(call: Call) -> Call:
     """The work of a call, for whoever wants its outcome: with the tool's own time, and nothing of the caller's session."""
-    return replace(call, degraded=set(), leaves=[], flight=Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock))
+    return replace(
+        call, degraded=set(), pending_writes=[], flight=Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
+    )
 
 
 async def _outcome(call: Call, flight: Flight) -> Outcome:

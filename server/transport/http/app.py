@@ -46,7 +46,7 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
     if settings.jwt_issuer is not None:
         challenge = MetadataChallenge(settings.jwt_issuer, scopes)
     scope_check = ScopeCheck(app.identifier, app.registry, challenge) if settings.auth == "jwt" else None
-    admission = Admission(app.protocol.listen)
+    admission = Admission(app.protocol.subscriptions)
     streams = SseStreams(mcp, settings.max_sse_sessions, bodies, admission, app.metrics.streams)
     endpoint = McpEndpoint(mcp, streams, bodies, admission, settings.max_body_bytes, scope_check)
     probes = Probes(app.lifecycle, app.dependencies, app.metrics)
@@ -64,7 +64,7 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
         metadata = ResourceMetadata(settings.jwt_issuer, [as_issued(each, settings.jwt_issuer) for each in scopes])
         routes += [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
     queue = FairQueue()
-    gate = [
+    middleware = [
         Middleware(CountedRefusals, refused=app.metrics.refused),
         Middleware(Arrival),
         Middleware(BoundedHead),
@@ -74,4 +74,4 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
         Middleware(InFairQueue, queue=queue, but="/healthz"),
         Middleware(Shortcut, paths={("POST", MESSAGES): streams.post, ("GET", "/sse"): streams.open}),
     ]
-    return HttpApp(Starlette(routes=routes, middleware=gate), streams, endpoint)
+    return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint)

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from server.identity import Identifier
 from server.identity.bearer import bearer_of
-from server.identity.request_metadata import checked_session, read_stated
+from server.identity.request_metadata import checked_session, read_metadata
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
@@ -50,10 +50,10 @@ class Sessions:
         self._memory = memory
 
     async def forget(self, request: Request) -> Response:
-        stated = read_stated({}, request.headers)
+        metadata = read_metadata({}, request.headers)
         try:
             session = checked_session(request.path_params["session"])
-            principal = await self._identifier.identify(stated, bearer_of(request.headers))
+            principal = await self._identifier.identify(metadata, bearer_of(request.headers))
         except Failure as failure:
             return JSONResponse({"error": {"name": failure.name, "message": failure.message}}, _status(failure))
         assert session is not None

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.transport.http.bounds.holders import holder_of, owner_of
-from server.transport.http.bounds.places import NoRoom, Place, Places
 from server.transport.http.bounds.posted import Posted
+from server.transport.http.bounds.slots import NoRoom, Slot, Slots
 from server.transport.http.refusals import INVALID_REQUEST, refusal
 from server.transport.http.responses import busy
 from session.resilience.clocks import Clock
@@ -30,7 +30,7 @@ IN_USE = "There is a request with this id under way in this session."
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class _Session(Place):
+class _Session(Slot):
     name: str = ""
     user: AuthenticatedUser | None = None
     posts: int = 0
@@ -50,17 +50,17 @@ class Sessions:
 
     def __init__(self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic) -> None:
         self._sdk = sdk
-        self._places: Places[_Session] = Places(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
+        self._slots: Slots[_Session] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._named: dict[str, _Session] = {}
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._slots)
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes an initialize on, and keeps the session that it opens."""
         session = _Session(holder=holder_of(scope), user=scope.get("user"))
         try:
-            ended = self._places.take(session)
+            ended = self._slots.take(session)
         except NoRoom:
             await busy("There are as many sessions as this server keeps.")(scope, receive, send)
             return
@@ -70,8 +70,8 @@ class Sessions:
             await self._sdk(scope, receive, self._noting(session, send))
         finally:
             if not session.name:
-                self._places.leave(session)
-            elif session not in self._places:  # it had to yield before it had a name to be ended by
+                self._slots.leave(session)
+            elif session not in self._slots:  # it had to yield before it had a name to be ended by
                 await self._end(session)
 
     async def serve(self, posted: Posted | None, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,15 +84,15 @@ class Sessions:
         elif scope["method"] == "DELETE":
             await self._ended_by_client(session, send)
         elif scope["method"] != "POST":
-            self._places.use(session)
+            self._slots.use(session)
             await self._sdk(scope, receive, self._forgetting(session, send))
         elif (wrong := _clash(session, posted)) is not None:
             await wrong(scope, receive, send)
         else:
-            self._places.use(session)
+            self._slots.use(session)
             with _under_way(session, posted.number if posted else None):
                 await self._sdk(scope, receive, self._forgetting(session, send))
-            self._places.use(session)
+            self._slots.use(session)
 
     async def close_all(self) -> None:
         """Ends every session's streams as responses should end."""
@@ -123,7 +123,7 @@ class Sessions:
 
     def _forget(self, session: _Session) -> None:
         self._named.pop(session.name, None)
-        self._places.leave(session)
+        self._slots.leave(session)
 
     def _noting(self, session: _Session, send: Send) -> Send:
         async def sending(message: Message) -> None:

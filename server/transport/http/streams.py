@@ -24,8 +24,8 @@ from starlette.types import Receive, Scope, Send
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.holders import holder_of, owner_of
-from server.transport.http.bounds.places import Place, Places
 from server.transport.http.bounds.posted import Posted, introduced
+from server.transport.http.bounds.slots import Slot, Slots
 from server.transport.http.responses import busy, plain
 from server.transport.http.sse import HEADERS, MESSAGES, MOST_UNREAD, Incoming, Outgoing
 from session.resilience.clocks import Clock
@@ -43,7 +43,7 @@ minute if nothing ever was."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class _Stream(Place):
+class _Stream(Slot):
     owner: AuthorizationContext | None
     incoming: Incoming
     outgoing: Outgoing
@@ -69,14 +69,14 @@ class SseStreams:
         self._bodies = bodies
         self._admission = admission
         self._gauge = gauge
-        self._places: Places[_Stream] = Places(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
+        self._slots: Slots[_Stream] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._open: dict[str, _Stream] = {}
         self._closed = False
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One stream, for as long as its client stays."""
         holder = holder_of(scope)
-        if self._closed or not self._places.is_open_to(holder):
+        if self._closed or not self._slots.is_open_to(holder):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
@@ -87,7 +87,7 @@ class SseStreams:
             )
 
     async def _serve(self, stream: _Stream, scope: Scope, receive: Receive) -> None:
-        if (ended := self._places.take(stream)) is not None:
+        if (ended := self._slots.take(stream)) is not None:
             ended.scope.cancel()
         name = secrets.token_hex(16)
         self._open[name] = stream
@@ -98,7 +98,7 @@ class SseStreams:
         finally:
             self._gauge.dec()
             self._open.pop(name, None)
-            self._places.leave(stream)
+            self._slots.leave(stream)
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One message of a client with an open stream. The answer comes on the stream; here it is 202, or what is wrong."""
@@ -110,7 +110,7 @@ class SseStreams:
             await taken(scope, receive, send)
             return
         stream, message = taken
-        self._places.use(stream)
+        self._slots.use(stream)
         await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
         stream.incoming.put(message)

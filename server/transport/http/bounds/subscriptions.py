@@ -13,10 +13,10 @@ from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 
 from server.transport.http.bounds.holders import LOCAL, holder_of
-from server.transport.http.bounds.places import NoRoom, Place, Places
+from server.transport.http.bounds.slots import NoRoom, Slot, Slots
 
 METHOD = "subscriptions/listen"
-MOST_LISTENS = 1024
+MOST_SUBSCRIPTIONS = 1024
 MOST_URIS = 64
 LONGEST_URI = 256
 """What a subscription names is kept for as long as it lasts: 16 KB."""
@@ -25,24 +25,24 @@ FULL = "There are as many subscriptions as this server keeps."
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class _Listen(Place):
+class _Subscription(Slot):
     handler: ListenHandler
 
 
-class Listens:
+class Subscriptions:
     """Each has a handler of the SDK's for itself, so that one can be ended as the protocol wants it ended: with a result.
 
     A subscription may be silent for as long as it likes; it yields only to somebody who holds fewer."""
 
-    def __init__(self, bus: SubscriptionBus, most: int = MOST_LISTENS) -> None:
+    def __init__(self, bus: SubscriptionBus, most: int = MOST_SUBSCRIPTIONS) -> None:
         self._bus = bus
-        self._places: Places[_Listen] = Places(most, math.inf, math.inf)
+        self._slots: Slots[_Subscription] = Slots(most, math.inf, math.inf)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._slots)
 
     def is_open_to(self, holder: str) -> bool:
-        return self._places.is_open_to(holder)
+        return self._slots.is_open_to(holder)
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Request], params: types.SubscriptionsListenRequestParams
@@ -51,19 +51,19 @@ class Listens:
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
             raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)
         holder = holder_of(ctx.request.scope) if ctx.request is not None else LOCAL
-        listen = _Listen(holder=holder, handler=ListenHandler(self._bus, max_subscriptions=1))
+        subscription = _Subscription(holder=holder, handler=ListenHandler(self._bus, max_subscriptions=1))
         try:
-            ended = self._places.take(listen)
+            ended = self._slots.take(subscription)
         except NoRoom:
             raise MCPError(types.INTERNAL_ERROR, FULL) from None  # where HTTP has not said 503 before
         if ended is not None:
             ended.handler.close()
         try:
-            return await listen.handler(ctx, params)
+            return await subscription.handler(ctx, params)
         finally:
-            self._places.leave(listen)
+            self._slots.leave(subscription)
 
     def close(self) -> None:
         """Ends all of them; each is told so by its own task."""
-        for listen in self._places:
-            listen.handler.close()
+        for subscription in self._slots:
+            subscription.handler.close()

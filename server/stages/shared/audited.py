@@ -1,9 +1,9 @@
-"""The audit's line of a call, before anything of it is shown."""
+"""Writes the audit's line of a call, before anything of it is shown."""
 
 from __future__ import annotations
 
 from server.call import Call, Handler, Outcome
-from server.stages.telemetry import event_of
+from server.stages.shared.call_event import event_of
 from server.telemetry.audit.log import AuditLog
 from tools.store.failures import DependencyFailure
 
@@ -12,7 +12,7 @@ AGAIN_MS = 1000
 
 
 class Audited:
-    """Part of the telemetry, so that it sees what became of every call. Where the audit is required, what was found is
+    """A part of telemetry, so that it sees what became of every call. Where the audit is required, what was found is
     kept back until its line is written."""
 
     def __init__(self, audit: AuditLog) -> None:

@@ -18,7 +18,7 @@ WRONG = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; chars
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """Nothing is buffered for writing beyond one message: what a client does not take waits with whoever sends it."""
 
     def __init__(self, *args: Any, all_of_them: Connections, **named: Any) -> None:

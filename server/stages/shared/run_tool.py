@@ -1,4 +1,4 @@
-"""The end of the way: the tool's own handler."""
+"""The end of the way: runs the tool's own handler."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from tools.contract import Store, ToolContext
 
 
 class RunTool:
+    """Stands where the stages end."""
+
     def __init__(self, store: Store, wall: WallClock) -> None:
         self._store = store
         self._wall = wall
@@ -22,6 +24,7 @@ class RunTool:
 
 
 def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
+    """Gives a tool, its fallback or its completion what it may use until `deadline`."""
     begun = call.begun
     return ToolContext(
         store=store,
