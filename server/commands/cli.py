@@ -13,7 +13,8 @@ from dataclasses import replace
 from server.commands.errors import print_error
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError, user_id
-from server.config.settings import Settings, unknown_settings
+from server.config.settings import Settings
+from server.config.unknown import unknown_settings
 from server.telemetry.log.filter import RepeatFilter
 from server.version import VERSION
 

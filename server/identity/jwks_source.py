@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import httpx2
 
-from server.config.parsing import is_loopback
+from server.config.addresses import is_loopback
 from server.identity.jwks import JwksError, KeySet, parse_jwks
 
 STEP_SECONDS = 2.0
