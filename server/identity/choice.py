@@ -22,11 +22,11 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
         if settings.auth_tokens_file is not None:
             background.run("tokens", lambda: tokens.follow(settings.tokens))
         return tokens
-    from server.identity.access_token import AccessTokens
     from server.identity.issuer import TrustIssuer
-    from server.identity.issuer_keys import IssuerKeys
-    from server.identity.jwks_source import jwks_source
-    from server.identity.verifier import Verifier
+    from server.identity.jwt.access_token import AccessTokens
+    from server.identity.jwt.issuer_keys import IssuerKeys
+    from server.identity.jwt.jwks_source import jwks_source
+    from server.identity.jwt.verifier import Verifier
 
     assert settings.jwt_jwks_url is not None
     assert settings.jwt_issuer is not None

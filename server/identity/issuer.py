@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from server.call import Principal, RequestMetadata
-from server.identity.claims import Proven
 from server.identity.identifier import CannotTell, Unproven
+from server.identity.jwt.claims import Proven
+from server.identity.jwt.verifier import Verifier
 from server.identity.request_metadata import checked_user
-from server.identity.verifier import Verifier
 from tools.store.failures import DependencyFailure, Forbidden
 
 RETRY_AFTER_MS = 1000

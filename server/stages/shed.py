@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from server.call import Call, Handler, Outcome
-from server.stages.shared.standing_queue import StandingQueue
+from server.runtime.standing_queue import StandingQueue
 from session.resilience.clocks import Clock
 from tools.store.failures import ServerBusy
 

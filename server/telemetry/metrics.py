@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
@@ -29,42 +30,27 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._calls = Counter(
-            "manga_calls", "Tool calls by outcome and source.", ["tool", "outcome", "source"], registry=self.registry
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, buckets=BUCKETS, registry=self.registry)
+        self._calls = counter("manga_calls", "Tool calls by outcome and source.", ["tool", "outcome", "source"])
+        self._seconds = histogram("manga_call_seconds", "From arrival to outcome.", ["tool"])
+        self._answer_seconds = histogram("manga_answer_seconds", "From arrival to the answer's last byte.", ["transport"])
+        self._late = counter("manga_answers_late", "Answers over 20 ms past their call's deadline.", ["tool"])
+        self._degraded = counter("manga_calls_degraded", "Answers that had to do without something.", ["what"])
+        self._profile_events = counter(
+            "manga_profile_events", "What customers did, on its way to their profiles.", ["result"]
         )
-        self._seconds = Histogram(
-            "manga_call_seconds", "From arrival to outcome.", ["tool"], buckets=BUCKETS, registry=self.registry
-        )
-        self._answer_seconds = Histogram(
-            "manga_answer_seconds",
-            "From arrival to the answer's last byte.",
-            ["transport"],
-            buckets=BUCKETS,
-            registry=self.registry,
-        )
-        self._late = Counter(
-            "manga_answers_late", "Answers over 20 ms past their call's deadline.", ["tool"], registry=self.registry
-        )
-        self._found: dict[tuple[str, str, str | None], tuple[Counter, Histogram]] = {}
-        self._degraded = Counter(
-            "manga_calls_degraded", "Answers that had to do without something.", ["what"], registry=self.registry
-        )
-        self._profile_events = Counter(
-            "manga_profile_events", "What customers did, on its way to their profiles.", ["result"], registry=self.registry
-        )
-        self._breakers = Gauge("manga_breaker_state", "0 closed, 1 half open, 2 open.", ["backend"], registry=self.registry)
-        self._empty = Counter(
-            "manga_empty_searches", "Searches that went well and found nothing.", ["tool"], registry=self.registry
-        )
-        self._refusals = Counter(
-            "manga_refusals", "Requests that never became a call, by what they were told.", ["kind"], registry=self.registry
-        )
-        self._deaths = Counter(
-            "manga_background_deaths", "Background tasks that died and were begun again.", ["task"], registry=self.registry
-        )
-        self.ready = Gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.", registry=self.registry)
-        self.under_way = Gauge("manga_calls_under_way", "Calls being answered now.", registry=self.registry)
-        self.streams = Gauge("manga_sse_streams", "Open SSE streams.", registry=self.registry)
+        self._breakers = gauge("manga_breaker_state", "0 closed, 1 half open, 2 open.", ["backend"])
+        self._empty = counter("manga_empty_searches", "Searches that went well and found nothing.", ["tool"])
+        self._refusals = counter("manga_refusals", "Requests that never became a call, by what they were told.", ["kind"])
+        self._deaths = counter("manga_background_deaths", "Background tasks that died and were begun again.", ["task"])
+        self.ready = gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.")
+        self.under_way = gauge("manga_calls_under_way", "Calls being answered now.")
+        self.streams = gauge("manga_sse_streams", "Open SSE streams.")
+        self._register_build()
+        self._series_by_labels: dict[tuple[str, str, str | None], tuple[Counter, Histogram]] = {}
+
+    def _register_build(self) -> None:
         build = Info("manga_build", "What runs here.", registry=self.registry)
         build.info({"version": VERSION, "python": platform.python_version(), "sdk": version("mcp")})
         ProcessCollector(registry=self.registry)
@@ -81,11 +67,11 @@ class Metrics:
     def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
         """The two series that every call adds to, looked up once for each combination of labels."""
         key = (event.tool, event.outcome, event.source)
-        found = self._found.get(key)
-        if found is None:
+        series = self._series_by_labels.get(key)
+        if series is None:
             calls = self._calls.labels(event.tool, event.outcome, event.source or "none")
-            found = self._found[key] = (calls, self._seconds.labels(event.tool))
-        return found
+            series = self._series_by_labels[key] = (calls, self._seconds.labels(event.tool))
+        return series
 
     def answer_sent(self, call: Call) -> None:
         """The last byte of a call's answer is with the socket."""

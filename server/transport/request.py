@@ -16,7 +16,7 @@ from server.call import Call, Principal, RequestMetadata
 from server.identity.bearer import bearer_of
 from server.identity.caller_limits import Caller
 from server.identity.request_metadata import checked_session, read_metadata
-from server.transport.http.streams import STREAM
+from server.transport.http.sse.stream import STREAM
 from tools.registry import Registered
 from tools.store.failures import Failure
 

@@ -10,11 +10,11 @@ from datetime import datetime
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from server.identity.access_token import AccessTokens
 from server.identity.issuer import TrustIssuer
-from server.identity.issuer_keys import IssuerKeys
-from server.identity.jwks import KeySet, parse_jwks
-from server.identity.verifier import Verifier
+from server.identity.jwt.access_token import AccessTokens
+from server.identity.jwt.issuer_keys import IssuerKeys
+from server.identity.jwt.jwks import KeySet, parse_jwks
+from server.identity.jwt.verifier import Verifier
 from tests.support.issuer import AUDIENCE, Issuer, compact_json
 
 NOW = 1_800_000_000.0

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from server.identity import CannotTell, issuer_keys, jwks_source
-from server.identity.access_token import AccessTokens
-from server.identity.issuer_keys import ASKED_SECONDS, KEPT_SECONDS, IssuerKeys
-from server.identity.jwks import JwksError, KeySet, parse_jwks
-from server.identity.jwks_source import MOST_BYTES
-from server.identity.token_header import TokenHeader, token_header
+from server.identity import CannotTell
+from server.identity.jwt import issuer_keys, jwks_source
+from server.identity.jwt.access_token import AccessTokens
+from server.identity.jwt.issuer_keys import ASKED_SECONDS, KEPT_SECONDS, IssuerKeys
+from server.identity.jwt.jwks import JwksError, KeySet, parse_jwks
+from server.identity.jwt.jwks_source import MOST_BYTES
+from server.identity.jwt.token_header import TokenHeader, token_header
 from tests.support import issuer as kinds
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, compact_json, issuing
 from tests.support.process import until

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.identity import Unproven
-from server.identity.access_token import LEEWAY_SECONDS
-from server.identity.token_header import LONGEST_TOKEN
-from server.identity.verifier import Verified
+from server.identity.jwt.access_token import LEEWAY_SECONDS
+from server.identity.jwt.token_header import LONGEST_TOKEN
+from server.identity.jwt.verifier import Verified
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying
 from tools.registry import TOOLS

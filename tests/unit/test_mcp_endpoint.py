@@ -21,9 +21,9 @@ from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.posted import LONGEST_NAME
 from server.transport.http.bounds.subscriptions import Subscriptions
-from server.transport.http.mcp_endpoint import McpEndpoint
-from server.transport.http.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
-from server.transport.http.streams import SseStreams
+from server.transport.http.sse.streams import SseStreams
+from server.transport.http.streamable.endpoint import McpEndpoint
+from server.transport.http.streamable.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
 from tests.support.clocks import HandClock
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, call, message
 

@@ -95,7 +95,7 @@ def _issuer(settings: Settings) -> dict[str, tuple[str, Check]]:
     url = settings.jwt_jwks_url
     if url is None:
         return {}
-    from server.identity.diagnosis import diagnose, where
+    from server.identity.jwt.diagnosis import diagnose, where
 
     return {"issuer": (where(url), lambda deadline: diagnose(url, deadline))}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jwt.utils import base64url_decode
 
 from server.identity.identifier import Unproven
-from server.identity.strict_json import strict_json
+from server.identity.jwt.strict_json import strict_json
 
 LONGEST_TOKEN = 8 * 1024
 LONGEST_KID = 256

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.transport.http.bounds.holders import holder_of, owner_of
 from server.transport.http.bounds.posted import Posted
 from server.transport.http.bounds.slots import NoRoom, Slot, Slots
-from server.transport.http.refusals import INVALID_REQUEST, refusal
 from server.transport.http.responses import busy
+from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
 from session.resilience.clocks import Clock
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt import InvalidKeyError
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from server.identity.token_header import LONGEST_KID, TokenHeader
+from server.identity.jwt.token_header import LONGEST_KID, TokenHeader
 
 RSA_BITS = range(2048, 8192 + 1)
 MOST_KEYS = 100

@@ -26,7 +26,7 @@ def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
 
 
 def no_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
-    """What is wrong with a request that begins a session, or None. `body` is None for one that has none."""
+    """Returns what is wrong with a request that begins a session, or None. `body` is None for one that has none."""
     if body is None:
         return refusal(INVALID_REQUEST, NO_SESSION)
     if posted is not None:
@@ -40,32 +40,39 @@ def no_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | N
     return refusal(INVALID_REQUEST, NO_SESSION)
 
 
-def in_plain_words(send: Send) -> Send:
-    """Passes everything on but the validator's words in a 400."""
-    held: list[Message] = []
+class PlainRefusals:
+    """A `send` that passes everything on but the validator's words in a 400. The head of that response is held back until
+    its body is known, since the length stands in the head."""
 
-    async def sending(message: Message) -> None:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._head: Message | None = None
+
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] == 400:
-            held.append(message)
-            return
-        if held:
-            start = held.pop()
-            message = {**message, "body": _plain_words(message.get("body", b""))}
-            length = (b"content-length", str(len(message["body"])).encode())
-            await send({**start, "headers": [*(each for each in start["headers"] if each[0] != length[0]), length]})
-        await send(message)
+            self._head = message
+        elif self._head is not None:
+            head, self._head = self._head, None
+            await self._refuse(head, message)
+        else:
+            await self._send(message)
 
-    return sending
+    async def _refuse(self, head: Message, message: Message) -> None:
+        body = _plain_words(message.get("body", b""))
+        others = [(name, value) for name, value in head["headers"] if name != b"content-length"]
+        await self._send({**head, "headers": [*others, (b"content-length", str(len(body)).encode())]})
+        await self._send({**message, "body": body})
 
 
 def _plain_words(body: bytes) -> bytes:
+    """Says in one sentence what the SDK says with what it was sent; anything else stays as it is."""
     try:
         answer: Any = json.loads(body)
-        said = answer["error"]["message"]
+        message = answer["error"]["message"]
     except (ValueError, TypeError, KeyError):
         return body
-    if said.startswith("Parse error"):
+    if message.startswith("Parse error"):
         answer["error"]["message"] = "Parse error"
-    elif said.startswith("Validation error"):
+    elif message.startswith("Validation error"):
         answer["error"] = {"code": INVALID_REQUEST, "message": NO_MESSAGE}
     return json.dumps(answer, separators=(",", ":")).encode()

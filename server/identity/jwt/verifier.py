@@ -6,12 +6,12 @@ import hashlib
 import time
 from collections.abc import Callable
 
-from server.identity.access_token import AccessTokens
-from server.identity.claims import Proven, proven
 from server.identity.identifier import Unproven
-from server.identity.issuer_keys import IssuerKeys
-from server.identity.jwks import KeySet
-from server.identity.token_header import LONGEST_TOKEN, token_header
+from server.identity.jwt.access_token import AccessTokens
+from server.identity.jwt.claims import Proven, proven
+from server.identity.jwt.issuer_keys import IssuerKeys
+from server.identity.jwt.jwks import KeySet
+from server.identity.jwt.token_header import LONGEST_TOKEN, token_header
 from session.resilience.lru import Lru
 
 MOST_REMEMBERED = 10_000

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.config.parsing import LONGEST_USER
-from server.identity.access_token import LEEWAY_SECONDS
 from server.identity.identifier import Unproven
+from server.identity.jwt.access_token import LEEWAY_SECONDS
 from server.identity.scopes import granted
 
 CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import httpx2
 
 from server.config.addresses import is_loopback
-from server.identity.jwks import JwksError, KeySet, parse_jwks
+from server.identity.jwt.jwks import JwksError, KeySet, parse_jwks
 
 STEP_SECONDS = 2.0
 ALL_SECONDS = 3.0

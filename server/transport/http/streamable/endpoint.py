@@ -17,10 +17,10 @@ from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies, read_again
 from server.transport.http.bounds.holders import holder_of
 from server.transport.http.bounds.posted import Posted, body_of_introduction
-from server.transport.http.refusals import in_plain_words, no_initialize
 from server.transport.http.scope_check import ScopeCheck
-from server.transport.http.sessions import Sessions
-from server.transport.http.streams import SseStreams
+from server.transport.http.sse.streams import SseStreams
+from server.transport.http.streamable.refusals import PlainRefusals, no_initialize
+from server.transport.http.streamable.sessions import Sessions
 
 IDLE_SECONDS = 30 * 60.0
 MOST_SESSIONS = 2000
@@ -53,7 +53,7 @@ class McpEndpoint:
         if _wants_sse(scope["method"], Headers(scope=scope)):
             await self._streams.open(scope, receive, send)
             return
-        send = told_when_sent(scope, in_plain_words(send))
+        send = told_when_sent(scope, PlainRefusals(send))
         if scope["method"] != "POST":
             # What else has a body has none to speak of: the SDK would read and keep it, uncounted.
             await self._pass_on(None, None, scope, read_again(b"", receive), send)

@@ -33,7 +33,7 @@ HEADERS = (
 Item = SessionMessage | Exception
 
 
-class _Stream:
+class _Closing:
     """What both directions have in common: an async context that closes."""
 
     async def aclose(self) -> None: ...
@@ -47,7 +47,7 @@ class _Stream:
         await self.aclose()
 
 
-class Incoming(_Stream):
+class Incoming(_Closing):
     """What the client has posted. `last_context` is the context of the POST that brought the message last read."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Incoming(_Stream):
             raise StopAsyncIteration from None
 
 
-class Outgoing(_Stream):
+class Outgoing(_Closing):
     """What the server says: an event each, as far as the socket takes it."""
 
     def __init__(self, send: Send) -> None:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 
 from server.identity.identifier import CannotTell
-from server.identity.jwks import JwksError, Key, KeySet
-from server.identity.jwks_source import Read
-from server.identity.token_header import TokenHeader
+from server.identity.jwt.jwks import JwksError, Key, KeySet
+from server.identity.jwt.jwks_source import Read
+from server.identity.jwt.token_header import TokenHeader
 
 logger = logging.getLogger(__name__)
 
