@@ -44,8 +44,8 @@ class Metrics:
         self._empty = counter("manga_empty_searches", "Searches that went well and found nothing.", ["tool"])
         self._refusals = counter("manga_refusals", "Requests that never became a call, by what they were told.", ["kind"])
         self._deaths = counter("manga_background_deaths", "Background tasks that died and were begun again.", ["task"])
-        self.ready = gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.")
-        self.under_way = gauge("manga_calls_under_way", "Calls being answered now.")
+        self._ready = gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.")
+        self._under_way = gauge("manga_calls_under_way", "Calls being answered now.")
         self.streams = gauge("manga_sse_streams", "Open SSE streams.")
         self._register_build()
         self._series_by_labels: dict[tuple[str, str, str | None], tuple[Counter, Histogram]] = {}
@@ -91,6 +91,11 @@ class Metrics:
 
     def background_died(self, task: str) -> None:
         self._deaths.labels(task).inc()
+
+    def watch(self, under_way: Callable[[], float], ready: Callable[[], float]) -> None:
+        """Both are read when somebody asks."""
+        self._under_way.set_function(under_way)
+        self._ready.set_function(ready)
 
     def watch_lines(self, log: Callable[[], float], audit: Callable[[], float]) -> None:
         """How many lines each has dropped is counted by the threads that write them, and read when somebody asks."""

@@ -18,7 +18,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
-from server import backends
+from server.backends import store as stores
 from server.call import Principal
 from server.commands import cli
 from server.runtime import profile_queue
@@ -111,7 +111,7 @@ def main() -> int:
     profile_queue.COLLECT_SECONDS = profile_queue.KNOWN_SECONDS = 0.0
     repeats.EACH = repeats.TOGETHER = sys.maxsize  # every line of the log is looked at
     orders, spans_file, *command = sys.argv[1:]
-    backends.store_files = lambda settings: (None, Path(orders))  # what is sold is the catalogue's alone
+    stores.store_files = lambda settings: (None, Path(orders))  # what is sold is the catalogue's alone
     _breakable()
     threading.Thread(target=_listen, daemon=True).start()
     with Path(spans_file).open("a", encoding="utf-8", buffering=1) as out:

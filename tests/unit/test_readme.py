@@ -19,13 +19,14 @@ import pytest
 
 import server.wiring
 from server import pipeline
+from server.application import Application
 from server.commands.cli import _parser
 from server.config.parsing import SettingError
 from server.config.settings import ROOT, Settings
 from server.identity import request_metadata
 from server.results import META_KEY, PLAIN_WORDS
 from server.transport.http.app import http_app
-from server.wiring import Application, open_app
+from server.wiring import open_app
 from tests.snapshots.derived import settings_table, tools_table
 from tests.support.calling import called, opened
 from tools.registry import TOOLS

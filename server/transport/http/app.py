@@ -28,7 +28,7 @@ from server.transport.http.streamable.endpoint import McpEndpoint
 from tools.registry import Registry
 
 if TYPE_CHECKING:
-    from server.wiring import Application
+    from server.application import Application
 
 
 @dataclass(frozen=True, slots=True)

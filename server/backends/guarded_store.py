@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from server.backends import Ports
-from server.policies import BEHIND
+from server.backends.policies import BEHIND
+from server.backends.ports import Ports
 from session.memory import SessionMemory
 from session.resilience.clocks import Clock, Clocks
 from session.snapshots import Snapshots
