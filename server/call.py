@@ -53,7 +53,7 @@ class Principal:
 
     @property
     def proven(self) -> bool:
-        """Whether a secret or a signature stands behind this, and not only somebody's word."""
+        """Tells whether a secret or a signature stands behind this, and not only somebody's word."""
         return self.agent is not None or self.scopes is not None
 
 
@@ -94,7 +94,7 @@ class Call:
 
     @property
     def customer(self) -> str | None:
-        """Whose own things may be in the answer; None for nobody's."""
+        """Returns whose own things may be in the answer; None for nobody's."""
         return None if self.impersonal else self.principal.user
 
     @property
@@ -102,8 +102,8 @@ class Call:
         return self.begun.turn if self.begun else None
 
     def late_end(self, seconds: float) -> Deadline:
-        """`seconds` from now for a step of the ladder, or less where the answer would then leave too long after the call's
-        deadline."""
+        """Gives a step of the ladder `seconds` from now, or less where the answer would then leave too long after the
+        call's deadline."""
         end = Deadline.after(seconds, self.clock)
         if self.deadline is None:
             return end

@@ -148,7 +148,7 @@ def _parts(
 
 
 def _other_probes(outside: Outside) -> dict[str, Probe]:
-    """Of what has no breaker."""
+    """Returns those of what has no breaker."""
     embedder = outside.ports.embedder
     return {**({"embedder": embedder.health} if embedder else {}), **outside.probes}
 

@@ -44,7 +44,8 @@ async def open_catalog(
 
 
 async def _warm_up(embedder: Embedder, seconds: float) -> None:
-    """The first text takes seconds (the encoder is loaded, or a connection made), which no customer's search has."""
+    """Asks for a first vector, which takes seconds (the encoder is loaded, or a connection made) that no customer's
+    search has."""
     with suppress(Failure):  # searches go by words alone then, and say so
         await embedder.embed(["漫画"], Deadline.after(seconds))
 
@@ -69,6 +70,6 @@ async def _open_embedded_catalog(
 
 
 def default_data_dir() -> Path:
-    """The user's cache folder, by the XDG Base Directory Specification."""
+    """Returns the user's cache folder, by the XDG Base Directory Specification."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "manga-tools"

@@ -10,7 +10,8 @@ from tools.store.ports import Embedder
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
-    """None where search is by words alone. Raises `SettingError` where AWS's own settings cannot be used."""
+    """Opens it; there is none where search is by words alone. Raises `SettingError` where AWS's own settings cannot be
+    used."""
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":

@@ -23,7 +23,8 @@ from tools.store.stock.snapshot import StockSnapshot, kept_rows
 def guarded_store(
     ports: Ports, backends: Mapping[str, Backend], memory: SessionMemory, clocks: Clocks, *, cache: bool
 ) -> Store:
-    """Without `cache` every question is asked; what is only for bad times is kept all the same."""
+    """Puts a guard before every port. Without `cache` every question is asked; what is only for bad times is kept all the
+    same."""
     clock = clocks.monotonic
     guarded = GuardedCatalog(ports.catalog, backends["catalog"])
     catalog = NegativeCache(guarded, clock) if cache else guarded
@@ -49,5 +50,6 @@ def stock_snapshot(store: Store, memory: SessionMemory, port: StockPort, clocks:
 
 
 def _behind(name: str, clock: Clock) -> Backend:
-    """A guard for background work alone: what becomes of that neither opens the breaker of the calls nor takes a place."""
+    """Makes a guard for background work alone: what becomes of that neither opens the breaker of the calls nor takes one
+    of their places."""
     return Backend(name, BEHIND[name], clock)

@@ -22,7 +22,7 @@ Credentials = Callable[[], tuple[str, str]]
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
-    """Connected if Redis answers within a second; it is dialled on in the background if it does not."""
+    """Connects if Redis answers within a second; it is dialled on in the background if it does not."""
     if settings.redis_url == EMBEDDED:
         from session.redis.embedded import embedded_redis
 
@@ -49,7 +49,7 @@ def _multiplexed(address: RedisAddress, credentials: Credentials | None) -> Mult
 
 
 def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
-    """Those of IAM, where the address asks for them."""
+    """Returns those of IAM, where the address asks for them."""
     if address.iam is None or address.username is None:
         return None
     from session.redis.iam import ElastiCacheIam

@@ -15,14 +15,14 @@ from tools.store.ports import CatalogPort
 
 
 async def open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
-    """Raises `SettingError` for a catalogue file that cannot be used."""
+    """Opens it as the settings say. Raises `SettingError` for a catalogue file that cannot be used."""
     if settings.store_url == EMBEDDED:
         return await _open_embedded_store(settings, stack, catalog)
     return await _open_dynamodb(settings, stack)
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
-    """Filled from the catalogue file, whoever searches it: with OpenSearch the file still says what is sold."""
+    """Fills it from the catalogue file, whoever searches that: with OpenSearch the file still says what is sold."""
     from tools.store.backends.embedded.profile import EmbeddedProfiles
     from tools.store.backends.embedded.records import CatalogFileError, Record, load
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
@@ -39,7 +39,7 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
 
 
 def store_files(settings: Settings) -> tuple[Path | None, Path]:
-    """The volumes and the orders that the embedded store is filled with: volumes are the demo catalogue's alone."""
+    """Returns the volumes and the orders that the embedded store is filled with: volumes are the demo catalogue's alone."""
     demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
     return (DEMO / "volumes.jsonl" if demo else None, DEMO / "orders.jsonl")
 

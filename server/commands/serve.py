@@ -122,8 +122,8 @@ def _uvicorn(settings: Settings, asgi: object) -> PatientServer:
 
 
 def _room_for(connections: int) -> int:
-    """So many, or as many as the system lets this process have: without a file for the next connection a server can only
-    stop taking any, those of its healthy clients included."""
+    """Returns so many, or as many as the system lets this process have: without a file for the next connection a server
+    can only stop taking any, those of its healthy clients included."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -137,8 +137,8 @@ def _room_for(connections: int) -> int:
 
 
 def _listen(settings: Settings) -> socket.socket:
-    """Taken before anything is loaded, so that a port in use is told at once; who connects early waits for the start.
-    Raises `SettingError`."""
+    """Takes the port before anything is loaded, so that one in use is told at once; who connects early waits for the
+    start. Raises `SettingError`."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Named as TCP, because asyncio turns Nagle's algorithm off only for sockets that say so: without it each answer would
     # wait some 40 ms for the client's delayed acknowledgement.

@@ -13,14 +13,14 @@ _HOST_AND_PORT = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\*|[0-9]{1,5}))?"
 
 
 def host_name(text: str) -> str:
-    """One name or address, as a socket takes it."""
+    """Reads one name or address, as a socket takes it."""
     if not (_is_address(text) or _NAME.fullmatch(text)):
         raise SettingError("has to be one name or address, without scheme, port, path or brackets")
     return text
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Names as a Host header has them, in lower case. Raises `SettingError`."""
+    """Reads names as a Host header has them, in lower case. Raises `SettingError`."""
     found = tuple(each.lower() for each in listed(text))
     if not all(_is_allowed_host(each) for each in found):
         raise SettingError(
@@ -47,7 +47,7 @@ def _is_address(text: str, read: Callable[[str], object] = ip_address) -> bool:
 
 
 def networks(text: str) -> tuple[str, ...]:
-    """Addresses, or networks as 10.0.0.0/8."""
+    """Reads addresses, or networks as 10.0.0.0/8."""
     try:
         return tuple(str(ip_network(each)) for each in listed(text))
     except ValueError:

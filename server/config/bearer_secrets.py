@@ -17,7 +17,8 @@ def token_list(text: str) -> tuple[str, ...]:
 
 
 def checked_tokens(found: Sequence[str]) -> tuple[str, ...]:
-    """Those that a bearer header can carry (RFC 6750, section 2.1). Raises `SettingError`, naming the place alone."""
+    """Lets through those that a bearer header can carry (RFC 6750, section 2.1). Raises `SettingError`, naming only which
+    it is."""
     for number, token in enumerate(found, 1):
         if not _TOKEN.fullmatch(token):
             raise SettingError(f"token {number} has characters that a bearer token cannot have; use A-Z a-z 0-9 . _ ~ + / -")

@@ -70,6 +70,6 @@ def _check_jwt(settings: Settings) -> None:
 
 
 def _refuse_idle(given: Mapping[str, object], auth: str, needed: str) -> None:
-    """Whoever sets them means them to be asked for. Raises `SettingError`."""
+    """Refuses settings that have no effect: whoever sets them means them to have one. Raises `SettingError`."""
     if idle := [name for name, value in given.items() if value]:
         raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={auth}; set MANGA_AUTH={needed}, or leave it out")

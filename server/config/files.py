@@ -16,7 +16,7 @@ def path(text: str) -> Path:
 
 
 def folder(text: str) -> Path:
-    """One that is there and can be written, or can be made. Raises `SettingError`."""
+    """Reads one that is there and can be written, or can be made. Raises `SettingError`."""
     found = path(text)
     if found.exists() and not found.is_dir():
         raise SettingError(f"{found} is a file, and has to be a folder")
@@ -27,8 +27,8 @@ def folder(text: str) -> Path:
 
 
 def file_to_write(text: str) -> Path:
-    """In a folder that is there, as it is named: /dev/stderr leads to what cannot be opened by the name it has. Raises
-    `SettingError`."""
+    """Reads a file in a folder that is there, as it is named: /dev/stderr leads to what cannot be opened by the name it
+    has. Raises `SettingError`."""
     path(text)
     found = Path(text).expanduser().absolute()
     if found.is_dir():
@@ -39,7 +39,7 @@ def file_to_write(text: str) -> Path:
 
 
 def problem_of_file(file: Path) -> str | None:
-    """Why it cannot be read, naming it."""
+    """Tells why it cannot be read, naming it."""
     if file.is_dir():
         return f"{file} is a folder, and has to be a file"
     if not file.exists():

@@ -44,13 +44,13 @@ class Flags:
 
 
 def _share_of(tool: str, user: str) -> float:
-    """0 to 100, evenly over users, another order for each tool."""
+    """Places a user from 0 to 100, evenly over users, in another order for each tool."""
     hashed = hashlib.sha256(f"{tool}\0{user}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(hashed[:4], "big") / 2**32 * 100
 
 
 def parse_flags(text: str, tools: Collection[str]) -> dict[str, float]:
-    """Raises `FlagsError`."""
+    """Reads percents by tool. Raises `FlagsError`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -82,7 +82,7 @@ class FlagsFile:
         self._outage = Outage(logger, "the file of MANGA_FLAGS_URL")
 
     def load(self) -> bool:
-        """Whether the flags changed. Raises `FlagsError`, OSError."""
+        """Reads the file, and tells whether the flags changed. Raises `FlagsError`, OSError."""
         content = self._path.read_bytes()
         if content == self._seen:
             return False

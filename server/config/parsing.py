@@ -74,7 +74,7 @@ def user_id(text: str) -> str:
 
 
 def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
-    """A setting may be left out; where it is given it has to be right."""
+    """Marks a setting that may be left out; where it is given it has to be right."""
     return parse
 
 

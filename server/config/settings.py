@@ -21,7 +21,7 @@ DEMO = ROOT / "infra" / "demo"
 
 
 def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
-    """`about` is what the documents say of it; the range that a `Rule` allows is added to it."""
+    """Declares one. `about` is what the documents say of it; the range that a `Rule` allows is added to it."""
     if isinstance(parse, Rule):
         about = f"{about} {parse.allowed}."
     return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
@@ -122,7 +122,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Raises `SettingError` for a value that cannot be used."""
+        """Reads all of them. Raises `SettingError` for a value that cannot be used."""
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         values = {
             each.name: parsed(name, environment[name], each.metadata["parse"])
@@ -138,7 +138,8 @@ class Settings:
         return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
-        """Raises `SettingError` for a file that cannot be read, or that holds what is no token."""
+        """Returns the accepted secrets. Raises `SettingError` for a file that cannot be read, or that holds what is no
+        token."""
         file = self.auth_tokens_file
         if file is None:
             return self.auth_tokens

@@ -24,7 +24,7 @@ def url_of(*schemes: str) -> Callable[[str], str]:
 
 
 def file_url(text: str) -> str:
-    """file: on this machine. Raises `SettingError`."""
+    """Reads file: on this machine. Raises `SettingError`."""
     url_of("file")(text)
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
@@ -33,13 +33,13 @@ def file_url(text: str) -> str:
 
 
 def file_of(url: str) -> Path | None:
-    """Of a file: URL."""
+    """Returns the file of a file: URL."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
 def jwks_url(text: str) -> str:
-    """https:, file:, or http: to this machine. Raises `SettingError`."""
+    """Reads https:, file:, or http: to this machine. Raises `SettingError`."""
     url_of("https", "http", "file")(text)
     parts = urlsplit(text)
     try:

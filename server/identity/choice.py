@@ -12,7 +12,7 @@ from server.runtime.background import Background
 
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
-    """Neither blocked nor stopped by an issuer that is away. Raises `SettingError`."""
+    """Opens the one that is set, neither blocked nor stopped by an issuer that is away. Raises `SettingError`."""
     if local:
         return TrustEverybody(settings.user)
     if settings.auth == "none":

@@ -62,7 +62,7 @@ def checked_user(user: str | None) -> str | None:
 
 
 def checked_turn(metadata: RequestMetadata) -> TurnName:
-    """The turn a call belongs to: named, else by trace, else the session's implicit one."""
+    """Names the turn a call belongs to: named, else by trace, else the session's implicit one."""
     named = _checked_name(metadata.turn, "turnId", "X-Turn-ID")
     if named:
         return TurnName(TurnKind.NAMED, named)
@@ -70,7 +70,7 @@ def checked_turn(metadata: RequestMetadata) -> TurnName:
 
 
 def checked_budget_ms(budget: str | int | float | None) -> int | None:
-    """Whole ms left for the turn, 0 or more."""
+    """Returns whole ms left for the turn, 0 or more."""
     if budget is None:
         return None
     return _checked_number(budget, 0, 10**9, "turnBudgetMs", "X-Turn-Budget-Ms")
@@ -108,14 +108,14 @@ def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header
 
 
 def _text(value: Any) -> str | None:
-    """Numbers are taken as their text; an empty text is nothing."""
+    """Takes numbers as their text; an empty text is nothing."""
     if value is None or isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else NOT_TEXT
 
 
 def _utf8(value: str | None) -> str | None:
-    """A header's bytes are read as Latin-1 by HTTP libraries; people send UTF-8."""
+    """Reads UTF-8, which people send, from a header that HTTP libraries have read as Latin-1."""
     if not value:
         return None
     try:

@@ -20,7 +20,7 @@ class StandingQueue:
         self._strict_until = 0.0
 
     def stands_before(self, waited_ms: float) -> bool:
-        """Whether to refuse a call that waited so long."""
+        """Tells whether to refuse a call that waited so long."""
         now = self._clock()
         if waited_ms <= LONGEST_WAIT_MS:
             self._late_since = None

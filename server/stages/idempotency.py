@@ -64,7 +64,7 @@ class Idempotency:
 
 
 def _to_replay(call: Call, outcome: Outcome, now: float) -> bytes | None:
-    """The record of a live, whole result."""
+    """Returns the record of a live, whole result."""
     if outcome.source != LIVE or outcome.value is None or call.degraded - OWN:
         return None
     return encode(outcome.value, now)

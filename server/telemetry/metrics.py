@@ -65,7 +65,7 @@ class Metrics:
             self._empty.labels(event.tool).inc()
 
     def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
-        """The two series that every call adds to, looked up once for each combination of labels."""
+        """Returns the two series that every call adds to, looked up once for each combination of labels."""
         key = (event.tool, event.outcome, event.source)
         series = self._series_by_labels.get(key)
         if series is None:
@@ -74,7 +74,7 @@ class Metrics:
         return series
 
     def answer_sent(self, call: Call) -> None:
-        """The last byte of a call's answer is with the socket."""
+        """Counts a call whose answer's last byte is with the socket."""
         self._answer_seconds.labels(call.transport).observe(call.elapsed_ms() / 1000)
         if call.deadline is not None and call.deadline.clock() - call.deadline.at > LATE_SECONDS:
             self._late.labels(call.name).inc()
@@ -86,14 +86,14 @@ class Metrics:
         self._breakers.labels(backend).set(STATES[state])
 
     def refused(self, kind: str) -> None:
-        """`kind` is one of a few names, never what a client sent."""
+        """Counts it. `kind` is one of a few names, never what a client sent."""
         self._refusals.labels(kind).inc()
 
     def background_died(self, task: str) -> None:
         self._deaths.labels(task).inc()
 
     def watch(self, under_way: Callable[[], float], ready: Callable[[], float]) -> None:
-        """Both are read when somebody asks."""
+        """Takes what is read when somebody asks."""
         self._under_way.set_function(under_way)
         self._ready.set_function(ready)
 

@@ -76,12 +76,12 @@ class Protocol:
         return server
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """What the SDK compares `Mcp-Param-*` headers with, whoever calls; None for a name that is no tool."""
+        """Returns what the SDK compares `Mcp-Param-*` headers with, whoever calls; None for a name that is no tool."""
         registered = self._registry.get(name)
         return None if registered is None else registered.tool.input_schema
 
     async def initialized(self, ctx: Context, params: types.NotificationParams) -> None:
-        """A 2025 connection is ready: from now on it hears of changed tools."""
+        """Notes that a 2025 connection is ready: from now on it hears of changed tools."""
         self.tool_list_changes.join(ctx.session)
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Protocol:
         return self._listing.result(await self._proven(ctx))
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        """A JSON-RPC error only for a name that never was a tool; everything else is a result."""
+        """Answers with a result. There is a JSON-RPC error only for a name that never was a tool."""
         tool = self._registry.get(params.name)
         if tool is None:
             raise self._unknown(ctx, params.name, await self._proven(ctx))
@@ -101,7 +101,8 @@ class Protocol:
         return result
 
     async def _proven(self, ctx: Context) -> Principal:
-        """Listing is no place to argue about the user: then it is what the bearer alone may use."""
+        """Tells who asks. Here nobody argues about the user: where that cannot be proven, it is what the bearer alone may
+        use."""
         metadata, bearer = metadata_and_bearer(ctx)
         for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:

@@ -59,14 +59,15 @@ def caller_of_request(ctx: Context, principal: Principal, process_session: str) 
 
 
 def _headers(request: Request | None) -> Mapping[str, str]:
-    """Decoded once: Starlette's own look through them all for each name. Of a name that comes twice the first counts."""
+    """Decodes them once: Starlette's own look through them all for each name. Of a name that comes twice the first
+    counts."""
     if request is None:
         return {}
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.headers.raw)}
 
 
 def _arrived(request: Request | None) -> float:
-    """When the request reached the edge, which may be a while before its handler runs."""
+    """Tells when the request reached the edge, which may be a while before its handler runs."""
     now = time.monotonic()
     return min(now, request.scope.get("manga.arrived", now)) if request is not None else now
 
@@ -82,14 +83,14 @@ def _address(request: Request | None) -> str | None:
 
 
 def _origin(request: Request | None) -> str | None:
-    """The principal that the edge has let in; None where nobody has to prove anything."""
+    """Returns the principal that the edge has let in; None where nobody has to prove anything."""
     user = request.scope.get("user") if request is not None else None
     return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
 
 
 def _transport_session(ctx: Context, headers: Mapping[str, str], process_session: str) -> str | None:
-    """One that this server has issued: the SSE stream's, or that of Streamable HTTP's 2025 era, which the SDK has found
-    among its own. A 2026 request has none, whatever its header says: nobody has looked at that."""
+    """Returns one that this server has issued: the SSE stream's, or that of Streamable HTTP's 2025 era, which the SDK has
+    found among its own. A 2026 request has none, whatever its header says: nobody has looked at that."""
     if ctx.request is None:
         return process_session
     if stream := ctx.request.scope.get(STREAM):

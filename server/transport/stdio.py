@@ -146,7 +146,7 @@ class _Writing(_Reading):
 
 
 async def talk(mcp: Server[Any], lines: BoundedLines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
-    """One conversation over stdin and stdout, until either ends."""
+    """Holds one conversation over stdin and stdout, until either ends."""
     # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
         with redirect_stdout(sys.stderr):

@@ -41,8 +41,8 @@ class StoreServer(Server[Any]):
 
 
 def quietly(handler: Answer) -> Answer:
-    """The net below the pipeline's guard, for what happens before and after it: the SDK would send older clients the text
-    of an exception, which may hold anything."""
+    """Spreads a net below the pipeline's guard, for what happens before and after it: the SDK would send older clients
+    the text of an exception, which may hold anything."""
 
     async def handle(ctx: Context, params: Any) -> dict[str, Any]:
         try:

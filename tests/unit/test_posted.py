@@ -7,7 +7,7 @@ import json
 import pytest
 
 from server.transport.http.bounds.admission import MOST_BYTES, Admission
-from server.transport.http.bounds.posted import Posted, body_of_introduction
+from server.transport.http.bounds.posted import Posted, trimmed_initialize
 from server.transport.http.bounds.subscriptions import METHOD, Subscriptions
 from tests.support.raw import INITIALIZE, message
 
@@ -32,7 +32,7 @@ def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> Non
 
 def test_an_introduction_that_only_one_parser_reads_is_cut_too() -> None:
     body = json.dumps({**INITIALIZE, "more": "x"}).replace('"x"', '"\\ud800"').encode("utf-8-sig")
-    assert json.loads(body_of_introduction(body)) == INITIALIZE
+    assert json.loads(trimmed_initialize(body)) == INITIALIZE
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"9" * 5000, b"[" * 100_000])

@@ -11,7 +11,7 @@ Check = Callable[[Deadline], Awaitable[Diagnosis]]
 
 
 def always(diagnosis: Diagnosis) -> Check:
-    """For what needs no asking."""
+    """Answers for what needs no asking."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         return diagnosis

@@ -22,7 +22,7 @@ from tools.store.ports import Embedder
 
 
 async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
-    """Where each is and how it is asked, in the order of the table."""
+    """Tells where each is and how it is asked, in the order of the table."""
     embedder, embedding = await opened_embedder(settings, stack)
     return {
         "catalog": _catalog(settings, embedder, stack),
@@ -87,7 +87,7 @@ def _issuer(settings: Settings) -> dict[str, tuple[str, Check]]:
 
 
 def _files(settings: Settings) -> dict[str, tuple[str, Check]]:
-    """Those that are set; the data folder too where the catalogue is in this process and keeps its vectors there."""
+    """Names those that are set; the data folder too where the catalogue is in this process and keeps its vectors there."""
     from server.commands.doctor import files
 
     found: dict[str, tuple[str, Check]] = {}

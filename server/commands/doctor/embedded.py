@@ -40,7 +40,7 @@ def catalog_check(settings: Settings) -> Check:
 
 
 def store_check(settings: Settings) -> Check:
-    """Of titles, stock and orders together: they are filled in one go."""
+    """Asks titles, stock and orders together: they are filled in one go."""
 
     async def opened(deadline: Deadline) -> Diagnosis:
         from tools.store.backends.embedded.records import CatalogFileError, load

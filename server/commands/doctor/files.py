@@ -29,7 +29,7 @@ def flags(path: Path) -> Diagnosis:
 
 
 def audit(path: Path) -> Diagnosis:
-    """Opened to append, as the server does, or, where it is not there yet, its folder tried."""
+    """Opens it to append, as the server does, or tries its folder where it is not there yet."""
     try:
         if path.exists():
             os.close(os.open(path, os.O_WRONLY | os.O_APPEND))
@@ -43,7 +43,7 @@ def audit(path: Path) -> Diagnosis:
 
 
 def data(folder: Path) -> Diagnosis:
-    """Nothing but time is lost without it."""
+    """Tries the folder, without which nothing but time is lost."""
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     try:
         _try_to_write(nearest)

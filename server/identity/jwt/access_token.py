@@ -60,7 +60,7 @@ class AccessTokens:
 
 
 def _reason(error: jwt.PyJWTError) -> str:
-    """PyJWT's own words may hold something of the token."""
+    """Says why in words of our own: PyJWT's may hold something of the token."""
     match error:
         case jwt.ExpiredSignatureError():
             return "The token has expired."

@@ -63,13 +63,13 @@ def _client(claims: Claims) -> str | None:
 
 
 def _is_text(value: str) -> bool:
-    """No half of a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    """Tells that there is no half of a surrogate pair, which JSON can hold and UTF-8 cannot."""
     return not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
-    """Whether a program was given this token for itself (client credentials) and not for a user. It decides that its subject
-    is no customer, so a name that a customer may have chosen has no say in it."""
+    """Tells whether a program was given this token for itself (client credentials) and not for a user. It decides that
+    its subject is no customer, so a name that a customer may have chosen has no say in it."""
     if claims.get("gty") == "client-credentials" or claims.get("idtyp") == "app":  # Auth0; Entra ID
         return True
     if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak, or a customer who calls themselves so

@@ -14,7 +14,7 @@ SETTING = "MANGA_JWT_JWKS_URL"
 
 
 def where(url: str) -> str:
-    """Without a query, which may hold a key."""
+    """Returns the address without a query, which may hold a key."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}{parts.path}"
 

@@ -39,13 +39,14 @@ class IssuerKeys:
 
     @property
     def current(self) -> KeySet | None:
-        """None before the first were read, and when the last are too old. The same object until a key has changed."""
+        """Returns the keys; None before the first were read, and when the last are too old. It is the same object until a
+        key has changed."""
         if self._keys is not None and self._clock() - self._read_at > KEPT_SECONDS:
             self._keys = None
         return self._keys
 
     async def key_of(self, header: TokenHeader) -> Key | None:
-        """None for a key that the issuer does not have. Raises `CannotTell`."""
+        """Finds the key of a token; None for one that the issuer does not have. Raises `CannotTell`."""
         keys = self.current
         if keys is None and not self._failures:
             await self._next_look()  # the server has only just started
@@ -61,7 +62,7 @@ class IssuerKeys:
         return keys.key_of(header) if keys else None
 
     async def keep_fresh(self) -> None:
-        """Until cancelled."""
+        """Asks the issuer again and again, until cancelled."""
         while True:
             await self._look()
             self._looked.set()
@@ -73,7 +74,7 @@ class IssuerKeys:
             self._wanted.clear()
 
     def _may_look_again(self) -> bool:
-        """Whether there is anything to wait for: a look that begins now, or one under way."""
+        """Tells whether there is anything to wait for: a look that begins now, or one under way."""
         now = self._clock()
         if now >= self._may_be_wanted_at:
             self._may_be_wanted_at = now + ASKED_SECONDS
@@ -107,7 +108,7 @@ class IssuerKeys:
             told("the issuer has %d keys for this server, and %d for something else", len(keys.keys), keys.unusable)
 
     def _failed(self, why: str) -> None:
-        """Told once, however long it lasts."""
+        """Tells of it once, however long it lasts."""
         self._failures += 1
         if self._failures == 1:
             left = "the last ones go on" if self._keys else "there are none yet, so nobody can be let in"

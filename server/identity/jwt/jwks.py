@@ -49,7 +49,7 @@ class KeySet:
 
 
 def parse_jwks(text: bytes) -> KeySet:
-    """Raises `JwksError` for what is no key set. Keys for something else, or too weak, are left out."""
+    """Reads a key set. Raises `JwksError` for what is none. Keys for something else, or too weak, are left out."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -24,7 +24,7 @@ Read = Callable[[], Awaitable[KeySet]]
 
 @asynccontextmanager
 async def jwks_source(url: str) -> AsyncIterator[Read]:
-    """Each reading raises `JwksError`. No redirects are followed: the address is the one that was set."""
+    """Opens it. Each reading raises `JwksError`. No redirects are followed: the address is the one that was set."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         yield lambda: _from_file(Path(unquote(parts.path)))

@@ -34,13 +34,13 @@ class KeyedCalls:
         self._running: dict[tuple[str, str], KeyedCall] = {}
 
     def has(self, request: ClaimRequest, *, just_ended: bool) -> bool:
-        """Whether one runs, or has `just_ended`: to whoever asked before it was settled it still runs."""
+        """Tells whether one runs, or has `just_ended`: to whoever asked before it was settled it still runs."""
         running = self._running.get(_record_key(request))
         return running is not None and (just_ended or not running.ended.is_set())
 
     @contextmanager
     def running(self, call: Call, request: ClaimRequest) -> Iterator[KeyedCall]:
-        """What is set as its outcome within the block is shared when that ends."""
+        """Shares, when the block ends, what is set as its outcome within."""
         own = self._running[_record_key(request)] = KeyedCall(call)
         try:
             yield own
@@ -49,7 +49,7 @@ class KeyedCalls:
             asyncio.get_running_loop().call_later(LINGER_SECONDS, self._forget, request, own)
 
     async def join(self, call: Call, request: ClaimRequest) -> Outcome:
-        """The outcome of the one that runs. Raises `TimedOut` when this call's own time is over first."""
+        """Returns the outcome of the one that runs. Raises `TimedOut` when this call's own time is over first."""
         assert call.deadline is not None
         other = self._running[_record_key(request)]
         try:

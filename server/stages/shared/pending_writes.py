@@ -18,8 +18,8 @@ BYTES_A_TOKEN = 4
 
 
 def all_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> list[Step]:
-    """What the stages within want written, the result set of what it shows, and the call itself in its session's history.
-    `now` is in seconds since the epoch."""
+    """Returns what the stages within want written, the result set of what it shows, and the call itself in its session's
+    history. `now` is in seconds since the epoch."""
     shown = _shown(call, outcome)
     steps = [*call.pending_writes]
     if shown is not None and outcome.value is not None and call.begin_request is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from server.call import Call, Handler
-from server.stages.shared.flights import apart
+from server.stages.shared.flights import detached
 from server.stages.shared.result_writes import ResultWrites
 from session.memory import SessionMemory
 from session.resilience.tasks import start_task
@@ -27,7 +27,7 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     def start(self, key: str, call: Call, inner: Handler) -> None:
         if key in self or len(self) >= MOST_REFRESHES:
             return
-        task = self[key] = start_task(self._refresh(apart(call), inner), f"refresh {call.name}")
+        task = self[key] = start_task(self._refresh(detached(call), inner), f"refresh {call.name}")
         task.add_done_callback(lambda _: self.pop(key, None))
 
     async def _refresh(self, call: Call, inner: Handler) -> None:

@@ -68,7 +68,7 @@ def _routes(app: Application, streams: SseStreams, endpoint: McpEndpoint) -> lis
 def _middleware(
     settings: Settings, app: Application, port: int, challenge: Challenge, streams: SseStreams
 ) -> list[Middleware]:
-    """What every request passes, outermost first."""
+    """Lists what every request passes, outermost first."""
     queue = FairQueue()
     return [
         Middleware(CountedRefusals, refused=app.metrics.refused),
@@ -89,7 +89,7 @@ def _challenge(settings: Settings, registry: Registry) -> Challenge:
 
 
 def _metadata_routes(settings: Settings, registry: Registry) -> list[BaseRoute]:
-    """Where a client without a token finds who issues them."""
+    """Serves what tells a client without a token who issues them."""
     issuer = settings.jwt_issuer
     if issuer is None:
         return []

@@ -19,11 +19,11 @@ class Probes:
         self._metrics = metrics
 
     async def healthz(self, request: Request) -> Response:
-        """200 while the process lives; asks nobody."""
+        """Answers 200 while the process lives; asks nobody."""
         return PlainTextResponse("ok\n")
 
     async def readyz(self, request: Request) -> Response:
-        """200 when calls can be answered, even degraded; 503 while starting or draining."""
+        """Answers 200 when calls can be answered, even degraded; 503 while starting or draining."""
         if not self._lifecycle.serves:
             status = "draining" if self._lifecycle.draining else "starting"
             return JSONResponse({"status": status, "dependencies": {}}, 503, {"Retry-After": "1"})

@@ -26,7 +26,7 @@ class ScopeCheck:
         self._challenge = challenge
 
     async def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """403, or None for a call that this bearer may make, or that is refused for something else."""
+        """Returns 403, or None for a call that this bearer may make, or that is refused for something else."""
         name, meta = posted.params.get("name"), posted.params.get("_meta")
         tool = self._registry.get(name) if isinstance(name, str) else None
         if tool is None or (isinstance(meta, dict) and read_metadata(meta, {}).user_token is not None):

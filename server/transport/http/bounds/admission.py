@@ -19,7 +19,7 @@ class Admission:
         self._subscriptions = subscriptions
 
     def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """What to answer in the message's place; None when it may pass."""
+        """Returns what to answer instead of letting the message in; None when it may pass."""
         if posted.method == "tools/call":
             return None
         if posted.size > MOST_BYTES:

@@ -20,7 +20,7 @@ class Slot:
     last_used: float = 0.0
 
     def busy(self) -> bool:
-        """Whether something is under way in it, which would be lost."""
+        """Tells whether something is under way in it, which would be lost."""
         return False
 
 

@@ -14,7 +14,7 @@ from server.transport.http.connection.parser import PIECE_BYTES, StrictParser
 UNFINISHED = (h11.IDLE, h11.SEND_BODY)
 """The client's part of a request that is not whole."""
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-WRONG = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
+REFUSED = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -53,7 +53,7 @@ class HttpConnection(H11Protocol):
         """Says what was wrong, unless an answer has begun, and closes; who works on the request learns that it is over."""
         status, sentence = self._parser.refused or (400, msg)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.write(WRONG % (status, STATUS_PHRASES[status], len(sentence), sentence.encode("ascii")))
+            self.transport.write(REFUSED % (status, STATUS_PHRASES[status], len(sentence), sentence.encode("ascii")))
         if self.cycle is not None:
             self.cycle.disconnected = True
             self.cycle.message_event.set()

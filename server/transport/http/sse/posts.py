@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.holders import holder_of, owner_of
-from server.transport.http.bounds.posted import Posted, introduced
+from server.transport.http.bounds.posted import Posted, trimmed_params
 from server.transport.http.responses import busy, plain
 from server.transport.http.sse.messages import MOST_UNREAD, Outgoing
 from server.transport.http.sse.stream import STREAM, SseStream
@@ -107,7 +107,7 @@ def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMe
     outgoing.under_way.add(number)
     metadata.on_request_unanswered = unanswered
     if request.method == "initialize":
-        request.params = introduced(request.params or {})
+        request.params = trimmed_params(request.params or {})
 
 
 def _named(query: bytes) -> str | None:

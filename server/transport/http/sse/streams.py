@@ -53,7 +53,7 @@ class SseStreams:
         self.post = SsePosts(self._open, self._slots.use, bodies, admission)
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One stream, for as long as its client stays."""
+        """Serves one stream, for as long as its client stays."""
         holder = holder_of(scope)
         if self._closed or not self._slots.is_open_to(holder):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)

@@ -16,7 +16,7 @@ from server.telemetry.answers import told_when_sent
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies, read_again
 from server.transport.http.bounds.holders import holder_of
-from server.transport.http.bounds.posted import Posted, body_of_introduction
+from server.transport.http.bounds.posted import Posted, trimmed_initialize
 from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sse.streams import SseStreams
 from server.transport.http.streamable.refusals import PlainRefusals, no_initialize
@@ -81,7 +81,7 @@ class McpEndpoint:
         stateless = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION) not in HANDSHAKE_PROTOCOL_VERSIONS
         if body is not None:
             introduces = posted is not None and posted.method == "initialize" and not stateless
-            receive = read_again(body_of_introduction(body) if introduces else body, receive)
+            receive = read_again(trimmed_initialize(body) if introduces else body, receive)
         if stateless:
             await self.manager.handle_request(scope, receive, send)
         elif "mcp-session-id" in headers:
@@ -93,6 +93,6 @@ class McpEndpoint:
 
 
 def _wants_sse(method: str, headers: Headers) -> bool:
-    """A GET that no Streamable HTTP client would send: theirs name a session or at least a protocol version."""
+    """Tells a GET that no Streamable HTTP client would send: theirs name a session or at least a protocol version."""
     streamable = "mcp-session-id" in headers or "mcp-protocol-version" in headers
     return method == "GET" and not streamable and "text/event-stream" in headers.get("accept", "")

@@ -111,8 +111,8 @@ class Sessions:
         await self._end(session, send)
 
     async def _end(self, session: _Session, send: Send | None = None) -> None:
-        """By a request of our own: whatever else the client's carries, such as a body that never comes, might keep the SDK
-        from it."""
+        """Ends it by a request of our own: whatever else the client's carries, such as a body that never comes, might
+        keep the SDK from it."""
         session.ending = True
         headers = [(ID, session.name.encode("ascii"))]
         scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
@@ -146,7 +146,8 @@ class Sessions:
 
 
 def _clash(session: _Session, posted: Posted | None) -> JSONResponse | None:
-    """The SDK answers the later of two requests with one id, and keeps the connection of the earlier for good."""
+    """Refuses what would clash: the SDK answers the later of two requests with one id, and keeps the connection of the
+    earlier for good."""
     if posted is not None and posted.number in session.under_way:
         return refusal(INVALID_REQUEST, IN_USE, 400)
     if session.posts >= MOST_UNDER_WAY:
