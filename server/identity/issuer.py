@@ -27,22 +27,22 @@ class TrustIssuer:
     async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
         if bearer is None:
             raise Forbidden("A bearer token is needed.")
-        holder = await self._holder(bearer, "Authorization")
-        user, scopes = holder.user, holder.scopes
+        of_bearer = await self._proven(bearer, "Authorization")
+        user, scopes = of_bearer.user, of_bearer.scopes
         if metadata.user_token is not None:
-            own = await self._holder(metadata.user_token, "userToken")
-            if own.user is None:
+            of_user = await self._proven(metadata.user_token, "userToken")
+            if of_user.user is None:
                 raise Forbidden("userToken: The token is an agent's own, and names no user.")
-            if user not in (None, own.user):
+            if user not in (None, of_user.user):
                 raise Forbidden("userToken and the bearer token are two users'.")
             # An ID token says who somebody is and nothing of what they may.
-            user, scopes = own.user, holder.scopes if own.id_token else own.scopes
+            user, scopes = of_user.user, of_bearer.scopes if of_user.id_token else of_user.scopes
         named_user = checked_user(metadata.user)
         if named_user is not None and named_user != user:
             raise Forbidden("The user that is stated is not the one whose token came with the call.")
-        return Principal(agent=holder.client, user=user, scopes=scopes)
+        return Principal(agent=of_bearer.client, user=user, scopes=scopes)
 
-    async def _holder(self, token: str, where: str) -> Proven:
+    async def _proven(self, token: str, where: str) -> Proven:
         try:
             return await self._verifier.verify(token)
         except Unproven as unproven:

@@ -18,29 +18,29 @@ MOST_REMEMBERED = 10_000
 
 
 class Verified:
-    """Holders of tokens by the hash of the token, the least lately seen forgotten first; all of them once a key of the
+    """Who holds a token, by its hash, the least lately seen forgotten first; all of them once a key of the
     issuer has gone or come, since it may have been taken away because it was stolen."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._keys: KeySet | None = None
-        self._holders: Lru[bytes, Proven] = Lru(most)
+        self._by_digest: Lru[bytes, Proven] = Lru(most)
 
     def find(self, digest: bytes, keys: KeySet | None, now: float) -> Proven | None:
         if keys is not self._keys:
             self._keys = keys
-            self._holders.clear()
-        holder = self._holders.use(digest)
-        if holder is not None and now >= holder.until:
-            self._holders.pop(digest)
+            self._by_digest.clear()
+        known = self._by_digest.use(digest)
+        if known is not None and now >= known.until:
+            self._by_digest.pop(digest)
             return None
-        return holder
+        return known
 
-    def add(self, digest: bytes, keys: KeySet | None, holder: Proven) -> None:
+    def add(self, digest: bytes, keys: KeySet | None, known: Proven) -> None:
         if keys is self._keys:
-            self._holders.put(digest, holder)
+            self._by_digest.put(digest, known)
 
     def __len__(self) -> int:
-        return len(self._holders)
+        return len(self._by_digest)
 
 
 class Verifier:
