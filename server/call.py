@@ -27,7 +27,7 @@ LEAST_STEP = 0.004
 class RequestMetadata:
     """What the request says of itself, read once from `_meta`, headers and baggage, unproven and unchecked.
 
-    Everything is text as it came; None where nothing was said. `*_from` tell a person which of the places was wrong.
+    Everything is text as it came; None where nothing was said.
     """
 
     session: str | None = None
@@ -53,7 +53,7 @@ class Principal:
 
     @property
     def proven(self) -> bool:
-        """Whether a secret or a signature stands behind this, and not only somebody's word."""
+        """Tells whether a secret or a signature stands behind this, and not only somebody's word."""
         return self.agent is not None or self.scopes is not None
 
 
@@ -65,7 +65,7 @@ class Call:
     call_id: str
     tool: Registered
     arguments: Json
-    stated: RequestMetadata
+    metadata: RequestMetadata
     arrived: float
     address: str | None = None
     origin: str | None = None
@@ -86,7 +86,7 @@ class Call:
     notes: list[str] = field(default_factory=list)  # anyone: what the model should know of the answer
     degraded: set[str] = field(default_factory=set)  # anyone: what the answer had to do without
     descended: bool = False  # fallback: the rungs below were tried
-    leaves: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
+    pending_writes: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
 
     @property
     def name(self) -> str:
@@ -94,7 +94,7 @@ class Call:
 
     @property
     def customer(self) -> str | None:
-        """Whose own things may be in the answer; None for nobody's."""
+        """Returns whose own things may be in the answer; None for nobody's."""
         return None if self.impersonal else self.principal.user
 
     @property
@@ -102,8 +102,8 @@ class Call:
         return self.begun.turn if self.begun else None
 
     def late_end(self, seconds: float) -> Deadline:
-        """`seconds` from now for a step of the ladder, or less where the answer would then leave too long after the call's
-        deadline."""
+        """Gives a step of the ladder `seconds` from now, or less where the answer would then leave too long after the
+        call's deadline."""
         end = Deadline.after(seconds, self.clock)
         if self.deadline is None:
             return end

@@ -1,4 +1,12 @@
-"""The way of a call, from its arrival to its outcome. The list below is the whole of it, outermost first."""
+"""The way of a call, from its arrival to its outcome.
+
+A call goes through the stages in the order of the list in `build`, outermost first, and its outcome comes back through them
+in reverse. Each stage is a file of `server/stages`. It does its part before the call goes on, after the outcome has come
+back, or both; or it answers itself, and nothing further in ever runs. The innermost handler runs the tool.
+
+What a stage finds out stands in the `Call` for those further in (`server/call.py`); a stage that gives up raises a `Failure`
+(`tools/store/failures.py`), which a stage further out may catch and answer differently.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +21,19 @@ from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.runtime.profile_queue import ProfileQueue
 from server.stages.admit import Admit
-from server.stages.audit import Audited
 from server.stages.cache import Cache
 from server.stages.complete import Complete
-from server.stages.deadline import Limit
+from server.stages.deadline import EnforceDeadline
 from server.stages.fallback import Ladder
 from server.stages.guard import Guard
 from server.stages.idempotency import Idempotency
 from server.stages.identity import Identify
 from server.stages.remember import Remember
 from server.stages.session import OpenSession
+from server.stages.shared.audited import Audited
+from server.stages.shared.run_tool import RunTool
 from server.stages.shed import Shed
 from server.stages.telemetry import Telemetry
-from server.stages.tool import RunTool
 from server.stages.validate import Validate
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import Sink
@@ -35,14 +43,14 @@ from tools.contract import Store
 
 
 class Stage(Protocol):
-    """One step of the way: does its part, and calls `inner` for the rest or answers in its place."""
+    """One step of the way. It awaits `inner(call)` for all the rest of it, or answers without."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the stages are made of."""
+    """What the stages are made of: each takes of it what it needs."""
 
     sinks: Sequence[Sink]
     identifier: Identifier
@@ -60,7 +68,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """`run` takes a call to its outcome and never raises but for cancellation. The rest is at hand for the application,
+    """`run` takes a call to its outcome and never raises but for cancellation. The others are at hand for the application,
     which asks what is under way, closes what flies or is still to be written, and keeps the store's fallbacks warm."""
 
     run: Handler
@@ -71,11 +79,13 @@ class Pipeline:
 
 
 def build(parts: Parts) -> Pipeline:
+    """Puts the stages around the tool."""
     monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
     shed = Shed(parts.max_concurrent_calls, monotonic)
     cache = Cache(parts.memory, parts.cache, wall)
+    audited = Audited(parts.audit) if parts.audit else None
     stages: list[Stage] = [
-        Telemetry(parts.sinks, Audited(parts.audit) if parts.audit else None),  # one event a call, whatever becomes of it
+        Telemetry(parts.sinks, audited),  # one event a call, whatever becomes of it
         Guard(),  # failures become outcomes; the only broad except
         shed,  # refuses what would only queue
         Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they use this tool, and now
@@ -87,12 +97,13 @@ def build(parts: Parts) -> Pipeline:
         Ladder(parts.store, wall),  # stale, then the tool's fallback, when a backend does not deliver
         cache,  # fresh results, and one flight for equal calls
         Admit(monotonic),  # is there time enough to begin?
-        Limit(),  # the call's deadline
+        EnforceDeadline(),  # what is late is cancelled
     ]
     return Pipeline(fold(stages, RunTool(parts.store, wall)), shed, cache, parts.profile_queue, parts.store)
 
 
 def fold(stages: Sequence[Stage], innermost: Handler) -> Handler:
+    """Makes one handler of them, in which the first stage is the outermost."""
     handler = innermost
     for stage in reversed(stages):
         handler = partial(stage, inner=handler)

@@ -33,8 +33,8 @@ have no word of their own for it."""
 
 
 def finished(outcome: Outcome) -> Outcome:
-    """With its text, and with nothing in its value that could hide in a model's context or fill it: what backends say is
-    data from elsewhere, on whichever rung it came."""
+    """Returns it with its text, and with nothing in its value that could hide in a model's context or fill it: what
+    backends say is data from elsewhere, on whichever rung it came."""
     if outcome.value is None:
         return outcome
     value = bounded(outcome.value)
@@ -42,7 +42,8 @@ def finished(outcome: Outcome) -> Outcome:
 
 
 def call_tool_result(call: Call, outcome: Outcome) -> Json:
-    """The result as a plain dict: the SDK checks it against the protocol's version, which drops what an older one lacks."""
+    """Returns the result as a plain dict: the SDK checks it against the protocol's version, which drops what an older one
+    lacks."""
     failed = outcome.failure is not None
     structured = envelope(call, outcome.failure) if outcome.failure else outcome.value or {}
     text = outcome.text
@@ -60,7 +61,7 @@ def call_tool_result(call: Call, outcome: Outcome) -> Json:
 
 
 def envelope(call: Call, failure: Failure) -> Json:
-    """What a model or an agent can act on. `details` never holds more than the failure put there."""
+    """Returns what a model or an agent can act on. `details` never holds more than the failure put there."""
     retryable = failure.retryable and _leaves_time(call, failure.retry_after_ms or 0)
     data = {
         "tool": call.name,
@@ -74,13 +75,14 @@ def envelope(call: Call, failure: Failure) -> Json:
 
 
 def _leaves_time(call: Call, wait_ms: int) -> bool:
-    """Whether something may still be started in this turn after the wait. Turns that nobody named are replaced when over."""
+    """Tells whether something may still be started in this turn after the wait. Turns that nobody named are replaced when
+    over."""
     turn = call.turn
     return turn is None or not turn.name.named or turn.remaining_ms() - wait_ms > FLOOR_MS
 
 
 def _fallback_available(call: Call) -> bool:
-    """Whether asking again could be answered by a lower rung: not when the ladder has just been climbed down."""
+    """Tells whether asking again could be answered by a lower rung: not when the ladder has just been climbed down."""
     return call.tool.tool.fallback is not None and not call.descended
 
 
@@ -101,8 +103,8 @@ def call_meta(call: Call, outcome: Outcome) -> Json:
 
 
 def note_for_model(call: Call, outcome: Outcome) -> str | None:
-    """What the model should know of the answer beside what is in it: what the tool itself had to say, which arguments did
-    not count, how good the answer is, that time is short. None where there is nothing to say."""
+    """Says what the model should know of the answer beside what is in it: what the tool itself had to say, which
+    arguments did not count, how good the answer is, that time is short. None where there is nothing to say."""
     notes = [str((outcome.value or {}).get("note") or ""), *call.notes]
     if outcome.succeeded:
         notes.append(_about_source(call, outcome))
@@ -132,5 +134,5 @@ def _iso(seconds: float) -> str:
 
 
 def compact(value: Any) -> str:
-    """JSON without spaces, text as it is. By the writer that pydantic brings: json takes four times as long."""
+    """Writes JSON without spaces, text as it is, by the writer that pydantic brings: json takes four times as long."""
     return to_json(value).decode()

@@ -13,7 +13,7 @@ BROKEN_PIPE = 128 + signal.SIGPIPE
 
 
 def while_read(main: Callable[[], int]) -> int:
-    """The status of a command; ends it quietly when whoever read its output has left."""
+    """Returns the status of a command; ends it quietly when whoever read its output has left."""
     try:
         try:
             return main()

@@ -10,7 +10,7 @@ import uuid
 from contextlib import suppress
 
 from server.call import Call, RequestMetadata
-from server.commands.errors import complain
+from server.commands.errors import print_error
 from server.commands.progress import progress_bar
 from server.config.settings import Settings
 from server.results import call_tool_result
@@ -26,13 +26,13 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
     try:
         given = json.loads(arguments)
     except ValueError as error:
-        return complain(f"the arguments are not JSON: {error}")
+        return print_error(f"the arguments are not JSON: {error}")
     if not isinstance(given, dict):
-        return complain("the arguments have to be a JSON object")
+        return print_error("the arguments have to be a JSON object")
     async with open_app(settings, local=True, progress=progress_bar(sys.stderr)) as app:
         registered = app.registry.get(tool)
         if registered is None:
-            return complain(f"no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}")
+            return print_error(f"no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}")
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await app.prepared()

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from server.commands.errors import complain
+from server.commands.errors import print_error
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError, user_id
-from server.config.settings import Settings, unknown_settings
+from server.config.settings import Settings
+from server.config.unknown import unknown_settings
 from server.telemetry.log.filter import RepeatFilter
 from server.version import VERSION
 
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = Settings.from_environment(os.environ)
     except SettingError as error:
-        return complain(str(error))
+        return print_error(str(error))
     _log_to_stderr(settings.log_level)
     for name, meant in unknown_settings(os.environ).items():
         hint = f"; did you mean {meant}?" if meant else ""
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:  # what a wrong file says of itself is for the person who started this
         if isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools.")):
-            return complain(str(error))
+            return print_error(str(error))
         raise
 
 

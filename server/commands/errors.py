@@ -7,7 +7,7 @@ import sys
 WRONG_USE = 2
 
 
-def complain(line: str, status: int = WRONG_USE) -> int:
+def print_error(line: str, status: int = WRONG_USE) -> int:
     """Says it on stderr. Returns the status to exit with."""
     print(f"manga-tools: {line}", file=sys.stderr)
     return status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.backends import EMBEDDED
-from server.commands.errors import complain
+from server.commands.errors import print_error
 from server.config.settings import Settings
 from server.identity.request_metadata import checked_user
 from session.profile import KEPT_DAYS
@@ -34,11 +34,11 @@ async def forget_user(settings: Settings, user: str) -> int:
     """Says what it did and what it did not. Exit status 0 when the profile is empty, 1 when it may not be, 2 for no user."""
     try:
         if not checked_user(user):
-            return complain("--user: give the customer's id as the agent states it")
+            return print_error("--user: give the customer's id as the agent states it")
     except Failure as failure:
-        return complain(f"--user: {failure.message}")
+        return print_error(f"--user: {failure.message}")
     if settings.store_url == EMBEDDED:
-        return complain(IN_PROCESS, 1)
+        return print_error(IN_PROCESS, 1)
     from tools.store.backends.dynamodb.address import DynamoAddress
     from tools.store.backends.dynamodb.store import DynamoStore
 
@@ -48,7 +48,7 @@ async def forget_user(settings: Settings, user: str) -> int:
             known = len((await store.profiles.recall(user, deadline)).events)
             await store.profiles.forget(user, deadline)
         except Failure as failure:
-            return complain(f"the profile could not be removed: {failure.message} {AGAIN}", 1)
+            return print_error(f"the profile could not be removed: {failure.message} {AGAIN}", 1)
     print(REMOVED if known else NOTHING_THERE)
     print(NOT_REACHED)
     return 0

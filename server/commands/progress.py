@@ -11,7 +11,7 @@ PATIENCE_SECONDS = 0.5
 
 
 def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
-    """`(done, total, what)` drawn on one line; None where nobody is looking."""
+    """Returns what draws `(done, total, what)` on one line; None where nobody is looking."""
     if not stream.isatty():
         return None
     started = time.monotonic()

@@ -22,8 +22,8 @@ from server.config.settings import Settings
 from server.runtime.lifecycle import drain
 from server.runtime.signals import first_of, on_signals
 from server.transport.http.app import http_app
-from server.transport.http.connection.connection import Connection
 from server.transport.http.connection.connections import Connections
+from server.transport.http.connection.http_connection import HttpConnection
 from server.wiring import open_app
 
 logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
                 logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
                 await first_of(serving, stop)  # the server ending by itself is a failure
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
-                app.protocol.listen.close()
+                app.protocol.subscriptions.close()
                 await http.endpoint.sessions.close_all()
                 await http.streams.close_all()
                 server.should_exit = True
@@ -106,7 +106,7 @@ def _uvicorn(settings: Settings, asgi: object) -> PatientServer:
     connections = Connections(_room_for(settings.max_sse_sessions + MOST_REQUESTS))
     config = uvicorn.Config(
         asgi,  # type: ignore[arg-type]
-        http=partial(Connection, all_of_them=connections),  # type: ignore[arg-type]
+        http=partial(HttpConnection, all_of_them=connections),  # type: ignore[arg-type]
         ws="none",
         backlog=ACCEPTED_AT_ONCE,
         lifespan="off",
@@ -122,8 +122,8 @@ def _uvicorn(settings: Settings, asgi: object) -> PatientServer:
 
 
 def _room_for(connections: int) -> int:
-    """So many, or as many as the system lets this process have: without a file for the next connection a server can only
-    stop taking any, those of its healthy clients included."""
+    """Returns so many, or as many as the system lets this process have: without a file for the next connection a server
+    can only stop taking any, those of its healthy clients included."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -137,8 +137,8 @@ def _room_for(connections: int) -> int:
 
 
 def _listen(settings: Settings) -> socket.socket:
-    """Taken before anything is loaded, so that a port in use is told at once; who connects early waits for the start.
-    Raises `SettingError`."""
+    """Takes the port before anything is loaded, so that one in use is told at once; who connects early waits for the
+    start. Raises `SettingError`."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Named as TCP, because asyncio turns Nagle's algorithm off only for sockets that say so: without it each answer would
     # wait some 40 ms for the client's delayed acknowledgement.

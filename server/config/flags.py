@@ -37,27 +37,27 @@ class Flags:
         percent = self.percents.get(tool, 100.0)
         if percent >= 100:
             return True
-        return user is not None and _place(tool, user) < percent
+        return user is not None and _share_of(tool, user) < percent
 
     def depends_on_user(self) -> bool:
         return any(0 < percent < 100 for percent in self.percents.values())
 
 
-def _place(tool: str, user: str) -> float:
-    """0 to 100, evenly over users, another order for each tool."""
+def _share_of(tool: str, user: str) -> float:
+    """Places a user from 0 to 100, evenly over users, in another order for each tool."""
     hashed = hashlib.sha256(f"{tool}\0{user}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(hashed[:4], "big") / 2**32 * 100
 
 
 def parse_flags(text: str, tools: Collection[str]) -> dict[str, float]:
-    """Raises `FlagsError`."""
+    """Reads percents by tool. Raises `FlagsError`."""
     try:
-        stated = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         raise FlagsError("the flags are not JSON") from None
-    if not isinstance(stated, Mapping):
+    if not isinstance(document, Mapping):
         raise FlagsError('the flags have to be an object such as {"get_recommendations": false}')
-    return {name: _percent(name, value, tools) for name, value in stated.items()}
+    return {name: _percent(name, value, tools) for name, value in document.items()}
 
 
 def _percent(name: str, value: Any, tools: Collection[str]) -> float:
@@ -82,7 +82,7 @@ class FlagsFile:
         self._outage = Outage(logger, "the file of MANGA_FLAGS_URL")
 
     def load(self) -> bool:
-        """Whether the flags changed. Raises `FlagsError`, OSError."""
+        """Reads the file, and tells whether the flags changed. Raises `FlagsError`, OSError."""
         content = self._path.read_bytes()
         if content == self._seen:
             return False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
-    """Open until the stack ends. Raises `SettingError` for a file that cannot be written."""
+    """Opens it until the stack ends. Raises `SettingError` for a file that cannot be written."""
     try:
         sink = stack.enter_context(audit_sink(settings.audit_log))
     except OSError as error:
@@ -28,7 +28,7 @@ def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
 
 
 def read_flags(settings: Settings, registry: Registry) -> Flags:
-    """As the file says; everything is on without one. Raises `SettingError` for a file that cannot be read."""
+    """Reads what the file says; everything is on without one. Raises `SettingError` for a file that cannot be read."""
     flags = Flags()
     if path := settings.flags_file():
         try:
@@ -40,7 +40,7 @@ def read_flags(settings: Settings, registry: Registry) -> Flags:
 
 
 def flags_watch(settings: Settings, registry: Registry, flags: Flags, changed: Callable[[], Awaitable[None]]) -> Work | None:
-    """What keeps the flags as the file says, and tells of it when they are `changed`; None without a file."""
+    """Returns what keeps the flags as the file says, and tells of it when they are `changed`; None without a file."""
     path = settings.flags_file()
     if path is None:
         return None

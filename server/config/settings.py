@@ -4,40 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from server.config.parsing import (
-    LEAST_TOKEN,
-    Rule,
-    SettingError,
-    checked_tokens,
-    choice,
-    embedder,
-    file_of,
-    file_to_write,
-    file_url,
-    folder,
-    host_name,
-    hosts,
-    integer,
-    is_loopback,
-    jwks_url,
-    listed,
-    networks,
-    optional,
-    path,
-    problem_of_file,
-    switch,
-    token_list,
-    url_of,
-    user_id,
-)
+from server.config.addresses import host_name, hosts, is_loopback, networks
+from server.config.bearer_secrets import LEAST_TOKEN, checked_tokens, token_list
+from server.config.checks import check
+from server.config.files import file_to_write, folder, path
+from server.config.parsing import Rule, SettingError, choice, embedder, integer, listed, optional, parsed, switch, user_id
+from server.config.urls import file_of, file_url, jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
-from session.redis.address import RedisAddress
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.opensearch.address import OpenSearchAddress
 
 PREFIX = "MANGA_"
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +21,7 @@ DEMO = ROOT / "infra" / "demo"
 
 
 def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
-    """`about` is what the documents say of it; the range that a `Rule` allows is added to it."""
+    """Declares one. `about` is what the documents say of it; the range that a `Rule` allows is added to it."""
     if isinstance(parse, Rule):
         about = f"{about} {parse.allowed}."
     return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
@@ -53,7 +29,8 @@ def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bo
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every setting with its default; `about` is what `.env.example` says of it."""
+    """One row a setting: its name and type, its rule with the range, its default, and what it is about. From these rows come
+    the parsing, `.env.example` and the table of the documents (`make snapshots`)."""
 
     host: str = setting(host_name, "127.0.0.1", "Address to listen on.")
     port: int = setting(integer(0, 65535), 8080, "Port to listen on; 0 takes a free one.")
@@ -145,71 +122,24 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Raises `SettingError` for a value that cannot be used."""
+        """Reads all of them. Raises `SettingError` for a value that cannot be used."""
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         values = {
-            each.name: _parsed(name, environment[name], each.metadata["parse"])
+            each.name: parsed(name, environment[name], each.metadata["parse"])
             for name, each in known.items()
             if environment.get(name, "").strip()
         }
         settings = cls(**values)
-        settings.check()
+        check(settings)
         return settings
-
-    def check(self) -> None:
-        """What no single value shows. Raises `SettingError`."""
-        for name, file in self._files_to_read().items():
-            if file is not None and (problem := problem_of_file(file)):
-                raise SettingError(f"{name}: {problem}")
-        if self.redis_url != "embedded:":
-            _parsed("MANGA_REDIS_URL", self.redis_url, RedisAddress.parse)
-        if self.catalog_url != "embedded:":
-            _parsed("MANGA_CATALOG_URL", self.catalog_url, OpenSearchAddress.parse)
-        if self.store_url != "embedded:":
-            _parsed("MANGA_STORE_URL", self.store_url, DynamoAddress.parse)
-        if self.audit == "required" and self.audit_log is None:
-            raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
-        self._check_tokens()
-        self._check_jwt()
-        if self.auth == "none" and not self.loopback and not self.allow_insecure:
-            raise SettingError(
-                f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {self.host}; "
-                "set MANGA_AUTH=token or jwt, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
-            )
-
-    def _files_to_read(self) -> dict[str, Path | None]:
-        keys = file_of(self.jwt_jwks_url) if self.jwt_jwks_url else None
-        return {
-            "MANGA_CATALOG_FILE": self.catalog_file,
-            "MANGA_FLAGS_URL": self.flags_file(),
-            "MANGA_AUTH_TOKENS_FILE": self.auth_tokens_file,
-            "MANGA_JWT_JWKS_URL": keys,
-        }
-
-    def _check_tokens(self) -> None:
-        stated = {"MANGA_AUTH_TOKENS": self.auth_tokens, "MANGA_AUTH_TOKENS_FILE": self.auth_tokens_file}
-        if self.auth != "token":
-            _refuse_idle(stated, self.auth, "token")
-        elif not self.tokens():
-            raise SettingError("MANGA_AUTH=token needs a token in MANGA_AUTH_TOKENS or in the file MANGA_AUTH_TOKENS_FILE")
-
-    def _check_jwt(self) -> None:
-        stated = {
-            "MANGA_JWT_JWKS_URL": self.jwt_jwks_url,
-            "MANGA_JWT_ISSUER": self.jwt_issuer,
-            "MANGA_JWT_AUDIENCE": self.jwt_audience,
-        }
-        if self.auth == "jwt" and (missing := [name for name, value in stated.items() if not value]):
-            raise SettingError(f"MANGA_AUTH=jwt needs {' and '.join(missing)} too")
-        if self.auth != "jwt":
-            _refuse_idle(stated, self.auth, "jwt")
 
     @property
     def loopback(self) -> bool:
         return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
-        """Raises `SettingError` for a file that cannot be read, or that holds what is no token."""
+        """Returns the accepted secrets. Raises `SettingError` for a file that cannot be read, or that holds what is no
+        token."""
         file = self.auth_tokens_file
         if file is None:
             return self.auth_tokens
@@ -225,26 +155,3 @@ class Settings:
 
     def flags_file(self) -> Path | None:
         return file_of(self.flags_url) if self.flags_url else None
-
-
-def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """MANGA_ variables that are no settings, each with the setting that may have been meant. They stop nothing: other
-    programs may share the prefix."""
-    known = [PREFIX + each.name.upper() for each in fields(Settings)]
-    unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
-    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
-
-
-def _refuse_idle(stated: Mapping[str, object], auth: str, needed: str) -> None:
-    """Whoever sets them means them to be asked for. Raises `SettingError`."""
-    if idle := [name for name, value in stated.items() if value]:
-        raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={auth}; set MANGA_AUTH={needed}, or leave it out")
-
-
-def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
-    try:
-        return parse(text.strip())
-    except ValueError as error:
-        raise SettingError(f"{name}: {error}") from None
-    except OSError as error:
-        raise SettingError(f"{name}: a file that it names cannot be used: {error.strerror}") from None

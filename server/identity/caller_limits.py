@@ -33,7 +33,7 @@ class Caller:
 
     @property
     def name(self) -> str | None:
-        """Whom a limit is about: the user, else the session. None for somebody of whom nothing is known."""
+        """Returns whom a limit is about: the user, else the session. None for somebody of whom nothing is known."""
         return keys.caller(self.user, self.session)
 
 
@@ -55,7 +55,7 @@ class CallerLimits:
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
 
     def charge(self, caller: Caller) -> int:
-        """Counts a refusal: 0 when its caller may still hear why, else the ms until it may."""
+        """Counts a refusal. Returns 0 when its caller may still hear why, else the ms until it may."""
         whom = caller.name or self._shared_name(caller)
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
 
@@ -73,6 +73,6 @@ class CallerLimits:
 
 
 def caller_of(call: Call) -> Caller:
-    """As far as the call has got: nobody is proven before the identity stage."""
+    """Names the caller as far as the call has got: nobody is proven before the identity stage."""
     principal = call.principal
     return Caller(principal.user, call.session, call.origin, call.address, principal.proven)

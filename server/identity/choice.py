@@ -12,7 +12,7 @@ from server.runtime.background import Background
 
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
-    """Neither blocked nor stopped by an issuer that is away. Raises `SettingError`."""
+    """Opens the one that is set, neither blocked nor stopped by an issuer that is away. Raises `SettingError`."""
     if local:
         return TrustEverybody(settings.user)
     if settings.auth == "none":
@@ -22,14 +22,14 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
         if settings.auth_tokens_file is not None:
             background.run("tokens", lambda: tokens.follow(settings.tokens))
         return tokens
-    from server.identity.claims import Expected
     from server.identity.issuer import TrustIssuer
-    from server.identity.issuer_keys import IssuerKeys
-    from server.identity.jwks_source import jwks_source
-    from server.identity.verifier import Verifier
+    from server.identity.jwt.access_token import AccessTokens
+    from server.identity.jwt.issuer_keys import IssuerKeys
+    from server.identity.jwt.jwks_source import jwks_source
+    from server.identity.jwt.verifier import Verifier
 
     assert settings.jwt_jwks_url is not None
     assert settings.jwt_issuer is not None
     keys = IssuerKeys(await stack.enter_async_context(jwks_source(settings.jwt_jwks_url)))
     background.run("issuer's keys", keys.keep_fresh)
-    return TrustIssuer(Verifier(keys, Expected(settings.jwt_issuer, settings.jwt_audience)))
+    return TrustIssuer(Verifier(keys, AccessTokens(settings.jwt_issuer, settings.jwt_audience)))

@@ -7,7 +7,7 @@ from server.identity.request_metadata import checked_user
 
 
 class TrustEverybody:
-    """The identity is as stated. For loopback only, where the caller is the agent's own task; and for stdio, where it is
+    """The identity is as metadata. For loopback only, where the caller is the agent's own task; and for stdio, where it is
     the parent process: `user` stands for a customer whom that one cannot state."""
 
     def __init__(self, user: str | None = None) -> None:
@@ -16,5 +16,5 @@ class TrustEverybody:
     async def admit(self, bearer: str | None) -> str | None:
         return None
 
-    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
-        return Principal(user=checked_user(stated.user or self._user))
+    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
+        return Principal(user=checked_user(metadata.user or self._user))

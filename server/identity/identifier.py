@@ -19,10 +19,11 @@ class Identifier(Protocol):
     """Turns what was stated and what was proven into a principal."""
 
     async def admit(self, bearer: str | None) -> str | None:
-        """Lets a request in at the edge: what tells this principal apart from others and gives no secret away; None
-        where nobody has to prove anything. Raises `Unproven`, `CannotTell`."""
+        """Lets a request in at the edge. Returns what tells this principal apart from others and gives no secret away;
+        None where nobody has to prove anything. Raises `Unproven`, `CannotTell`."""
         ...
 
-    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
-        """Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` when nobody can be proven."""
+    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
+        """Tells who calls. Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` when nobody
+        can be proven."""
         ...

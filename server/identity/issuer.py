@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from server.call import Principal, RequestMetadata
-from server.identity.claims import Proven
 from server.identity.identifier import CannotTell, Unproven
+from server.identity.jwt.claims import Proven
+from server.identity.jwt.verifier import Verifier
 from server.identity.request_metadata import checked_user
-from server.identity.verifier import Verifier
 from tools.store.failures import DependencyFailure, Forbidden
 
 RETRY_AFTER_MS = 1000
@@ -22,31 +22,31 @@ class TrustIssuer:
     async def admit(self, bearer: str | None) -> str | None:
         if bearer is None:
             raise Unproven("A bearer token is needed.")
-        return (await self._verifier.holder(bearer)).principal
+        return (await self._verifier.verify(bearer)).principal
 
-    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
+    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
         if bearer is None:
             raise Forbidden("A bearer token is needed.")
-        holder = await self._holder(bearer, "Authorization")
-        user, scopes = holder.user, holder.scopes
-        if stated.user_token is not None:
-            own = await self._holder(stated.user_token, "userToken")
-            if own.user is None:
+        of_bearer = await self._proven(bearer, "Authorization")
+        user, scopes = of_bearer.user, of_bearer.scopes
+        if metadata.user_token is not None:
+            of_user = await self._proven(metadata.user_token, "userToken")
+            if of_user.user is None:
                 raise Forbidden("userToken: The token is an agent's own, and names no user.")
-            if user not in (None, own.user):
+            if user not in (None, of_user.user):
                 raise Forbidden("userToken and the bearer token are two users'.")
             # An ID token says who somebody is and nothing of what they may.
-            user, scopes = own.user, holder.scopes if own.id_token else own.scopes
-        stated_user = checked_user(stated.user)
-        if stated_user is not None and stated_user != user:
+            user, scopes = of_user.user, of_bearer.scopes if of_user.id_token else of_user.scopes
+        named_user = checked_user(metadata.user)
+        if named_user is not None and named_user != user:
             raise Forbidden("The user that is stated is not the one whose token came with the call.")
-        return Principal(agent=holder.client, user=user, scopes=scopes)
+        return Principal(agent=of_bearer.client, user=user, scopes=scopes)
 
-    async def _holder(self, token: str, place: str) -> Proven:
+    async def _proven(self, token: str, where: str) -> Proven:
         try:
-            return await self._verifier.holder(token)
+            return await self._verifier.verify(token)
         except Unproven as unproven:
-            raise Forbidden(f"{place}: {unproven}") from None
+            raise Forbidden(f"{where}: {unproven}") from None
         except CannotTell:
             message = "The issuer's keys are not there yet, so nobody can be identified. Try again in a moment."
             raise DependencyFailure(message, dependency="issuer", retry_after_ms=RETRY_AFTER_MS) from None

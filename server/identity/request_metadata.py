@@ -27,8 +27,8 @@ NOT_TEXT = "\0not text"
 """Stands for what should be text and is a list, an object or a truth value: no check lets it pass."""
 
 
-def read_stated(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
-    """Collects what is stated, unchecked."""
+def read_metadata(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
+    """Collects what the request says, unchecked."""
     users = (_text(meta.get(PREFIX + "userId")), _utf8(headers.get("x-user-id")))
     traceparent = _traceparent(meta.get("traceparent"))
     return RequestMetadata(
@@ -61,16 +61,16 @@ def checked_user(user: str | None) -> str | None:
     return user
 
 
-def checked_turn(stated: RequestMetadata) -> TurnName:
-    """The turn a call belongs to: named, else by trace, else the session's implicit one."""
-    named = _checked_name(stated.turn, "turnId", "X-Turn-ID")
+def checked_turn(metadata: RequestMetadata) -> TurnName:
+    """Names the turn a call belongs to: named, else by trace, else the session's implicit one."""
+    named = _checked_name(metadata.turn, "turnId", "X-Turn-ID")
     if named:
         return TurnName(TurnKind.NAMED, named)
-    return TurnName(TurnKind.TRACE, stated.trace) if stated.trace else IMPLICIT
+    return TurnName(TurnKind.TRACE, metadata.trace) if metadata.trace else IMPLICIT
 
 
 def checked_budget_ms(budget: str | int | float | None) -> int | None:
-    """Whole ms left for the turn, 0 or more."""
+    """Returns whole ms left for the turn, 0 or more."""
     if budget is None:
         return None
     return _checked_number(budget, 0, 10**9, "turnBudgetMs", "X-Turn-Budget-Ms")
@@ -103,19 +103,19 @@ def _malformed(key: str, header: str, message: str, fix: str) -> InvalidArgument
 
 
 def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header: str) -> str | None:
-    stated = _text(meta.get(PREFIX + key))
-    return stated if stated is not None else headers.get(header) or None
+    value = _text(meta.get(PREFIX + key))
+    return value if value is not None else headers.get(header) or None
 
 
 def _text(value: Any) -> str | None:
-    """Numbers are taken as their text; an empty text is nothing."""
+    """Takes numbers as their text; an empty text is nothing."""
     if value is None or isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else NOT_TEXT
 
 
 def _utf8(value: str | None) -> str | None:
-    """A header's bytes are read as Latin-1 by HTTP libraries; people send UTF-8."""
+    """Reads UTF-8, which people send, from a header that HTTP libraries have read as Latin-1."""
     if not value:
         return None
     try:

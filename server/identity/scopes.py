@@ -11,13 +11,13 @@ COGNITO = "https://cognito-idp."
 
 
 def granted(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
-    """As this server names them. Amazon Cognito writes RESOURCE-SERVER/SCOPE: taken are a resource server
+    """Names them as this server does. Amazon Cognito writes RESOURCE-SERVER/SCOPE: taken are a resource server
     `mcp:manga-tools` with the tools as its scopes, and one that is named like an audience with whole scopes."""
     return frozenset(ours for each in _stated(claims) if (ours := _ours(each, audiences)))
 
 
 def as_issued(scope: str, issuer: str) -> str:
-    """How to ask this issuer for it."""
+    """Tells how to ask this issuer for it."""
     return scope.replace(f"{SERVER}:", f"{SERVER}/", 1) if issuer.startswith(COGNITO) else scope
 
 

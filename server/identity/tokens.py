@@ -33,10 +33,10 @@ class TrustTokens:
             raise Unproven("A valid bearer token is needed.")
         return user_hash(bearer)
 
-    async def identify(self, stated: RequestMetadata, bearer: str | None) -> Principal:
+    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
         if bearer is None or not self._is_one(bearer):
             raise Forbidden("The agent's token is missing or wrong.")
-        return Principal(agent="agent", user=checked_user(stated.user))
+        return Principal(agent="agent", user=checked_user(metadata.user))
 
     async def follow(self, read: Callable[[], Sequence[str]]) -> None:
         """Takes the secrets from a file as they change, until cancelled: those that are gone prove nothing any more. A

@@ -17,7 +17,8 @@ class ToolAccess:
         self.flags = flags
 
     def listed(self, principal: Principal) -> list[Tool]:
-        """In the registry's order, which never changes. Without a proven user: what is on for everyone."""
+        """Lists the tools in the registry's order, which never changes. Without a proven user it is what is on for
+        everyone."""
         return [t for t in self._registry if self.flags.is_on(t.flag, principal.user) and _granted(t, principal)]
 
     def check(self, tool: Tool, principal: Principal) -> None:

@@ -41,7 +41,7 @@ class Background:
         self._stack.push_async_callback(end)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Not well as long as one of them waits for its next try."""
+        """Tells that it is not well as long as one of them waits for its next try."""
         resting = ", ".join(sorted(self._resting))
         return Health(not resting, f"to be begun again: {resting}" if resting else "")
 

@@ -38,8 +38,8 @@ class Dependencies:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def states(self) -> dict[str, dict[str, Any]]:
-        """`{name: {state, latency_ms, detail?}}`; all asked at once, each for at most half a second. Whoever wants to know
-        meanwhile waits for the same answers."""
+        """Returns `{name: {state, latency_ms, detail?}}`; all are asked at once, each for at most half a second. Whoever
+        wants to know meanwhile waits for the same answers."""
         async with self._asking:
             if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)

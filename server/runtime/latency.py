@@ -35,7 +35,7 @@ class LatencySketch:
         return self._current.total() + self._previous.total()
 
     def quantile(self, share: float) -> float:
-        """Seconds; 0 when nothing has been added."""
+        """Returns seconds; 0 when nothing has been added."""
         self._turn()
         both = self._current + self._previous
         rank = share * both.total()

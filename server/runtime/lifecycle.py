@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,14 +20,23 @@ GRACE_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Lifecycle:
-    """`ready` once backends are wired, `draining` from the first signal on."""
+    """It is `wired` as long as there are backends, and `draining` from the first signal on."""
 
-    ready: bool = False
+    wired: bool = False
     draining: bool = False
 
     @property
     def serves(self) -> bool:
-        return self.ready and not self.draining
+        return self.wired and not self.draining
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Calls are taken within the block."""
+        self.wired = True
+        try:
+            yield
+        finally:
+            self.wired = False
 
 
 async def drain(lifecycle: Lifecycle, shed: Shed, turns: TurnShadows, budget_seconds: float) -> None:

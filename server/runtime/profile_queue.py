@@ -89,7 +89,7 @@ class ProfileQueue:
         self._waiting.clear()
 
     async def _write(self) -> None:
-        """Until nothing waits."""
+        """Writes until nothing waits."""
         while self._waiting:
             await self._collect()
             batch, self._waiting = self._waiting, {}

@@ -13,7 +13,7 @@ TOGETHER_SECONDS = 1.0
 
 
 def on_signals(stop: asyncio.Event) -> None:
-    """The first signal stops gently, a later one at once."""
+    """Sets `stop` at the first signal; a later one ends the process at once."""
     loop = asyncio.get_running_loop()
     first = 0.0
 

@@ -6,21 +6,17 @@ A result a little too old is given at once, labelled stale, while a flight of it
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from server.call import CACHE, LIVE, STALE, Call, Handler, Outcome
+from server.call import CACHE, STALE, Call, Handler, Outcome
 from server.stages.shared.flights import Flights
 from server.stages.shared.refreshes import Refreshes
-from server.stages.shared.result_keys import cache_key, flight_key
+from server.stages.shared.result_keys import flight_key
+from server.stages.shared.result_writes import ResultWrites
 from session.memory import SessionMemory
-from session.redis.keyvalue import Command, Step
 from session.resilience.clocks import WallClock
-from session.result_cache import CachedResult, encode
+from session.result_cache import CachedResult
 from tools.store.failures import BudgetExhausted
-
-JITTER = 0.1
 
 
 @dataclass(slots=True)
@@ -30,12 +26,13 @@ class Cache:
     memory: SessionMemory
     enabled: bool
     wall: WallClock
-    draw: Callable[[], float] = random.random
     flights: Flights = field(default_factory=Flights)
+    writes: ResultWrites = field(init=False)
     refreshes: Refreshes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.refreshes = Refreshes(self.memory, self._kept)
+        self.writes = ResultWrites(self.enabled, self.wall)
+        self.refreshes = Refreshes(self.memory, self.writes)
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         policy = call.tool.tool.cache
@@ -53,9 +50,9 @@ class Cache:
             raise BudgetExhausted("The time for this turn is used up. Answer with what you have.")
         outcome, flight = await self.flights.board(flight_key(call), call, inner)
         call.degraded |= flight.degraded
-        if not flight.degraded and not flight.kept and (step := self._kept(call, outcome)):
+        if not flight.degraded and not flight.kept and (step := self.writes.of(call, outcome)):
             flight.kept = True
-            call.leaves.append(step)
+            call.pending_writes.append(step)
         return outcome
 
     async def aclose(self) -> None:
@@ -69,15 +66,6 @@ class Cache:
         key = flight_key(call)
         if key not in self.flights:
             self.refreshes.start(key, call, inner)
-
-    def _kept(self, call: Call, outcome: Outcome) -> Step | None:
-        """The write of a live result. Its life is jittered, so that results made together do not expire together."""
-        policy, key = call.tool.tool.cache, cache_key(call)
-        if policy is None or key is None or not self.enabled or outcome.source != LIVE:
-            return None
-        stored = encode(outcome.value or {}, self.wall())
-        seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
-        return Command(("SET", key, stored, "EX", seconds)) if stored else None
 
 
 def _given(cached: CachedResult, source: str) -> Outcome:

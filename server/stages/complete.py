@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from server.call import Call, Handler, Outcome
-from server.stages.tool import context_of
+from server.stages.shared.run_tool import context_of
 from session.resilience.deadline import Deadline
 from tools.contract import Store
 

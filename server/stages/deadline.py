@@ -8,7 +8,9 @@ from server.call import Call, Handler, Outcome
 from tools.store.failures import TimedOut
 
 
-class Limit:
+class EnforceDeadline:
+    """Works for the call's own time, or for that of the flight it shares."""
+
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         deadline = call.flight or call.deadline
         assert deadline is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.call import FALLBACK, STALE, Call, Handler, Outcome
-from server.stages.tool import context_of
+from server.stages.shared.run_tool import context_of
 from session.resilience.clocks import WallClock
 from tools.contract import Store
 from tools.store.failures import BackendFailure

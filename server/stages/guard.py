@@ -11,6 +11,8 @@ logger = logging.getLogger(__name__)
 
 
 class Guard:
+    """Lets nothing out but an outcome, and cancellation."""
+
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:
             return await inner(call)

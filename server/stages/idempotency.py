@@ -37,7 +37,7 @@ class Idempotency:
             return Outcome(claim.result.value, source=LIVE, as_of=claim.result.made_at)
         if self._keyed.has(request, just_ended=state is ClaimState.RUNNING):
             if state is ClaimState.NEW:  # Redis is away, or has forgotten: this process still knows its own
-                call.leaves.append(self._memory.settle(request, None))
+                call.pending_writes.append(self._memory.settle(request, None))
             return await self._keyed.join(call, request)
         if state is ClaimState.RUNNING:
             raise ServerBusy("The same call is still running.")
@@ -48,10 +48,10 @@ class Idempotency:
         with self._keyed.running(call, request) as shared:
             try:
                 outcome = shared.outcome = await inner(call)
-                call.leaves.append(self._memory.settle(request, _to_replay(call, outcome, self._wall()), unreadable))
+                call.pending_writes.append(self._memory.settle(request, _to_replay(call, outcome, self._wall()), unreadable))
                 return outcome
             except Failure:
-                call.leaves.append(self._memory.settle(request, None, unreadable))
+                call.pending_writes.append(self._memory.settle(request, None, unreadable))
                 raise
             except BaseException:  # a cancelled call leaves nothing at its end, and its caller will want the key again
                 self._let_go(request)
@@ -64,7 +64,7 @@ class Idempotency:
 
 
 def _to_replay(call: Call, outcome: Outcome, now: float) -> bytes | None:
-    """The record of a live, whole result."""
+    """Returns the record of a live, whole result."""
     if outcome.source != LIVE or outcome.value is None or call.degraded - OWN:
         return None
     return encode(outcome.value, now)

@@ -31,10 +31,10 @@ class Identify:
             raise
 
     async def _identify(self, call: Call) -> None:
-        if call.stated.user_conflict:
+        if call.metadata.user_conflict:
             raise Forbidden("The user in _meta and the user in the header are not the same.")
-        call.principal = await self._identifier.identify(call.stated, call.bearer)
-        call.session = checked_session(call.stated.session) or call.transport_session
+        call.principal = await self._identifier.identify(call.metadata, call.bearer)
+        call.session = checked_session(call.metadata.session) or call.transport_session
         self._limits.admit(caller_of(call))
         self._access.check(call.tool.tool, call.principal)
-        call.expected_calls = checked_expected_calls(call.stated.expected_calls)
+        call.expected_calls = checked_expected_calls(call.metadata.expected_calls)

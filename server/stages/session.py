@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from server.call import LEAST_STEP, PAST_DEADLINE, Call, Handler, Outcome
 from server.results import finished
-from server.stages.shared.begin_request import begin_request, only_ours
-from server.stages.shared.pending_writes import left_behind
+from server.stages.shared.begin_request import begin_request, without_foreign_results
+from server.stages.shared.pending_writes import all_writes
 from session.begin import Begun
 from session.memory import SessionMemory
 from session.resilience.clocks import WallClock
@@ -27,7 +27,7 @@ class OpenSession:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         request = call.begin_request = begin_request(call, cache=self._cache)
-        begun = call.begun = only_ours(call, await self._memory.begin(request), self._wall())
+        begun = call.begun = without_foreign_results(call, await self._memory.begin(request), self._wall())
         if begun.degraded:
             call.degraded.add("session")
         if begun.retry_after_ms:
@@ -48,8 +48,8 @@ class OpenSession:
         return latest.within(allowed)
 
     async def _leave(self, call: Call, outcome: Outcome) -> None:
-        """The second trip. What could not be written in time is lost, and said so."""
-        steps = left_behind(call, outcome, self._memory, self._wall())
+        """Makes the second trip. What could not be written in time is lost, and said so."""
+        steps = all_writes(call, outcome, self._memory, self._wall())
         if call.begun is None or call.begin_request is None or call.begun.degraded:
             return
         if await self._memory.end(steps, _patience(call)):
@@ -59,7 +59,8 @@ class OpenSession:
 
 
 def _patience(call: Call) -> float:
-    """Seconds that the record may take. It has been sent by then, and is waited for as long as the answer is not late."""
+    """Returns seconds that the record may take. It has been sent by then, and is waited for as long as the answer is not
+    late."""
     assert call.deadline is not None
     latest = call.arrived + MOST_WHEN_OVER if call.turn and call.turn.exhausted else call.deadline.at + PAST_DEADLINE
     return max(LEAST_STEP, latest - call.clock())

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from server.call import Call, Handler, Outcome
+from server.runtime.standing_queue import StandingQueue
 from session.resilience.clocks import Clock
 from tools.store.failures import ServerBusy
 
 RETRY_AFTER_MS = 100
-LONGEST_WAIT_MS = 100.0
-STANDING_SECONDS, CALM_SECONDS = 0.5, 2.0
 
 
 class Shed:
@@ -34,12 +33,12 @@ class Shed:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         holder = call.origin or call.address or ""
-        if self._queue.stands_before(call.elapsed_ms()) or not self._has_place_for(holder):
+        if self._queue.stands_before(call.elapsed_ms()) or not self._has_room_for(holder):
             raise ServerBusy("The server has as many calls as it can answer in time.", retry_after_ms=RETRY_AFTER_MS)
         with self._counted(holder):
             return await inner(call)
 
-    def _has_place_for(self, holder: str) -> bool:
+    def _has_room_for(self, holder: str) -> bool:
         share = self._most // len({*self._held, holder})
         return self.under_way < self._most or self._held[holder] < share
 
@@ -57,29 +56,3 @@ class Shed:
                 del self._held[holder]
             if not self.under_way:
                 self.idle.set()
-
-
-class StandingQueue:
-    """When the processor is what lacks, calls wait before they get here, and few are ever under way. One that has waited is
-    let in when that was a burst or a hiccup, and refused when all have waited for a while: the queue then stands, and
-    whoever is at its end would wait longer still (Nichols and Jacobson, "Controlling queue delay", ACM Queue 2012)."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._late_since: float | None = None
-        self._late_at = 0.0
-        self._strict_until = 0.0
-
-    def stands_before(self, waited_ms: float) -> bool:
-        """Whether to refuse a call that waited so long."""
-        now = self._clock()
-        if waited_ms <= LONGEST_WAIT_MS:
-            self._late_since = None
-            return False
-        if self._late_since is None or now - self._late_at > STANDING_SECONDS:
-            self._late_since = now
-        self._late_at = now
-        stands = now < self._strict_until or now - self._late_since > STANDING_SECONDS
-        if stands:
-            self._strict_until = now + CALM_SECONDS
-        return stands

@@ -19,8 +19,8 @@ class Validate:
         given, validator = call.arguments, call.tool.validator
         call.arguments = validator.validated(given)
         call.validated = True
-        stated = call.arguments.pop(USER, None)
-        if stated is not None and not _is_caller(call, stated):
+        named = call.arguments.pop(USER, None)
+        if named is not None and not _is_caller(call, named):
             call.impersonal = True
             call.notes.append(NOT_THE_CALLER)
         ignored = [name for name in validator.ignored(given) if name != USER or not _is_caller(call, clean(given.get(USER)))]
@@ -29,5 +29,5 @@ class Validate:
         return await inner(call)
 
 
-def _is_caller(call: Call, stated: object) -> bool:
-    return call.principal.user is not None and stated == clean_text(call.principal.user)
+def _is_caller(call: Call, named: object) -> bool:
+    return call.principal.user is not None and named == clean_text(call.principal.user)

@@ -18,21 +18,21 @@ _answer: ContextVar[Told | None] = ContextVar("manga.answer", default=None)
 
 
 def when_sent(request: Request | None, told: Told) -> None:
-    """Said by a handler, once its answer is made."""
+    """Notes, for a handler that has made its answer, whom to tell when it is sent."""
     _answer.set(told)
     if request is not None:
         request.scope[_SCOPE] = told
 
 
 def sent() -> None:
-    """Said by a stream, once the answer of this task is with the socket."""
+    """Tells, for a stream, that the answer of this task is with the socket."""
     if (told := _answer.get()) is not None:
         _answer.set(None)
         told()
 
 
 def told_when_sent(scope: Scope, send: Send) -> Send:
-    """`send` for a request whose response is the answer."""
+    """Returns `send` for a request whose response is the answer."""
 
     async def sending(message: Message) -> None:
         await send(message)

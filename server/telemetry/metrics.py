@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
@@ -29,42 +30,27 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._calls = Counter(
-            "manga_calls", "Tool calls by outcome and source.", ["tool", "outcome", "source"], registry=self.registry
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, buckets=BUCKETS, registry=self.registry)
+        self._calls = counter("manga_calls", "Tool calls by outcome and source.", ["tool", "outcome", "source"])
+        self._seconds = histogram("manga_call_seconds", "From arrival to outcome.", ["tool"])
+        self._answer_seconds = histogram("manga_answer_seconds", "From arrival to the answer's last byte.", ["transport"])
+        self._late = counter("manga_answers_late", "Answers over 20 ms past their call's deadline.", ["tool"])
+        self._degraded = counter("manga_calls_degraded", "Answers that had to do without something.", ["what"])
+        self._profile_events = counter(
+            "manga_profile_events", "What customers did, on its way to their profiles.", ["result"]
         )
-        self._seconds = Histogram(
-            "manga_call_seconds", "From arrival to outcome.", ["tool"], buckets=BUCKETS, registry=self.registry
-        )
-        self._answer_seconds = Histogram(
-            "manga_answer_seconds",
-            "From arrival to the answer's last byte.",
-            ["transport"],
-            buckets=BUCKETS,
-            registry=self.registry,
-        )
-        self._late = Counter(
-            "manga_answers_late", "Answers over 20 ms past their call's deadline.", ["tool"], registry=self.registry
-        )
-        self._found: dict[tuple[str, str, str | None], tuple[Counter, Histogram]] = {}
-        self._degraded = Counter(
-            "manga_calls_degraded", "Answers that had to do without something.", ["what"], registry=self.registry
-        )
-        self._profile_events = Counter(
-            "manga_profile_events", "What customers did, on its way to their profiles.", ["result"], registry=self.registry
-        )
-        self._breakers = Gauge("manga_breaker_state", "0 closed, 1 half open, 2 open.", ["backend"], registry=self.registry)
-        self._empty = Counter(
-            "manga_empty_searches", "Searches that went well and found nothing.", ["tool"], registry=self.registry
-        )
-        self._refusals = Counter(
-            "manga_refusals", "Requests that never became a call, by what they were told.", ["kind"], registry=self.registry
-        )
-        self._deaths = Counter(
-            "manga_background_deaths", "Background tasks that died and were begun again.", ["task"], registry=self.registry
-        )
-        self.ready = Gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.", registry=self.registry)
-        self.under_way = Gauge("manga_calls_under_way", "Calls being answered now.", registry=self.registry)
-        self.streams = Gauge("manga_sse_streams", "Open SSE streams.", registry=self.registry)
+        self._breakers = gauge("manga_breaker_state", "0 closed, 1 half open, 2 open.", ["backend"])
+        self._empty = counter("manga_empty_searches", "Searches that went well and found nothing.", ["tool"])
+        self._refusals = counter("manga_refusals", "Requests that never became a call, by what they were told.", ["kind"])
+        self._deaths = counter("manga_background_deaths", "Background tasks that died and were begun again.", ["task"])
+        self._ready = gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.")
+        self._under_way = gauge("manga_calls_under_way", "Calls being answered now.")
+        self.streams = gauge("manga_sse_streams", "Open SSE streams.")
+        self._register_build()
+        self._series_by_labels: dict[tuple[str, str, str | None], tuple[Counter, Histogram]] = {}
+
+    def _register_build(self) -> None:
         build = Info("manga_build", "What runs here.", registry=self.registry)
         build.info({"version": VERSION, "python": platform.python_version(), "sdk": version("mcp")})
         ProcessCollector(registry=self.registry)
@@ -79,16 +65,16 @@ class Metrics:
             self._empty.labels(event.tool).inc()
 
     def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
-        """The two series that every call adds to, looked up once for each combination of labels."""
+        """Returns the two series that every call adds to, looked up once for each combination of labels."""
         key = (event.tool, event.outcome, event.source)
-        found = self._found.get(key)
-        if found is None:
+        series = self._series_by_labels.get(key)
+        if series is None:
             calls = self._calls.labels(event.tool, event.outcome, event.source or "none")
-            found = self._found[key] = (calls, self._seconds.labels(event.tool))
-        return found
+            series = self._series_by_labels[key] = (calls, self._seconds.labels(event.tool))
+        return series
 
     def answer_sent(self, call: Call) -> None:
-        """The last byte of a call's answer is with the socket."""
+        """Counts a call whose answer's last byte is with the socket."""
         self._answer_seconds.labels(call.transport).observe(call.elapsed_ms() / 1000)
         if call.deadline is not None and call.deadline.clock() - call.deadline.at > LATE_SECONDS:
             self._late.labels(call.name).inc()
@@ -100,11 +86,16 @@ class Metrics:
         self._breakers.labels(backend).set(STATES[state])
 
     def refused(self, kind: str) -> None:
-        """`kind` is one of a few names, never what a client sent."""
+        """Counts it. `kind` is one of a few names, never what a client sent."""
         self._refusals.labels(kind).inc()
 
     def background_died(self, task: str) -> None:
         self._deaths.labels(task).inc()
+
+    def watch(self, under_way: Callable[[], float], ready: Callable[[], float]) -> None:
+        """Takes what is read when somebody asks."""
+        self._under_way.set_function(under_way)
+        self._ready.set_function(ready)
 
     def watch_lines(self, log: Callable[[], float], audit: Callable[[], float]) -> None:
         """How many lines each has dropped is counted by the threads that write them, and read when somebody asks."""

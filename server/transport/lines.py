@@ -42,7 +42,7 @@ class BoundedLines:
 
 
 def private_stdin() -> BinaryIO:
-    """stdin under a descriptor of its own, and nothing in its old place: a child that inherits that one takes no lines."""
+    """Opens stdin under a descriptor of its own, and nothing where it was: a child that inherits that takes no lines."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -16,10 +16,10 @@ NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 
 
 def excess(data: bytes | bytearray) -> str | None:
-    """What there is too much of, as a sentence; None for a message that may be read. Linear, in the order of a copy of it.
+    """Says in a sentence what there is too much of; None for a message that may be read. Linear, in the order of a copy of
+    it.
 
-    Never fewer values or levels than a parser meets before it gives up: damaged JSON is judged as far as it can be read.
-    """
+    Never fewer values or levels than a parser meets before it gives up: damaged JSON is judged as far as it can be read."""
     if b"\0" in data:
         return "A message is JSON in UTF-8."  # no JSON has such a byte; in UTF-16 nothing below would count right
     openings = data.count(b"[") + data.count(b"{")

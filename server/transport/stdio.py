@@ -82,7 +82,7 @@ class OpenCalls:
             self._none.set()
 
 
-class _Reading:
+class ReadStream:
     """The SDK's stream of what was read, whose end waits for the answers: the SDK cancels what is under way there. `stop` is
     set when it then does not end."""
 
@@ -101,7 +101,7 @@ class _Reading:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def __aiter__(self) -> _Reading:
+    def __aiter__(self) -> ReadStream:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
@@ -124,7 +124,7 @@ class _Reading:
         self._calls.ended = True
         asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
 
-    async def __aenter__(self) -> _Reading:
+    async def __aenter__(self) -> ReadStream:
         return self
 
     async def __aexit__(
@@ -134,23 +134,23 @@ class _Reading:
         return None
 
 
-class _Writing(_Reading):
+class WriteStream(ReadStream):
     """The SDK's stream of what is written."""
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._inner.send(item)
         self._calls.written(item)
 
-    async def __aenter__(self) -> _Writing:
+    async def __aenter__(self) -> WriteStream:
         return self
 
 
 async def talk(mcp: Server[Any], lines: BoundedLines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
-    """One conversation over stdin and stdout, until either ends."""
+    """Holds one conversation over stdin and stdout, until either ends."""
     # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
         with redirect_stdout(sys.stderr):
-            reading, writing = _Reading(read, calls, seconds, stop), _Writing(write, calls, seconds, stop)
+            reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls, seconds, stop)
 
             async def refuse(sentence: str) -> None:
                 error = types.ErrorData(code=types.INVALID_REQUEST, message=sentence)

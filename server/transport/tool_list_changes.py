@@ -24,7 +24,7 @@ class ToolListChanges:
         self._connections.add(session._connection)
 
     async def tell_tools_changed(self) -> None:
-        """Best effort, all at once: a client that does not read keeps nobody waiting."""
+        """Does its best, with all at once: a client that does not read keeps nobody waiting."""
         await self.bus.publish(ToolsListChanged())
         await asyncio.gather(*(self._tell(connection) for connection in list(self._connections)))
 

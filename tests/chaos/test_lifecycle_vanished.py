@@ -9,7 +9,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from unittest.mock import patch
 
-from server import policies, wiring
+from server import wiring
+from server.backends import policies
 from server.call import Call
 from server.config.settings import Settings
 from tests.support.inprocess import HeldCatalog, InProcess, in_process
@@ -80,7 +81,7 @@ async def holding(seconds: float = PATIENT_SECONDS) -> AsyncIterator[Held]:
     with (
         patch.dict(policies.POLICIES, catalog=patient),
         patch.object(wiring, "TOOLS", [replace(tool, timeout_ms=round(seconds * 1000)) for tool in TOOLS]),
-        patch("server.stages.shed.LONGEST_WAIT_MS", PATIENT_SECONDS * 1000),
+        patch("server.runtime.standing_queue.LONGEST_WAIT_MS", PATIENT_SECONDS * 1000),
     ):
         async with in_process(lambda ports: replace(ports, catalog=hold(ports.catalog)), settings) as server:
             yield Held(server, catalogs[0])

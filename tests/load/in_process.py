@@ -17,9 +17,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
+from server.application import Application
 from server.call import CACHE, Call, Outcome, RequestMetadata
 from server.config.settings import Settings
-from server.wiring import Application, open_app
+from server.wiring import open_app
 from session.redis.keyvalue import KeyValue, Reply, Step
 from session.resilience.deadline import Deadline
 from tests.load.calls import ARGUMENTS, CALLS_A_TURN, TOOL, Turn, turns

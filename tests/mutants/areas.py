@@ -7,7 +7,7 @@ from pathlib import Path
 AREAS: dict[str, tuple[str, ...]] = {
     "session": ("session/*.py", "session/redis/*.py"),
     "stages": ("server/pipeline.py", "server/call.py", "server/stages/*.py", "server/stages/shared/*.py"),
-    "identity": ("server/identity/*.py",),
+    "identity": ("server/identity/*.py", "server/identity/jwt/*.py"),
     "validation": (
         "tools/schema/validation.py",
         "tools/schema/clean.py",

@@ -9,7 +9,7 @@ from dataclasses import Field, fields
 from pathlib import Path
 
 from server.config.settings import PREFIX, ROOT, Settings
-from server.transport.mcp import listed_tool
+from server.transport.tool_listing import listed_tool
 from tests.snapshots.map import picture
 from tools.registry import TOOLS
 

@@ -7,10 +7,11 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+from server.application import Application
 from server.call import Call, RequestMetadata
 from server.config.settings import Settings
 from server.results import call_tool_result
-from server.wiring import Application, open_app
+from server.wiring import open_app
 
 
 def opened(folder: Path) -> AbstractAsyncContextManager[Application]:

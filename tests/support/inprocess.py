@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from unittest.mock import patch
 
 from server import backends, wiring
+from server.application import Application
 from server.backends import Ports, Progress
 from server.commands.serve import _listen, _uvicorn
 from server.config.settings import Settings
 from server.transport.http.app import HttpApp, http_app
-from server.wiring import Application
 from session.resilience.deadline import Deadline
 from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
 from tools.store.ports import CatalogPort

@@ -12,6 +12,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from server.application import Application, Outside
 from server.backends import Ports
 from server.call import Call, Outcome, RequestMetadata
 from server.config.flags import Flags
@@ -22,7 +23,7 @@ from server.results import call_tool_result
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
-from server.wiring import Application, Outside, wire
+from server.wiring import wire
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.breaker import BreakerState

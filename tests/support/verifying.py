@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from types import SimpleNamespace
+from unittest.mock import patch
 
-from server.identity.claims import Expected
 from server.identity.issuer import TrustIssuer
-from server.identity.issuer_keys import IssuerKeys
-from server.identity.jwks import KeySet, parse_jwks
-from server.identity.verifier import Verifier
+from server.identity.jwt.access_token import AccessTokens
+from server.identity.jwt.issuer_keys import IssuerKeys
+from server.identity.jwt.jwks import KeySet, parse_jwks
+from server.identity.jwt.verifier import Verifier
 from tests.support.issuer import AUDIENCE, Issuer, compact_json
 
 NOW = 1_800_000_000.0
@@ -45,9 +48,12 @@ async def verifying(issuer: Issuer, *audiences: str) -> AsyncIterator[Verifying]
 
     keys, clock = IssuerKeys(read), Turned(NOW)
     fresh = asyncio.create_task(keys.keep_fresh())
-    verifier = Verifier(keys, Expected(issuer.name, audiences or (AUDIENCE,)), clock)
+    verifier = Verifier(keys, AccessTokens(issuer.name, audiences or (AUDIENCE,)), clock)
+    # PyJWT asks the machine for the time.
+    turned = SimpleNamespace(now=lambda tz: datetime.fromtimestamp(clock(), tz))
     try:
-        yield Verifying(issuer, clock, verifier, TrustIssuer(verifier), keys)
+        with patch("jwt.api_jwt.datetime", turned):
+            yield Verifying(issuer, clock, verifier, TrustIssuer(verifier), keys)
     finally:
         fresh.cancel()
         await asyncio.gather(fresh, return_exceptions=True)

@@ -18,13 +18,12 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
-from server import backends
+from server.backends import store as stores
 from server.call import Principal
 from server.commands import cli
 from server.runtime import profile_queue
-from server.stages import cache, telemetry
-from server.stages.shared import begin_request as asking
-from server.stages.shared import pending_writes as leaving
+from server.stages import cache
+from server.stages.shared import begin_request, call_event, pending_writes, result_writes
 from server.telemetry import metrics, spans
 from server.telemetry.log import repeats
 from session import keys, memory
@@ -84,7 +83,7 @@ def _of_all_owners(sql: str) -> Function:
 
 
 def _breakable() -> None:
-    for module in (asking, cache):
+    for module in (begin_request, result_writes):
         _break(module, "cache_key", "cached results", _of_nobody)
     _break(cache, "flight_key", "flights", _of_nobody)
     _break(keys, "idempotency", "idempotency records", lambda own, user, session, key: own("everybody", None, key))
@@ -95,8 +94,8 @@ def _breakable() -> None:
     _break(store, "_read", "latest orders", _of_all_owners(stock_and_orders._LATEST))
     _break(store, "_read", "purchases", _of_all_owners(stock_and_orders._PURCHASED))
     _break(profile, "user_hash", "profiles", lambda own, user: "everybody")
-    _break(telemetry, "remembered", "log", lambda own, call, outcome: dict(call.arguments))
-    _break(leaving, "remembered", "history", lambda own, call, outcome: dict(call.arguments))
+    _break(call_event, "remembered", "log", lambda own, call, outcome: dict(call.arguments))
+    _break(pending_writes, "remembered", "history", lambda own, call, outcome: dict(call.arguments))
     _break(spans, "_attributes", "spans", lambda own, event: {**own(event), "manga.what": str(event.audited)})
     _break(metrics.Metrics, "__call__", "metrics", _with_its_user)
 
@@ -112,7 +111,7 @@ def main() -> int:
     profile_queue.COLLECT_SECONDS = profile_queue.KNOWN_SECONDS = 0.0
     repeats.EACH = repeats.TOGETHER = sys.maxsize  # every line of the log is looked at
     orders, spans_file, *command = sys.argv[1:]
-    backends.store_files = lambda settings: (None, Path(orders))  # what is sold is the catalogue's alone
+    stores.store_files = lambda settings: (None, Path(orders))  # what is sold is the catalogue's alone
     _breakable()
     threading.Thread(target=_listen, daemon=True).start()
     with Path(spans_file).open("a", encoding="utf-8", buffering=1) as out:

@@ -11,7 +11,8 @@ import time
 from contextlib import AsyncExitStack
 
 from server.commands.doctor import report
-from server.commands.doctor.checks import Check, checks_of
+from server.commands.doctor.check import Check
+from server.commands.doctor.checks import checks_of
 from server.commands.doctor.report import Finding
 from server.commands.doctor.threads import Unawaited
 from server.config.settings import Settings

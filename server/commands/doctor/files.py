@@ -15,21 +15,21 @@ LEAST_FREE_BYTES = 64 * 2**20
 
 
 def flags(path: Path) -> Diagnosis:
-    stated = Flags()
+    found = Flags()
     try:
-        FlagsFile(path, [tool.name for tool in TOOLS], stated).load()
+        FlagsFile(path, [tool.name for tool in TOOLS], found).load()
     except FlagsError as error:
         return Diagnosis.of(Problem(str(error), "correct the file; a running server keeps to what it read last"))
     except OSError as error:
         return Diagnosis.of(
             Problem(f"it cannot be read: {error.strerror}", "check MANGA_FLAGS_URL, and the file's owner and mode")
         )
-    changed = [f"{name} {percent:g} %" for name, percent in stated.percents.items() if percent < 100]
+    changed = [f"{name} {percent:g} %" for name, percent in found.percents.items() if percent < 100]
     return Diagnosis(OK, ", ".join(changed) or "every tool is on for everyone")
 
 
 def audit(path: Path) -> Diagnosis:
-    """Opened to append, as the server does, or, where it is not there yet, its folder tried."""
+    """Opens it to append, as the server does, or tries its folder where it is not there yet."""
     try:
         if path.exists():
             os.close(os.open(path, os.O_WRONLY | os.O_APPEND))
@@ -43,7 +43,7 @@ def audit(path: Path) -> Diagnosis:
 
 
 def data(folder: Path) -> Diagnosis:
-    """Nothing but time is lost without it."""
+    """Tries the folder, without which nothing but time is lost."""
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     try:
         _try_to_write(nearest)

@@ -28,4 +28,4 @@ class Unawaited(ThreadPoolExecutor):
         return promised
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Nothing to wait for."""
+        """Waits for nothing."""

@@ -17,15 +17,15 @@ SKEW_SECONDS = 60.0
 
 
 def begin_request(call: Call, *, cache: bool) -> BeginRequest:
-    """Raises `InvalidArguments` for what the caller stated of turn, budget or key."""
+    """Puts the question together. Raises `InvalidArguments` for what the caller said of turn, budget or key."""
     user, session = call.principal.user, call.session
-    name = checked_turn(call.stated)
+    name = checked_turn(call.metadata)
     turn_key = f"{session or ''}|{keys.user_hash(user)}|{name.field}"
     wanted_set = call.arguments.get("result_set")
     return BeginRequest(
         session=session,
         user=user,
-        turn=TurnRequest(turn_key, name, call.arrived, checked_budget_ms(call.stated.turn_budget_ms)),
+        turn=TurnRequest(turn_key, name, call.arrived, checked_budget_ms(call.metadata.turn_budget_ms)),
         limited=True,
         claim=_claim(call),
         cached=cache_key(call) if cache else None,
@@ -34,7 +34,7 @@ def begin_request(call: Call, *, cache: bool) -> BeginRequest:
 
 
 def _claim(call: Call) -> ClaimRequest | None:
-    key = checked_key(call.stated.idempotency_key)
+    key = checked_key(call.metadata.idempotency_key)
     user, session = call.principal.user, call.session
     if key is None or call.tool.tool.personal or (user is None and session is None):
         return None
@@ -42,9 +42,9 @@ def _claim(call: Call) -> ClaimRequest | None:
     return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *whose), call.call_id)
 
 
-def only_ours(call: Call, begun: Begun, now: float) -> Begun:
-    """Without results that this version could not have written, or that nobody wrote yet: they are as if there were none,
-    and the call that finds one writes a right one in its place."""
+def without_foreign_results(call: Call, begun: Begun, now: float) -> Begun:
+    """Returns it without results that this version could not have written, or that nobody wrote yet: they are as if there
+    were none, and the call that finds one writes a right one in its place."""
     claim = begun.claim
     if claim is not None and claim.result is not None and not _ours(call, claim.result, now):
         claim = replace(claim, result=None)

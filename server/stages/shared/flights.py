@@ -37,7 +37,7 @@ class Flights(dict[str, Flight]):
         return await _outcome(call, flight), flight
 
     def _depart(self, key: str, call: Call, inner: Handler) -> Flight:
-        own = apart(call)
+        own = detached(call)
         task = asyncio.create_task(inner(own), name=f"flight {call.name}")
         flight = Flight(task, own.degraded)
         task.add_done_callback(lambda _: self._land(key, flight))
@@ -50,9 +50,11 @@ class Flights(dict[str, Flight]):
             flight.task.exception()  # seen, also when the last who waited has just left
 
 
-def apart(call: Call) -> Call:
+def detached(call: Call) -> Call:
     """The work of a call, for whoever wants its outcome: with the tool's own time, and nothing of the caller's session."""
-    return replace(call, degraded=set(), leaves=[], flight=Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock))
+    return replace(
+        call, degraded=set(), pending_writes=[], flight=Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
+    )
 
 
 async def _outcome(call: Call, flight: Flight) -> Outcome:

@@ -34,14 +34,14 @@ class KeyedCalls:
         self._running: dict[tuple[str, str], KeyedCall] = {}
 
     def has(self, request: ClaimRequest, *, just_ended: bool) -> bool:
-        """Whether one runs, or has `just_ended`: to whoever asked before it was settled it still runs."""
-        running = self._running.get(_place(request))
+        """Tells whether one runs, or has `just_ended`: to whoever asked before it was settled it still runs."""
+        running = self._running.get(_record_key(request))
         return running is not None and (just_ended or not running.ended.is_set())
 
     @contextmanager
     def running(self, call: Call, request: ClaimRequest) -> Iterator[KeyedCall]:
-        """What is set as its outcome within the block is shared when that ends."""
-        own = self._running[_place(request)] = KeyedCall(call)
+        """Shares, when the block ends, what is set as its outcome within."""
+        own = self._running[_record_key(request)] = KeyedCall(call)
         try:
             yield own
         finally:
@@ -49,9 +49,9 @@ class KeyedCalls:
             asyncio.get_running_loop().call_later(LINGER_SECONDS, self._forget, request, own)
 
     async def join(self, call: Call, request: ClaimRequest) -> Outcome:
-        """The outcome of the one that runs. Raises `TimedOut` when this call's own time is over first."""
+        """Returns the outcome of the one that runs. Raises `TimedOut` when this call's own time is over first."""
         assert call.deadline is not None
-        other = self._running[_place(request)]
+        other = self._running[_record_key(request)]
         try:
             async with asyncio.timeout(call.deadline.remaining()):
                 await other.ended.wait()
@@ -64,9 +64,9 @@ class KeyedCalls:
         return other.outcome
 
     def _forget(self, request: ClaimRequest, own: KeyedCall) -> None:
-        if self._running.get(_place(request)) is own:
-            del self._running[_place(request)]
+        if self._running.get(_record_key(request)) is own:
+            del self._running[_record_key(request)]
 
 
-def _place(request: ClaimRequest) -> tuple[str, str]:
+def _record_key(request: ClaimRequest) -> tuple[str, str]:
     return request.record, request.arguments

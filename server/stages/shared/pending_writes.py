@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from server.call import CACHE, STALE, Call, Outcome
-from server.stages.telemetry import remembered
+from server.stages.shared.call_event import remembered
 from session import keys
 from session.history import HistoryEntry, LastShown
 from session.memory import NOTHING, SessionMemory
@@ -17,11 +17,11 @@ LONGEST_QUERY = 200
 BYTES_A_TOKEN = 4
 
 
-def left_behind(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> list[Step]:
-    """What the stages within want written, the result set of what it shows, and the call itself in its session's history.
-    `now` is in seconds since the epoch."""
+def all_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> list[Step]:
+    """Returns what the stages within want written, the result set of what it shows, and the call itself in its session's
+    history. `now` is in seconds since the epoch."""
     shown = _shown(call, outcome)
-    steps = [*call.leaves]
+    steps = [*call.pending_writes]
     if shown is not None and outcome.value is not None and call.begin_request is not None:
         set_key = keys.result_set(str(outcome.value["result_set"]))
         memory.recent.keep(call.begin_request, shown, set_key)

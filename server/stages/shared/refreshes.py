@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
-from server.call import Call, Handler, Outcome
-from server.stages.shared.flights import apart
+from server.call import Call, Handler
+from server.stages.shared.flights import detached
+from server.stages.shared.result_writes import ResultWrites
 from session.memory import SessionMemory
-from session.redis.keyvalue import Step
 from session.resilience.tasks import start_task
 from tools.store.failures import Failure
 
@@ -20,15 +19,15 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     """By what is renewed, each until it is done. They run with the identity that was asked with, and write the cache and
     nothing of the session."""
 
-    def __init__(self, memory: SessionMemory, keep: Callable[[Call, Outcome], Step | None]) -> None:
+    def __init__(self, memory: SessionMemory, writes: ResultWrites) -> None:
         super().__init__()
         self._memory = memory
-        self._keep = keep
+        self._writes = writes
 
     def start(self, key: str, call: Call, inner: Handler) -> None:
         if key in self or len(self) >= MOST_REFRESHES:
             return
-        task = self[key] = start_task(self._refresh(apart(call), inner), f"refresh {call.name}")
+        task = self[key] = start_task(self._refresh(detached(call), inner), f"refresh {call.name}")
         task.add_done_callback(lambda _: self.pop(key, None))
 
     async def _refresh(self, call: Call, inner: Handler) -> None:
@@ -36,5 +35,5 @@ class Refreshes(dict[str, asyncio.Task[None]]):
             outcome = await inner(call)
         except Failure:
             return  # which leaves the stale result as it is
-        if not call.degraded and (step := self._keep(call, outcome)):
+        if not call.degraded and (step := self._writes.of(call, outcome)):
             await self._memory.end([step])

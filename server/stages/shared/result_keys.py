@@ -10,7 +10,7 @@ from session.result_cache import digest
 
 
 def cache_key(call: Call) -> str | None:
-    """The same for everybody unless the tool's results depend on the user. None where nothing is cached."""
+    """Names a result, the same for everybody unless the tool's results depend on the user. None where nothing is cached."""
     policy = call.tool.tool.cache
     if policy is None:
         return None
@@ -19,7 +19,8 @@ def cache_key(call: Call) -> str | None:
 
 
 def flight_key(call: Call) -> str:
-    """Equal calls whose answers are equal. Whoever's session or orders could change the answer flies alone or apart."""
+    """Names equal calls whose answers are equal. Whoever's session or orders could change the answer flies alone or
+    apart."""
     tool, begun = call.tool.tool, call.begun
     shared = tool.cache is not None and not tool.cache.per_user
     owner = "" if shared else json.dumps([call.customer, call.session])

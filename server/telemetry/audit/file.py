@@ -9,8 +9,8 @@ from pathlib import Path
 
 from server.telemetry.log.lines import write_some
 
-OURS_ALONE = 0o600
-HOW = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+OWNER_ONLY = 0o600
+OPEN_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
 class AuditFile:
@@ -18,7 +18,7 @@ class AuditFile:
     long as nobody reads it, writing fails."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError for a file that cannot be written, or that others can read and will go on to."""
+        """Opens it. Raises OSError for a file that cannot be written, or that others can read and will go on to."""
         self._path = path
         self._fd: int | None = None
         self._torn = False
@@ -29,7 +29,7 @@ class AuditFile:
                 raise
 
     def write(self, lines: bytes) -> None:
-        """Raises OSError; what was begun is then ended by the next write. May block."""
+        """Writes whole lines. Raises OSError; what was begun is then ended by the next write. May block."""
         if self._fd is None or self._moved():
             self._open()
         assert self._fd is not None
@@ -51,11 +51,11 @@ class AuditFile:
 
     def _open(self) -> None:
         self.close()
-        fd = os.open(self._path, HOW, OURS_ALONE)
+        fd = os.open(self._path, OPEN_FLAGS, OWNER_ONLY)
         try:
             found = os.fstat(fd)
-            if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & ~OURS_ALONE:
-                os.fchmod(fd, OURS_ALONE)  # one that was there before, with what was usual then
+            if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & ~OWNER_ONLY:
+                os.fchmod(fd, OWNER_ONLY)  # one that was there before, with what was usual then
         except OSError:
             os.close(fd)
             raise

@@ -51,7 +51,7 @@ class AuditLog:
         return self._sink.dropped
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:
-        """Whether the line found room, or none is wanted."""
+        """Tells whether the line found room, or none is wanted."""
         if event.audited is None:
             return True
         if left_out := self._repeats.over():
@@ -69,7 +69,7 @@ class AuditLog:
         return self._put(line, written)
 
     async def written(self, event: CallFinished) -> bool:
-        """Whether the line is where it belongs, as far as that can be told within 0.1 s."""
+        """Tells whether the line is where it belongs, as far as that can be told within 0.1 s."""
         loop = asyncio.get_running_loop()
         known: asyncio.Future[bool] = loop.create_future()
 
@@ -115,7 +115,7 @@ class _Logger:
 
 @contextmanager
 def audit_sink(path: Path | None) -> Iterator[AuditSink]:
-    """The file, written by a thread so that a slow, full or hung disk keeps no call waiting; without one the logger
+    """Opens the file, written by a thread so that a slow, full or hung disk keeps no call waiting; without one the logger
     "manga.audit". Raises OSError for a file that cannot be written."""
     if path is None:
         yield _Logger()

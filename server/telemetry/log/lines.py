@@ -47,7 +47,7 @@ class Lines:
         self._thread.start()
 
     def put(self, line: bytes, written: Written | None = None) -> bool:
-        """Whether there was room. `written` is told on the thread what became of the line."""
+        """Tells whether there was room. `written` is told on the thread what became of the line."""
         with self._lock:
             room = not self._closed and self._waiting_bytes + len(line) <= self._most_bytes
             if room:
@@ -74,7 +74,7 @@ class Lines:
                 self._settle(batch, None)
 
     def _next(self) -> list[_Line]:
-        """What waits, as far as one write should hold; nothing at the end."""
+        """Returns what waits, as far as one write should hold; nothing at the end."""
         batch: list[_Line] = []
         size = 0
         line = self._queue.get()
@@ -120,8 +120,8 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def write_some(fd: int, data: bytes) -> int:
-    """How many bytes were taken, at least one: waits for room also where the descriptor does not block, as others may have
-    set it. Raises OSError."""
+    """Returns how many bytes were taken, at least one: waits for room also where the descriptor does not block, as others
+    may have set it. Raises OSError."""
     while True:
         try:
             return os.write(fd, data)

@@ -40,7 +40,7 @@ class Repeats:
     _together: int = 0
 
     def admits(self, kind: Kind) -> bool:
-        """Whether a line of this kind is to be written. Ask for what is `over` first."""
+        """Tells whether a line of this kind is to be written. Ask for what is `over` first."""
         times = self._written.get(kind, 0)
         if times < EACH and self._together < TOGETHER:
             self._written[kind] = times + 1
@@ -51,13 +51,13 @@ class Repeats:
         return False
 
     def over(self) -> list[dict[str, object]]:
-        """What was left out in a minute that has ended, told once: the most frequent first."""
+        """Returns what was left out in a minute that has ended, once: the most frequent first."""
         if self.clock() - self._since < SECONDS:
             return []
         return self.rest()
 
     def rest(self) -> list[dict[str, object]]:
-        """What was left out so far; a new minute begins."""
+        """Returns what was left out so far; a new minute begins."""
         left_out, self._left_out, self._written = self._left_out, {}, {}
         self._since, self._together = self.clock(), 0
         return _told(left_out)

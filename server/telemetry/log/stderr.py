@@ -71,13 +71,13 @@ class QueuedStderr(io.TextIOBase):
 
 
 def never_wait_for_stderr() -> None:
-    """For a process, once, at its start."""
+    """Puts it in the place of `sys.stderr`: for a process, once, at its start."""
     sys.stderr = QueuedStderr(FD)
     atexit.register(sys.stderr.close)
 
 
 def dropped_lines() -> int:
-    """How many lines of the log nobody will ever read."""
+    """Returns how many lines of the log nobody will ever read."""
     return sys.stderr.lines.dropped if isinstance(sys.stderr, QueuedStderr) else 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from server.config.settings import Settings
 from server.identity.scopes import as_issued
@@ -16,17 +16,19 @@ from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.fair_queue import FairQueue, InFairQueue
 from server.transport.http.bounds.head_size import BoundedHead
 from server.transport.http.connection.counted import CountedRefusals
-from server.transport.http.mcp_endpoint import McpEndpoint
 from server.transport.http.metadata import RESOURCES, WELL_KNOWN, Challenge, MetadataChallenge, ResourceMetadata
 from server.transport.http.middleware import Arrival, Authenticated, Draining, Shortcut, TrustedOrigin
 from server.transport.http.origins import AllowedOrigins
-from server.transport.http.probes import Probes, Sessions
+from server.transport.http.probes import Probes
 from server.transport.http.scope_check import ScopeCheck
-from server.transport.http.sse import MESSAGES
-from server.transport.http.streams import SseEndpoint, SseStreams
+from server.transport.http.session_deletion import SessionDeletion
+from server.transport.http.sse.messages import MESSAGES
+from server.transport.http.sse.streams import SseEndpoint, SseStreams
+from server.transport.http.streamable.endpoint import McpEndpoint
+from tools.registry import Registry
 
 if TYPE_CHECKING:
-    from server.wiring import Application
+    from server.application import Application
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +41,36 @@ class HttpApp:
 
 
 def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
-    """`port` is the one that is listened on, which MANGA_PORT=0 leaves open until then."""
-    mcp = app.protocol.mcp
-    bodies = Bodies(settings.max_body_bytes)
-    challenge, scopes = Challenge(), [tool.scope for tool in app.registry]
-    if settings.jwt_issuer is not None:
-        challenge = MetadataChallenge(settings.jwt_issuer, scopes)
+    """Puts the application together. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then."""
+    challenge = _challenge(settings, app.registry)
     scope_check = ScopeCheck(app.identifier, app.registry, challenge) if settings.auth == "jwt" else None
-    admission = Admission(app.protocol.listen)
-    streams = SseStreams(mcp, settings.max_sse_sessions, bodies, admission, app.metrics.streams)
-    endpoint = McpEndpoint(mcp, streams, bodies, admission, settings.max_body_bytes, scope_check)
+    bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions)
+    streams = SseStreams(app.protocol.mcp, settings.max_sse_sessions, bodies, admission, app.metrics.streams)
+    endpoint = McpEndpoint(app.protocol.mcp, streams, bodies, admission, settings.max_body_bytes, scope_check)
+    routes = [*_routes(app, streams, endpoint), *_metadata_routes(settings, app.registry)]
+    middleware = _middleware(settings, app, port, challenge, streams)
+    return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint)
+
+
+def _routes(app: Application, streams: SseStreams, endpoint: McpEndpoint) -> list[BaseRoute]:
     probes = Probes(app.lifecycle, app.dependencies, app.metrics)
-    sessions = Sessions(app.identifier, app.memory)
-    routes = [
+    return [
         Route("/sse", SseEndpoint(streams), methods=["GET"]),
         Mount(MESSAGES, app=streams.post),
         Route("/mcp", endpoint, methods=["GET", "POST", "DELETE"]),
         Route("/healthz", probes.healthz),
         Route("/readyz", probes.readyz),
         Route("/metrics", probes.metrics),
-        Route("/sessions/{session}", sessions.forget, methods=["DELETE"]),
+        Route("/sessions/{session}", SessionDeletion(app.identifier, app.memory).delete, methods=["DELETE"]),
     ]
-    if settings.jwt_issuer is not None:
-        metadata = ResourceMetadata(settings.jwt_issuer, [as_issued(each, settings.jwt_issuer) for each in scopes])
-        routes += [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
+
+
+def _middleware(
+    settings: Settings, app: Application, port: int, challenge: Challenge, streams: SseStreams
+) -> list[Middleware]:
+    """Lists what every request passes, outermost first."""
     queue = FairQueue()
-    gate = [
+    return [
         Middleware(CountedRefusals, refused=app.metrics.refused),
         Middleware(Arrival),
         Middleware(BoundedHead),
@@ -74,4 +80,18 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
         Middleware(InFairQueue, queue=queue, but="/healthz"),
         Middleware(Shortcut, paths={("POST", MESSAGES): streams.post, ("GET", "/sse"): streams.open}),
     ]
-    return HttpApp(Starlette(routes=routes, middleware=gate), streams, endpoint)
+
+
+def _challenge(settings: Settings, registry: Registry) -> Challenge:
+    if settings.jwt_issuer is None:
+        return Challenge()
+    return MetadataChallenge(settings.jwt_issuer, [tool.scope for tool in registry])
+
+
+def _metadata_routes(settings: Settings, registry: Registry) -> list[BaseRoute]:
+    """Serves what tells a client without a token who issues them."""
+    issuer = settings.jwt_issuer
+    if issuer is None:
+        return []
+    metadata = ResourceMetadata(issuer, [as_issued(tool.scope, issuer) for tool in registry])
+    return [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]

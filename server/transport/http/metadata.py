@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from server.identity.scopes import as_issued
-from server.transport.http.sse import MESSAGES
+from server.transport.http.sse.messages import MESSAGES
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 RESOURCES = ("", "/mcp", "/sse")
@@ -22,11 +22,11 @@ class Challenge:
     """What WWW-Authenticate says (RFC 6750, section 3)."""
 
     def of(self, scope: Scope, error: str | None) -> str:
-        """For a token that proves nobody; `error` is None for a request that brought none at all."""
+        """Challenges a token that proves nobody; `error` is None for a request that brought none at all."""
         return _joined(_told("invalid_token", error))
 
     def of_scope(self, scope: Scope, wanted: str) -> str:
-        """For a token that proves somebody who lacks the scope `wanted`."""
+        """Challenges a token that proves somebody who lacks the scope `wanted`."""
         return _joined(_told("insufficient_scope", f"This needs the scope {wanted}.") | {"scope": wanted})
 
 
@@ -71,7 +71,8 @@ class ResourceMetadata:
 
 
 def origin(scope: Scope) -> str:
-    """As the client sees it: the Host has passed the allowlist, and of the scheme a proxy is believed that is trusted."""
+    """Returns it as the client sees it: the Host has passed the allowlist, and of the scheme a proxy is believed that is
+    trusted."""
     return f"{scope['scheme']}://{Headers(scope=scope)['host']}"
 
 

@@ -112,7 +112,7 @@ class Authenticated:
             await self._app(scope, receive, send)
 
     async def _refusal(self, scope: Scope) -> Response | None:
-        """None when the request is let in, with its principal in the scope."""
+        """Returns None when the request is let in, with its principal in the scope."""
         bearer = bearer_of(Headers(scope=scope))
         try:
             principal = await self._identifier.admit(bearer)
@@ -133,7 +133,7 @@ def _user(principal: str) -> AuthenticatedUser:
 
 
 def _contradicted(scope: Scope) -> str | None:
-    """The header that says who is calling and comes twice, with two values: nobody can tell which one is meant."""
+    """Finds the header that says who is calling and comes twice, with two values: nobody can tell which one is meant."""
     said: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in SAID_ONCE and said.setdefault(name, value) != value:

@@ -38,7 +38,7 @@ class AllowedOrigins:
 
 
 def _split(header: str) -> tuple[str, str]:
-    """Host and port of a Host header, whose IPv6 addresses stand in brackets."""
+    """Splits host and port of a Host header, whose IPv6 addresses stand in brackets."""
     if header.startswith("["):
         name, _, port = header.partition("]")
         return f"{name}]", port.removeprefix(":")

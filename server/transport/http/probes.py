@@ -1,33 +1,29 @@
-"""What orchestrators and operators ask: does it live, can it answer, how does it fare; and the end of a session."""
+"""What orchestrators and operators ask: does it live, can it answer, how does it fare."""
 
 from __future__ import annotations
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from server.identity import Identifier
-from server.identity.bearer import bearer_of
-from server.identity.request_metadata import checked_session, read_stated
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
-from session.failures import MemoryUnavailable
-from session.memory import SessionMemory
-from tools.store.failures import BackendFailure, Failure, Forbidden
 
 
 class Probes:
+    """None of them needs a token."""
+
     def __init__(self, lifecycle: Lifecycle, dependencies: Dependencies, metrics: Metrics) -> None:
         self._lifecycle = lifecycle
         self._dependencies = dependencies
         self._metrics = metrics
 
     async def healthz(self, request: Request) -> Response:
-        """200 while the process lives; asks nobody."""
+        """Answers 200 while the process lives; asks nobody."""
         return PlainTextResponse("ok\n")
 
     async def readyz(self, request: Request) -> Response:
-        """200 when calls can be answered, even degraded; 503 while starting or draining."""
+        """Answers 200 when calls can be answered, even degraded; 503 while starting or draining."""
         if not self._lifecycle.serves:
             status = "draining" if self._lifecycle.draining else "starting"
             return JSONResponse({"status": status, "dependencies": {}}, 503, {"Retry-After": "1"})
@@ -37,35 +33,3 @@ class Probes:
 
     async def metrics(self, request: Request) -> Response:
         return Response(self._metrics.text(), media_type=self._metrics.content_type)
-
-
-class Sessions:
-    """DELETE /sessions/{id}: the agent ends a session, and all that is remembered under it for that user goes.
-
-    The long-term profile is the user's and not the session's: it stays, and each event in it goes by itself half a year
-    after it happened (`session.profile.KEPT_DAYS`, the TTL of the table)."""
-
-    def __init__(self, identifier: Identifier, memory: SessionMemory) -> None:
-        self._identifier = identifier
-        self._memory = memory
-
-    async def forget(self, request: Request) -> Response:
-        stated = read_stated({}, request.headers)
-        try:
-            session = checked_session(request.path_params["session"])
-            principal = await self._identifier.identify(stated, bearer_of(request.headers))
-        except Failure as failure:
-            return JSONResponse({"error": {"name": failure.name, "message": failure.message}}, _status(failure))
-        assert session is not None
-        try:
-            await self._memory.forget(session, principal.user)
-        except MemoryUnavailable:
-            message = "The session's memory cannot be reached. Try again; it expires by itself after 30 minutes."
-            return JSONResponse({"error": {"name": "DEPENDENCY_FAILURE", "message": message}}, 503, {"Retry-After": "1"})
-        return Response(status_code=204)
-
-
-def _status(failure: Failure) -> int:
-    if isinstance(failure, BackendFailure):
-        return 503
-    return 403 if isinstance(failure, Forbidden) else 400

@@ -11,7 +11,7 @@ from starlette.types import Scope
 from server.call import RequestMetadata
 from server.identity import Identifier
 from server.identity.bearer import bearer_of
-from server.identity.request_metadata import read_stated
+from server.identity.request_metadata import read_metadata
 from server.transport.http.bounds.posted import Posted
 from server.transport.http.metadata import Challenge
 from server.transport.http.responses import plain
@@ -26,10 +26,10 @@ class ScopeCheck:
         self._challenge = challenge
 
     async def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """403, or None for a call that this bearer may make, or that is refused for something else."""
+        """Returns 403, or None for a call that this bearer may make, or that is refused for something else."""
         name, meta = posted.params.get("name"), posted.params.get("_meta")
         tool = self._registry.get(name) if isinstance(name, str) else None
-        if tool is None or (isinstance(meta, dict) and read_stated(meta, {}).user_token is not None):
+        if tool is None or (isinstance(meta, dict) and read_metadata(meta, {}).user_token is not None):
             return None
         try:
             principal = await self._identifier.identify(RequestMetadata(), bearer_of(Headers(scope=scope)))

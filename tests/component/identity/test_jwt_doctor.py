@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.identity.diagnosis import diagnose, where
+from server.identity.jwt.diagnosis import diagnose, where
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis
 from tests.support import issuer as kinds

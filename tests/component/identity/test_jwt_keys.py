@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from server.identity import CannotTell, issuer_keys, jwks_source
-from server.identity.compact_jws import CompactJws, taken_apart
-from server.identity.issuer_keys import ASKED_SECONDS, KEPT_SECONDS, IssuerKeys
-from server.identity.jwks import JwksError, KeySet, parse_jwks
-from server.identity.jwks_source import MOST_BYTES
+from server.identity import CannotTell
+from server.identity.jwt import issuer_keys, jwks_source
+from server.identity.jwt.access_token import AccessTokens
+from server.identity.jwt.issuer_keys import ASKED_SECONDS, KEPT_SECONDS, IssuerKeys
+from server.identity.jwt.jwks import JwksError, KeySet, parse_jwks
+from server.identity.jwt.jwks_source import MOST_BYTES
+from server.identity.jwt.token_header import TokenHeader, token_header
 from tests.support import issuer as kinds
-from tests.support.issuer import Issuer, SigningKey, compact_json, issuing
+from tests.support.issuer import AUDIENCE, Issuer, SigningKey, compact_json, issuing
 from tests.support.process import until
 from tests.support.verifying import Turned
 
@@ -49,8 +51,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(issuer_keys, "RETRY_SECONDS", (0.01, 0.01))
 
 
-def unknown(number: int = 0) -> CompactJws:
-    return CompactJws(f"unknown-{number}", "RS256", b"", b"", b"")
+def unknown(number: int = 0) -> TokenHeader:
+    return TokenHeader(f"unknown-{number}", "RS256")
 
 
 async def test_the_keys_are_there_for_whoever_comes_first(clock: Turned) -> None:
@@ -59,9 +61,9 @@ async def test_the_keys_are_there_for_whoever_comes_first(clock: Turned) -> None
         async with kept(issuer, clock) as keys:
             assert keys.current is None
             for key in issuer.keys:
-                found = await keys.key_of(taken_apart(issuer.token(key=key)))
+                found = await keys.key_of(token_header(issuer.token(key=key)))
                 assert found is not None
-                assert found.signed(taken_apart(issuer.token(key=key)))
+                assert AccessTokens(issuer.name, (AUDIENCE,)).claims(issuer.token(key=key), found)
             assert issuer.asked == 1
 
 
@@ -72,7 +74,7 @@ async def test_a_new_key_is_found_without_a_restart(clock: Turned) -> None:
             await keys.key_of(unknown())
             clock.now += ASKED_SECONDS
             issuer.keys = [SigningKey.rsa("rsa-2")]
-            assert await keys.key_of(taken_apart(issuer.token()))
+            assert await keys.key_of(token_header(issuer.token()))
             assert issuer.asked == 3
 
 
@@ -95,18 +97,18 @@ async def test_an_unknown_key_does_not_wait_for_an_issuer_that_hangs(clock: Turn
     monkeypatch.setattr(issuer_keys, "WAIT_SECONDS", 0.05)
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
-            assert await keys.key_of(taken_apart(issuer.token()))
+            assert await keys.key_of(token_header(issuer.token()))
             issuer.behaves = kinds.HANGING
             async with asyncio.timeout(1):
                 assert await keys.key_of(unknown()) is None
-                assert await keys.key_of(taken_apart(issuer.token()))
+                assert await keys.key_of(token_header(issuer.token()))
 
 
 async def test_the_last_keys_go_on_for_a_day_without_the_issuer(clock: Turned, caplog: pytest.LogCaptureFixture) -> None:
     """Then nobody is proven any more, until it is back."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
-            token = taken_apart(issuer.token())
+            token = token_header(issuer.token())
             assert await keys.key_of(token)
             issuer.behaves = kinds.FAILING
             clock.now += ASKED_SECONDS
@@ -128,7 +130,7 @@ async def test_whoever_comes_while_there_are_no_keys_yet_is_told_at_once(clock: 
                 await keys.key_of(unknown())
             issuer.behaves = kinds.WELL
             await until(lambda: keys.current is not None, 5, "the keys are there")
-            assert await keys.key_of(taken_apart(issuer.token()))
+            assert await keys.key_of(token_header(issuer.token()))
 
 
 async def test_an_issuer_that_cannot_be_connected_to_is_asked_again(clock: Turned, quick: None) -> None:
@@ -154,7 +156,7 @@ async def test_an_issuer_that_answers_badly_changes_nothing(
     monkeypatch.setattr(jwks_source, "ALL_SECONDS", 0.3)
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
-            token = taken_apart(issuer.token())
+            token = token_header(issuer.token())
             assert await keys.key_of(token)
             before = keys.current
             issuer.behaves = behaviour
@@ -188,7 +190,7 @@ async def test_an_issuer_that_takes_all_its_keys_away_is_believed(clock: Turned)
     """An empty set is an answer, and how everything is revoked."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
-            token = taken_apart(issuer.token())
+            token = token_header(issuer.token())
             assert await keys.key_of(token)
             issuer.keys = []
             await keys.key_of(unknown())
@@ -199,7 +201,7 @@ async def test_equal_keys_stay_the_same_object(clock: Turned) -> None:
     """So that what was verified with them is not verified again after each look."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
-            await keys.key_of(taken_apart(issuer.token()))
+            await keys.key_of(token_header(issuer.token()))
             before = keys.current
             await keys.key_of(unknown())
             assert issuer.asked == 2
@@ -224,7 +226,7 @@ async def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
     monkeypatch.setitem(os.environ, "http_proxy", "http://127.0.0.1:9")
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
-            assert await keys.key_of(taken_apart(issuer.token()))
+            assert await keys.key_of(token_header(issuer.token()))
 
 
 @pytest.mark.parametrize("text", [b"", b"null", b"[]", b'{"keys": {}}', b"[" * 100_000, b"\xff", b'{"keys"'])
@@ -238,10 +240,10 @@ def test_of_two_keys_with_one_name_the_first_counts() -> None:
     found = parse_jwks(compact_json({"keys": [first.jwk(), second.jwk(), SigningKey.ec("same").jwk()]}))
     assert isinstance(found, KeySet)
     assert sorted(found.keys) == [("same", "ES256"), ("same", "RS256")]
-    token = taken_apart(first.token({}))
-    key = found.key_of(token)
+    issuer = Issuer(keys=[first])
+    key = found.key_of(token_header(issuer.token()))
     assert key is not None
-    assert key.signed(token)
+    assert AccessTokens(issuer.name, (AUDIENCE,)).claims(issuer.token(), key)
 
 
 def test_a_body_that_is_counted_is_larger_than_any_issuers() -> None:

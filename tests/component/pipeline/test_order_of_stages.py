@@ -27,7 +27,7 @@ def test_the_order_of_the_stages_is_the_designs(monkeypatch: pytest.MonkeyPatch)
     the_pipeline.build(parts)
     assert seen == [
         "Telemetry", "Guard", "Shed", "Identify", "Validate", "OpenSession", "Idempotency", "Remember", "Complete", "Ladder", "Cache",
-        "Admit", "Limit", "RunTool",
+        "Admit", "EnforceDeadline", "RunTool",
     ]  # fmt: skip
 
 

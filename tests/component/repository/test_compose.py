@@ -20,7 +20,8 @@ import yaml
 from infra.agent.options import parser as agent_parser
 from infra.seed.__main__ import _parser as seed_parser
 from server.call import Call, RequestMetadata
-from server.config.settings import ROOT, Settings, unknown_settings
+from server.config.settings import ROOT, Settings
+from server.config.unknown import unknown_settings
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
 from server.transport.http.origins import AllowedOrigins

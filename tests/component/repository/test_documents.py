@@ -16,13 +16,13 @@ from urllib.parse import unquote
 
 import pytest
 
+from server.application import Application
 from server.commands.cli import _parser
 from server.config.parsing import SettingError
 from server.config.settings import ROOT, Settings
-from server.identity import request_metadata as stated
+from server.identity import request_metadata
 from server.results import META_KEY, PLAIN_WORDS
 from server.transport.http.app import http_app
-from server.wiring import Application
 from tests.support.calling import called, opened
 from tests.support.documents import (
     DOCUMENTS,
@@ -213,7 +213,7 @@ def test_the_codes_are_those_of_the_failures() -> None:
 
 def test_the_headers_and_keys_are_those_that_are_read() -> None:
     """Each `_meta` key beside its header, as `server/identity/request_metadata.py` reads them."""
-    source = inspect.getsource(stated.read_stated)
+    source = inspect.getsource(request_metadata.read_metadata)
     pairs = re.findall(r"`com\.mangaassist/(\w+)` \| `([\w-]+)`", WHOLE_GUIDE)
     assert len(pairs) == 6
     for key, header in pairs:

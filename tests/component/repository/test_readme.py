@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from server import pipeline
+from server.application import Application
 from server.config.settings import ROOT, Settings
 from server.results import META_KEY
-from server.wiring import Application, open_app
+from server.wiring import open_app
 from tests.support.calling import called
 from tests.support.documents import README, after, blocks, rows, text_of
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from server.call import FALLBACK, Call, Outcome, RequestMetadata
-from server.stages.deadline import Limit
+from server.stages.deadline import EnforceDeadline
 from server.stages.fallback import Ladder
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
@@ -48,7 +48,7 @@ class Hanging:
 
 async def limited(call: Call, inner: Callable[..., Any]) -> Outcome:
     async with asyncio.timeout(BOUND):
-        return await Limit()(call, inner)
+        return await EnforceDeadline()(call, inner)
 
 
 @pytest.mark.parametrize(("deadline", "flight"), [(OVER, None), (FAR, OVER), (None, OVER)])

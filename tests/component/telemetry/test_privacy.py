@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from server.config.settings import DEMO, ROOT
-from server.stages.telemetry import remembered
+from server.stages.shared.call_event import remembered
 from server.telemetry.log.calls import LogLine
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans

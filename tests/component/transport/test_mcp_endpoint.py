@@ -19,11 +19,11 @@ from prometheus_client import Gauge
 
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.listens import Listens
 from server.transport.http.bounds.posted import LONGEST_NAME
-from server.transport.http.mcp_endpoint import McpEndpoint
-from server.transport.http.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
-from server.transport.http.streams import SseStreams
+from server.transport.http.bounds.subscriptions import Subscriptions
+from server.transport.http.sse.streams import SseStreams
+from server.transport.http.streamable.endpoint import McpEndpoint
+from server.transport.http.streamable.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
 from tests.support.clocks import HandClock
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, call, message
 
@@ -50,7 +50,7 @@ async def serving(most: int = 100) -> AsyncIterator[Edge]:
 
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
     bodies, clock = Bodies(MOST_BYTES), HandClock()
-    admission = Admission(Listens(InMemorySubscriptionBus()))
+    admission = Admission(Subscriptions(InMemorySubscriptionBus()))
     streams = SseStreams(server, 1, bodies, admission, Gauge("s", "s", registry=None))
     own = McpEndpoint(server, streams, bodies, admission, MOST_BYTES)
     own.sessions = Sessions(own.manager.handle_request, most, clock)

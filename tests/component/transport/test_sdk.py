@@ -22,7 +22,7 @@ from mcp.shared.message import SessionMessage
 from starlette.types import Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.transport.http.sse import Incoming, Outgoing
+from server.transport.http.sse.messages import Incoming, Outgoing
 from server.wiring import open_app
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, call, in_2026, message
 
@@ -58,7 +58,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 async def test_the_manager_keeps_its_sessions_by_name_and_when_each_is_idle() -> None:
-    """What is read to find the session that was not used for the longest, and cancelled to end it."""
+    """It ends an idle one by itself, after the time that it was given, and forgets it."""
     async with managed(Server("it")) as (manager, client):
         name = (await opened(client))["mcp-session-id"]
         (kept,) = manager._server_instances
@@ -71,7 +71,7 @@ async def test_the_manager_keeps_its_sessions_by_name_and_when_each_is_idle() ->
 
 
 async def test_a_session_with_a_request_under_way_is_not_idle() -> None:
-    """Its deadline is then at infinity, so that it is never the one to go."""
+    """Its deadline is then at infinity, so that it is never ended under its client's hands."""
     answers, seen = asyncio.Event(), asyncio.Event()
 
     async def wait(ctx: Any, params: Any) -> dict[str, Any]:

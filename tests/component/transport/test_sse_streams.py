@@ -19,11 +19,11 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from prometheus_client import Gauge
 
-from server.transport.http import sse, streams
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.listens import Listens
-from server.transport.http.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
+from server.transport.http.bounds.subscriptions import Subscriptions
+from server.transport.http.sse import messages, posts, streams
+from server.transport.http.sse.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
 from tests.support.clocks import HandClock
 
 MOST_BYTES = 4096
@@ -130,7 +130,7 @@ async def edge() -> AsyncIterator[Edge]:
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
     gauge = Gauge("streams", "Open streams.", registry=None)
     clock = HandClock()
-    admission = Admission(Listens(InMemorySubscriptionBus()))
+    admission = Admission(Subscriptions(InMemorySubscriptionBus()))
     own = SseStreams(server, 2, Bodies(MOST_BYTES), admission, gauge, clock)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -258,7 +258,7 @@ async def test_one_stream_too_many_is_told_to_come_back(edge: Edge) -> None:
 
 async def test_a_flood_of_messages_is_refused(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one stream may have waiting is bounded."""
-    monkeypatch.setattr(sse, "MOST_UNREAD", 0)
+    monkeypatch.setattr(messages, "MOST_UNREAD", 0)
     async with opened(edge) as stream:
         assert (await stream.post(INITIALIZE))[0] == 503
 
@@ -338,7 +338,7 @@ async def test_an_id_is_taken_while_its_request_is_under_way(edge: Edge) -> None
 
 async def test_so_many_requests_may_be_under_way_on_a_stream(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each holds a task."""
-    monkeypatch.setattr(streams, "MOST_UNREAD", 2)
+    monkeypatch.setattr(posts, "MOST_UNREAD", 2)
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         assert [(await stream.post(call("wait", number)))[0] for number in (2, 3, 4)] == [202, 202, 503]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from server.config.parsing import SettingError
-from server.config.settings import PREFIX, ROOT, Settings, unknown_settings
+from server.config.settings import PREFIX, ROOT, Settings
+from server.config.unknown import unknown_settings
 from tests.snapshots.derived import env_example
 
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")

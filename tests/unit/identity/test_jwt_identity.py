@@ -11,8 +11,9 @@ import pytest
 
 from server.call import Principal, RequestMetadata
 from server.config.settings import Settings
-from server.identity import TrustEverybody, Unproven, issuer_keys
+from server.identity import TrustEverybody, Unproven
 from server.identity.choice import open_identifier
+from server.identity.jwt import issuer_keys
 from server.identity.scopes import as_issued
 from server.runtime.background import Background
 from tests.support.issuer import AUDIENCE, Issuer, scope

@@ -16,7 +16,7 @@ from server.identity.request_metadata import (
     checked_session,
     checked_turn,
     checked_user,
-    read_stated,
+    read_metadata,
 )
 from session.turn import IMPLICIT, TurnKind, TurnName
 from tools.store.failures import InvalidArguments
@@ -37,17 +37,17 @@ FIELDS = [
 
 @pytest.mark.parametrize(("field", "key", "header", "value"), FIELDS)
 def test_meta_comes_before_the_header_and_an_empty_one_is_none(field: str, key: str, header: str, value: str) -> None:
-    assert getattr(read_stated({P + key: value}, {}), field) == value
-    assert getattr(read_stated({}, {header: value}), field) == value
-    assert getattr(read_stated({P + key: ""}, {header: value}), field) == value
-    assert getattr(read_stated({P + key: None}, {header: ""}), field) is None
-    assert getattr(read_stated({}, {}), field) is None
+    assert getattr(read_metadata({P + key: value}, {}), field) == value
+    assert getattr(read_metadata({}, {header: value}), field) == value
+    assert getattr(read_metadata({P + key: ""}, {header: value}), field) == value
+    assert getattr(read_metadata({P + key: None}, {header: ""}), field) is None
+    assert getattr(read_metadata({}, {}), field) is None
     if field != "user":
-        assert getattr(read_stated({P + key: value}, {header: "other"}), field) == value
+        assert getattr(read_metadata({P + key: value}, {header: "other"}), field) == value
 
 
 def test_an_empty_header_is_no_mistake() -> None:
-    stated = read_stated({}, {header: "" for _, _, header, _ in FIELDS})
+    stated = read_metadata({}, {header: "" for _, _, header, _ in FIELDS})
     assert checked_session(stated.session) is None
     assert checked_turn(stated) == IMPLICIT
     assert checked_budget_ms(stated.turn_budget_ms) is None
@@ -59,29 +59,29 @@ def test_an_empty_header_is_no_mistake() -> None:
     ("meta", "header", "conflict"), [("u", "u", False), ("u", "v", True), ("u", None, False), (None, "v", False)]
 )
 def test_a_user_in_meta_and_another_in_the_header_are_a_conflict(meta: Any, header: str | None, conflict: bool) -> None:
-    stated = read_stated({P + "userId": meta}, {"x-user-id": header} if header else {})
+    stated = read_metadata({P + "userId": meta}, {"x-user-id": header} if header else {})
     assert stated.user_conflict is conflict
 
 
 def test_a_user_in_a_header_is_utf_8() -> None:
     sent = Headers(raw=[(b"x-user-id", "読者・太郎 🐟".encode())])
-    assert read_stated({P + "userId": "読者・太郎 🐟"}, sent).user_conflict is False
-    assert read_stated({}, sent).user == "読者・太郎 🐟"
-    assert read_stated({}, Headers(raw=[(b"x-user-id", b"caf\xe9")])).user == "café", "an older client's Latin-1"
-    assert read_stated({}, {"x-user-id": "読者"}).user == "読者", "what was never bytes"
+    assert read_metadata({P + "userId": "読者・太郎 🐟"}, sent).user_conflict is False
+    assert read_metadata({}, sent).user == "読者・太郎 🐟"
+    assert read_metadata({}, Headers(raw=[(b"x-user-id", b"caf\xe9")])).user == "café", "an older client's Latin-1"
+    assert read_metadata({}, {"x-user-id": "読者"}).user == "読者", "what was never bytes"
 
 
 @pytest.mark.parametrize("value", [True, False, ["u"], {"id": "u"}, [], {}])
 def test_a_user_that_is_no_text_is_nobody(value: Any) -> None:
     with pytest.raises(InvalidArguments, match="no text"):
-        checked_user(read_stated({P + "userId": value}, {}).user)
+        checked_user(read_metadata({P + "userId": value}, {}).user)
 
 
 @pytest.mark.parametrize("value", [True, ["s"], {}])
 @pytest.mark.parametrize("key", ["sessionId", "turnId", "idempotencyKey", "turnBudgetMs", "expectedCalls"])
 def test_nothing_else_that_is_no_text_passes_either(key: str, value: Any) -> None:
     with pytest.raises(InvalidArguments):
-        check_all(read_stated({P + key: value}, {}))
+        check_all(read_metadata({P + key: value}, {}))
 
 
 def check_all(stated: Any) -> None:
@@ -97,7 +97,7 @@ def check_all(stated: Any) -> None:
 @pytest.mark.parametrize("value", ["a b", "a\n", "{x}", "é", "a/b", "x" * 129, " ", "\ud800"])
 def test_a_malformed_name_is_refused_and_says_which_and_how(key: str, value: str) -> None:
     with pytest.raises(InvalidArguments) as caught:
-        check_all(read_stated({P + key: value}, {}))
+        check_all(read_metadata({P + key: value}, {}))
     (violation,) = caught.value.violations
     assert key in violation.path
     assert "128" in violation.fix
@@ -106,14 +106,14 @@ def test_a_malformed_name_is_refused_and_says_which_and_how(key: str, value: str
 
 @pytest.mark.parametrize("value", ["a", "x" * 128, "A-z.0_9:-", 5])
 def test_a_name_of_the_right_form_passes(value: str | int) -> None:
-    stated = read_stated({P + "sessionId": value, P + "turnId": value, P + "idempotencyKey": value}, {})
+    stated = read_metadata({P + "sessionId": value, P + "turnId": value, P + "idempotencyKey": value}, {})
     check_all(stated)
     assert checked_turn(stated) == TurnName(TurnKind.NAMED, str(value))
 
 
 @pytest.mark.parametrize("user", ["x" * 255, "読" * 255, "a b\n🐟", "(not text)"])
 def test_any_text_of_255_characters_is_a_user(user: str) -> None:
-    assert checked_user(read_stated({P + "userId": user}, {}).user) == user
+    assert checked_user(read_metadata({P + "userId": user}, {}).user) == user
     with pytest.raises(InvalidArguments, match="too long"):
         checked_user(user + "x" * 256)
 
@@ -139,9 +139,9 @@ def test_expected_calls_are_one_to_a_hundred(text: str | int) -> None:
 
 
 def test_a_turn_is_the_named_one_else_the_traces_else_the_sessions() -> None:
-    assert checked_turn(read_stated({P + "turnId": "t", "traceparent": PARENT}, {})) == TurnName(TurnKind.NAMED, "t")
-    assert checked_turn(read_stated({"traceparent": PARENT}, {})) == TurnName(TurnKind.TRACE, TRACE)
-    assert checked_turn(read_stated({}, {"traceparent": PARENT})) == IMPLICIT
+    assert checked_turn(read_metadata({P + "turnId": "t", "traceparent": PARENT}, {})) == TurnName(TurnKind.NAMED, "t")
+    assert checked_turn(read_metadata({"traceparent": PARENT}, {})) == TurnName(TurnKind.TRACE, TRACE)
+    assert checked_turn(read_metadata({}, {"traceparent": PARENT})) == IMPLICIT
     assert len({TurnName(kind, "x").field for kind in TurnKind}) == 3, "a turn named like a trace is another one"
 
 
@@ -150,7 +150,7 @@ def test_a_turn_is_the_named_one_else_the_traces_else_the_sessions() -> None:
     [None, "", 5, "00-x", PARENT.upper(), PARENT.replace("00-", "ff-", 1), f"00-{'0' * 32}-b7ad6b7169203331-01", f"00-{TRACE}-{'0' * 16}-01", PARENT + "\n"],
 )  # fmt: skip
 def test_a_malformed_traceparent_is_ignored(parent: Any) -> None:
-    stated = read_stated({"traceparent": parent}, {})
+    stated = read_metadata({"traceparent": parent}, {})
     assert (stated.trace, stated.traceparent) == (None, None)
 
 
@@ -168,17 +168,17 @@ def test_a_malformed_traceparent_is_ignored(parent: Any) -> None:
     ],
 )
 def test_a_session_may_come_by_baggage_and_a_malformed_one_is_ignored(baggage: Any, session: str | None) -> None:
-    assert read_stated({"baggage": baggage}, {}).session == session
+    assert read_metadata({"baggage": baggage}, {}).session == session
 
 
 def test_what_is_stated_comes_before_baggage_and_a_user_never_comes_by_it() -> None:
-    stated = read_stated({P + "sessionId": "own", "baggage": "session.id=abc,userId=eve"}, {})
+    stated = read_metadata({P + "sessionId": "own", "baggage": "session.id=abc,userId=eve"}, {})
     assert (stated.session, stated.user) == ("own", None)
-    assert read_stated({"baggage": "session.id=abc"}, {"x-session-id": "own"}).session == "own"
+    assert read_metadata({"baggage": "session.id=abc"}, {"x-session-id": "own"}).session == "own"
 
 
 def test_a_users_token_is_never_shown() -> None:
-    stated = read_stated({P + "userToken": "hunter2"}, {})
+    stated = read_metadata({P + "userToken": "hunter2"}, {})
     assert stated.user_token == "hunter2"
     assert "hunter2" not in repr(stated)
 
@@ -191,7 +191,7 @@ KEYS = [*(P + key for _, key, _, _ in FIELDS), "baggage", "traceparent"]
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=3))
 def test_whatever_is_stated_is_taken_or_refused(meta: dict[str, Any]) -> None:
-    stated = read_stated(meta, {})
+    stated = read_metadata(meta, {})
     refused: InvalidArguments | None = None
     try:
         check_all(stated)

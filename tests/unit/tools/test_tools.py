@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, SchemaError
 
-from server.transport.mcp import listed_tool
+from server.transport.tool_listing import listed_tool
 from tests.support.examples import defaults, least_arguments, least_result
 from tests.support.pipeline import COMPILED
 from tools.contract import TEXT, CachePolicy, Tool

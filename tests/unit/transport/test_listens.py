@@ -17,21 +17,21 @@ from mcp.shared.exceptions import MCPError
 
 from server.transport.http.bounds.admission import MOST_BYTES, Admission
 from server.transport.http.bounds.holders import holder_of
-from server.transport.http.bounds.listens import ASK_FOR_LESS, LONGEST_URI, METHOD, MOST_URIS, Listens
 from server.transport.http.bounds.posted import Posted
+from server.transport.http.bounds.subscriptions import ASK_FOR_LESS, LONGEST_URI, METHOD, MOST_URIS, Subscriptions
 
 
 class Subscriber:
     """One that listens; `told` are the notifications that it got."""
 
-    def __init__(self, listens: Listens, principal: str, uris: list[str] | None = None) -> None:
+    def __init__(self, subscriptions: Subscriptions, principal: str, uris: list[str] | None = None) -> None:
         self.told: list[str] = []
         self._news = asyncio.Event()
         scope = scope_of(principal)
         session = SimpleNamespace(send_notification=self._tell)
         ctx: Any = SimpleNamespace(request_id=1, session=session, request=SimpleNamespace(scope=scope))
         wanted = types.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=uris)
-        self.task = asyncio.create_task(listens(ctx, types.SubscriptionsListenRequestParams(notifications=wanted)))
+        self.task = asyncio.create_task(subscriptions(ctx, types.SubscriptionsListenRequestParams(notifications=wanted)))
 
     async def _tell(self, notification: Any, related_request_id: Any) -> None:
         self.told.append(notification.method)
@@ -51,8 +51,8 @@ def asking(size: int = 10) -> Posted:
 
 
 @asynccontextmanager
-async def listening(listens: Listens, *principals: str) -> AsyncIterator[list[Subscriber]]:
-    subscribers = [Subscriber(listens, each) for each in principals]
+async def listening(subscriptions: Subscriptions, *principals: str) -> AsyncIterator[list[Subscriber]]:
+    subscribers = [Subscriber(subscriptions, each) for each in principals]
     try:
         for each in subscribers:
             await each.begun()
@@ -66,53 +66,53 @@ async def listening(listens: Listens, *principals: str) -> AsyncIterator[list[Su
 async def test_whoever_holds_every_subscription_gives_one_to_a_newcomer() -> None:
     """It ends with a result, as the protocol wants it; and those that go on hear what changes."""
     bus = InMemorySubscriptionBus()
-    listens = Listens(bus, most=3)
-    async with listening(listens, "a", "a", "a") as (longest, *others):
-        assert not listens.is_open_to(holder_of(scope_of("a")))
-        async with listening(listens, "b") as (newcomer,):
+    subscriptions = Subscriptions(bus, most=3)
+    async with listening(subscriptions, "a", "a", "a") as (longest, *others):
+        assert not subscriptions.is_open_to(holder_of(scope_of("a")))
+        async with listening(subscriptions, "b") as (newcomer,):
             async with asyncio.timeout(5):
                 assert (await longest.task).meta == {"io.modelcontextprotocol/subscriptionId": 1}
             await bus.publish(ToolsListChanged())
             for each in (*others, newcomer):
                 while len(each.told) < 2:
                     await asyncio.sleep(0)
-            assert len(listens) == 3
-        assert len(listens) == 2
-    assert len(listens) == 0
+            assert len(subscriptions) == 3
+        assert len(subscriptions) == 2
+    assert len(subscriptions) == 0
 
 
 async def test_a_subscription_too_many_is_told_to_come_back() -> None:
     """503 by HTTP, before the SDK sees it; an error where there is no HTTP."""
-    listens = Listens(InMemorySubscriptionBus(), most=1)
-    admission = Admission(listens)
+    subscriptions = Subscriptions(InMemorySubscriptionBus(), most=1)
+    admission = Admission(subscriptions)
     assert admission.refusal(scope_of("a"), asking()) is None
-    async with listening(listens, "a"):
+    async with listening(subscriptions, "a"):
         refused = admission.refusal(scope_of("a"), asking())
         assert refused is not None
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         with pytest.raises(MCPError, match="as many subscriptions"):
-            await Subscriber(listens, "a").task
+            await Subscriber(subscriptions, "a").task
 
 
 @pytest.mark.parametrize("uris", [["x:"] * (MOST_URIS + 1), ["x:" + "y" * LONGEST_URI]])
 async def test_what_a_subscription_names_is_bounded(uris: list[str]) -> None:
     """It is kept for as long as that lasts."""
     with pytest.raises(MCPError, match=ASK_FOR_LESS):
-        await Subscriber(Listens(InMemorySubscriptionBus()), "a", uris).task
+        await Subscriber(Subscriptions(InMemorySubscriptionBus()), "a", uris).task
 
 
 async def test_all_of_them_end_when_the_server_stops() -> None:
     """Each with its result."""
-    listens = Listens(InMemorySubscriptionBus())
-    async with listening(listens, "a", "b") as subscribers:
-        listens.close()
+    subscriptions = Subscriptions(InMemorySubscriptionBus())
+    async with listening(subscriptions, "a", "b") as subscribers:
+        subscriptions.close()
         async with asyncio.timeout(5):
             await asyncio.gather(*(each.task for each in subscribers))
 
 
 def test_only_calls_may_be_long() -> None:
     """Whatever else is kept of a message, such as of a subscription, is as short as what it has to say."""
-    admission = Admission(Listens(InMemorySubscriptionBus()))
+    admission = Admission(Subscriptions(InMemorySubscriptionBus()))
     for method in ("initialize", "tools/list", METHOD, "notifications/cancelled", "anything"):
         refused = admission.refusal(scope_of("a"), Posted(method, "1", {}, MOST_BYTES + 1))
         assert refused is not None

@@ -1,4 +1,4 @@
-"""Places that are shared out: nobody keeps others out by taking all, and nobody has to leave some empty."""
+"""Slots that are shared out: nobody keeps others out by taking all, and nobody has to leave some empty."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.transport.http.bounds.holders import LOCAL, holder_of
-from server.transport.http.bounds.places import NoRoom, Place, Places
+from server.transport.http.bounds.slots import NoRoom, Slot, Slots
 from tests.support.clocks import HandClock
 from tests.support.fuzzing import examples
 
 MOST = 4
 
 
-def places(unused: float = math.inf, idle: float = math.inf) -> tuple[Places[Place], HandClock]:
+def slots(unused: float = math.inf, idle: float = math.inf) -> tuple[Slots[Slot], HandClock]:
     clock = HandClock()
-    return Places(MOST, unused, idle, clock), clock
+    return Slots(MOST, unused, idle, clock), clock
 
 
 def test_one_holder_may_have_them_all() -> None:
     """And no more."""
-    own, _ = places()
+    own, _ = slots()
     for _ in range(MOST):
-        assert own.take(Place("a")) is None
+        assert own.take(Slot("a")) is None
     assert not own.is_open_to("a")
     with pytest.raises(NoRoom):
-        own.take(Place("a"))
+        own.take(Slot("a"))
 
 
 def test_the_largest_holder_yields_first_and_its_longest_unused() -> None:
     """Down to a fair share: who comes last gets no more than anybody else."""
-    own, clock = places()
-    theirs = [Place("a") for _ in range(MOST)]
+    own, clock = slots()
+    theirs = [Slot("a") for _ in range(MOST)]
     for each in theirs:
         own.take(each)
         clock.advance(1)
     own.use(theirs[0])
     assert own.is_open_to("b")
-    assert own.take(Place("b")) is theirs[1]
-    assert own.take(Place("b")) is theirs[2]
+    assert own.take(Slot("b")) is theirs[1]
+    assert own.take(Slot("b")) is theirs[2]
     assert not own.is_open_to("b")
     with pytest.raises(NoRoom):
-        own.take(Place("b"))
+        own.take(Slot("b"))
     assert sorted(place.holder for place in own) == ["a", "a", "b", "b"]
 
 
 def test_the_unused_and_the_idle_yield_when_their_time_has_come() -> None:
     """To anybody, the holder itself included."""
-    own, clock = places(unused=10, idle=60)
-    theirs = [Place("a") for _ in range(MOST)]
+    own, clock = slots(unused=10, idle=60)
+    theirs = [Slot("a") for _ in range(MOST)]
     for each in theirs:
         own.take(each)
     own.use(theirs[0])
@@ -59,7 +59,7 @@ def test_the_unused_and_the_idle_yield_when_their_time_has_come() -> None:
     assert not own.is_open_to("a")
     clock.advance(1)
     for each in theirs[1:]:
-        assert own.take(Place("a")) is each
+        assert own.take(Slot("a")) is each
     assert not own.is_open_to("a")
 
 
@@ -67,13 +67,13 @@ def test_the_unused_and_the_idle_yield_when_their_time_has_come() -> None:
 @examples(100)
 def test_whoever_holds_nothing_gets_a_place_while_anybody_has_two(newcomers: list[str]) -> None:
     """Whatever came before, and there are never more places taken than there are."""
-    own, _ = places()
+    own, _ = slots()
     for name in newcomers:
         held = [place.holder for place in own]
         if name not in held and len(set(held)) < MOST:
             assert own.is_open_to(name)
         try:
-            own.take(Place(name))
+            own.take(Slot(name))
         except NoRoom:
             assert len(own) == MOST
         assert len(own) <= MOST

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from server.transport.http.bounds.admission import MOST_BYTES, Admission
-from server.transport.http.bounds.listens import METHOD, Listens
-from server.transport.http.bounds.posted import Posted, body_of_introduction
+from server.transport.http.bounds.posted import Posted, trimmed_initialize
+from server.transport.http.bounds.subscriptions import METHOD, Subscriptions
 from tests.support.raw import INITIALIZE, message
 
 LISTEN = json.dumps(message(METHOD, {"x": "n" * MOST_BYTES}))
@@ -25,14 +25,14 @@ def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> Non
     posted = Posted.of_body(body)
     assert posted is not None
     assert posted.method == METHOD
-    refused = Admission(Listens(None)).refusal({"type": "http"}, posted)  # type: ignore[arg-type]  # nothing is subscribed
+    refused = Admission(Subscriptions(None)).refusal({"type": "http"}, posted)  # type: ignore[arg-type]  # nothing is subscribed
     assert refused is not None
     assert refused.status_code == 413
 
 
 def test_an_introduction_that_only_one_parser_reads_is_cut_too() -> None:
     body = json.dumps({**INITIALIZE, "more": "x"}).replace('"x"', '"\\ud800"').encode("utf-8-sig")
-    assert json.loads(body_of_introduction(body)) == INITIALIZE
+    assert json.loads(trimmed_initialize(body)) == INITIALIZE
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"9" * 5000, b"[" * 100_000])

@@ -10,7 +10,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 
 import server.transport.stdio as module
-from server.transport.stdio import MOST_OPEN, OpenCalls, _Reading
+from server.transport.stdio import MOST_OPEN, OpenCalls, ReadStream
 
 
 async def questions() -> AsyncIterator[SessionMessage]:
@@ -27,7 +27,7 @@ def answer(number: int) -> SessionMessage:
 async def test_no_more_is_read_until_some_answers_are_taken() -> None:
     """Each call that is read and not answered takes memory."""
     calls = OpenCalls()
-    reading = _Reading(questions(), calls, 3.0, asyncio.Event())
+    reading = ReadStream(questions(), calls, 3.0, asyncio.Event())
     for _ in range(MOST_OPEN):
         await anext(reading)
     waiting = asyncio.create_task(anext(reading))  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ async def test_a_parent_that_takes_none_for_long_is_left(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "UNREAD_SECONDS", 0.0)
     monkeypatch.setattr(module, "FAREWELL_SECONDS", 0.0)
     calls, stop = OpenCalls(), asyncio.Event()
-    reading = _Reading(questions(), calls, 3.0, stop)
+    reading = ReadStream(questions(), calls, 3.0, stop)
     for _ in range(MOST_OPEN):
         await anext(reading)
     with pytest.raises(StopAsyncIteration):

@@ -11,8 +11,8 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from server.transport.http.bounds.head_size import MOST_HEADERS
-from server.transport.http.connection.connection import Connection
 from server.transport.http.connection.connections import Connections
+from server.transport.http.connection.http_connection import HttpConnection
 from server.transport.http.connection.parser import MOST_CHUNKS, MOST_HEAD_BYTES, StrictParser
 
 POST = b"POST /mcp HTTP/1.1\r\nhost: x\r\n"
@@ -64,7 +64,7 @@ async def told(data: bytes, answers: bool = False) -> tuple[Wire, list[str]]:
     config = uvicorn.Config(app, lifespan="off", log_config=None)
     config.load()
     wire = Wire()
-    connection = Connection(config, ServerState(), {}, all_of_them=Connections(10))
+    connection = HttpConnection(config, ServerState(), {}, all_of_them=Connections(10))
     connection.connection_made(wire)
     connection.data_received(data)
     for _ in range(5):

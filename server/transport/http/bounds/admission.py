@@ -6,8 +6,8 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from server.transport.http.bounds.holders import holder_of
-from server.transport.http.bounds.listens import FULL, METHOD, Listens
 from server.transport.http.bounds.posted import Posted
+from server.transport.http.bounds.subscriptions import FULL, METHOD, Subscriptions
 from server.transport.http.responses import busy, plain
 
 MOST_BYTES = 32 * 1024
@@ -15,15 +15,15 @@ MOST_BYTES = 32 * 1024
 
 
 class Admission:
-    def __init__(self, listens: Listens) -> None:
-        self._listens = listens
+    def __init__(self, subscriptions: Subscriptions) -> None:
+        self._subscriptions = subscriptions
 
     def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """What to answer in the message's place; None when it may pass."""
+        """Returns what to answer instead of letting the message in; None when it may pass."""
         if posted.method == "tools/call":
             return None
         if posted.size > MOST_BYTES:
             return plain(413, f"A message that is no call has at most {MOST_BYTES} bytes.")
-        if posted.method == METHOD and not self._listens.is_open_to(holder_of(scope)):
+        if posted.method == METHOD and not self._subscriptions.is_open_to(holder_of(scope)):
             return busy(FULL)
         return None

@@ -27,8 +27,8 @@ class Bodies:
         self._queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str) -> bytes | Response:
-        """The body, once it is its holder's turn to be served, or what to answer in its place. Its values and their depth
-        are bounded too."""
+        """Returns the body, once it is its holder's turn to be served, or what to answer instead. Its values and their
+        depth are bounded too."""
         body = bytearray()
         try:
             while True:
@@ -56,7 +56,7 @@ class Bodies:
 
 
 def read_again(body: bytes, receive: Receive) -> Receive:
-    """For whoever reads the body once more; what follows comes from the client as ever."""
+    """Returns a `receive` for whoever reads the body once more; what follows comes from the client as ever."""
     read = False
 
     async def receiving() -> Message:

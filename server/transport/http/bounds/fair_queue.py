@@ -44,7 +44,7 @@ class FairQueue:
             asyncio.get_running_loop().call_soon(self._end_round)
 
     def _let_on(self, holder: str, waiting: deque[asyncio.Future[None]]) -> None:
-        """The first of those that have not left."""
+        """Lets on the first of those that have not left."""
         while waiting and self._gone_on[holder] < AT_ONCE:
             first = waiting.popleft()
             if not first.done():

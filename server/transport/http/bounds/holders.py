@@ -11,8 +11,8 @@ LOCAL = "local"
 
 
 def holder_of(scope: Scope) -> str:
-    """The proven principal. Where nobody has to prove anything it is the address a request comes from, and all of loopback
-    is one: there the caller is the agent of the same task, which may use all there is."""
+    """Names the proven principal. Where nobody has to prove anything it is the address a request comes from, and all of
+    loopback is one: there the caller is the agent of the same task, which may use all there is."""
     user = scope.get("user")
     if isinstance(user, AuthenticatedUser):
         return f"principal {user.access_token.client_id}"
@@ -21,7 +21,7 @@ def holder_of(scope: Scope) -> str:
 
 
 def owner_of(scope: Scope) -> AuthorizationContext | None:
-    """The proven principal as the SDK compares them, None where nobody has to prove anything."""
+    """Returns the proven principal as the SDK compares them, None where nobody has to prove anything."""
     user = scope.get("user")
     return authorization_context(user) if isinstance(user, AuthenticatedUser) else None
 

@@ -24,7 +24,7 @@ class Posted:
 
     @classmethod
     def of_body(cls, body: bytes) -> Posted | None:
-        """None for what is no message: the SDK says why."""
+        """Reads it; None for what is no message: the SDK says why."""
         try:
             message = _read(body)
         except (ValueError, RecursionError):
@@ -38,7 +38,7 @@ class Posted:
 
     @classmethod
     def of_message(cls, message: types.JSONRPCMessage, size: int) -> Posted | None:
-        """None for an answer."""
+        """Reads it; None for an answer."""
         if isinstance(message, types.JSONRPCRequest):
             return cls(message.method, str(message.id), message.params or {}, size)
         if isinstance(message, types.JSONRPCNotification):
@@ -46,9 +46,9 @@ class Posted:
         return None
 
 
-def introduced(params: dict[str, Any]) -> dict[str, Any]:
-    """Of an initialize what is used of it. The SDK keeps it for as long as the session or stream lasts; this server asks
-    its clients for nothing, so that what they are capable of is nothing to it. What is malformed stays so."""
+def trimmed_params(params: dict[str, Any]) -> dict[str, Any]:
+    """Keeps of an initialize what is used of it. The SDK keeps it for as long as the session or stream lasts; this server
+    asks its clients for nothing, so that what they are capable of is nothing to it. What is malformed stays so."""
     kept = {name: _cut(params[name]) for name in ("protocolVersion",) if name in params}
     if "capabilities" in params:
         kept["capabilities"] = {} if isinstance(params["capabilities"], dict) else None
@@ -58,18 +58,18 @@ def introduced(params: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def body_of_introduction(body: bytes) -> bytes:
-    """The same for a body that is known to be an initialize."""
+def trimmed_initialize(body: bytes) -> bytes:
+    """Does the same for a body that is known to be an initialize."""
     message = _read(body)
     kept = {name: _cut(message[name]) for name in ("jsonrpc", "id", "method") if name in message}
     if isinstance(message.get("params"), dict):
-        kept["params"] = introduced(message["params"])
+        kept["params"] = trimmed_params(message["params"])
     return json.dumps(kept).encode()
 
 
 def _read(body: bytes) -> Any:
-    """As the more lenient of the SDK's two parsers: it takes half a surrogate and a byte order mark in the 2026 era, and
-    what the edge could not read would pass it unseen. Raises ValueError, RecursionError."""
+    """Reads as the more lenient of the SDK's two parsers: it takes half a surrogate and a byte order mark in the 2026
+    era, and what the edge could not read would pass it unseen. Raises ValueError, RecursionError."""
     try:
         return from_json(body)
     except ValueError:
@@ -81,7 +81,7 @@ def _named(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cut(value: Any) -> Any:
-    """A text, at most so long; a number; nothing in place of anything else."""
+    """Keeps a text, at most so long, and a number; nothing of anything else."""
     if isinstance(value, str):
         return value[:LONGEST_NAME]
     return value if isinstance(value, int) else None

@@ -1,0 +1,62 @@
+"""The application: what reaches out of it, and what it consists of. How it is put together is in `server/wiring.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from server.backends import Ports, Prepared
+from server.config.flags import Flags
+from server.identity import Identifier
+from server.pipeline import Pipeline
+from server.runtime.health import Dependencies, Probe
+from server.runtime.lifecycle import Lifecycle
+from server.telemetry.audit.log import AuditLog
+from server.telemetry.events import Sink
+from server.telemetry.metrics import Metrics
+from server.transport.mcp import Protocol
+from session.memory import SessionMemory
+from session.redis.keyvalue import KeyValue
+from session.resilience.clocks import Clocks
+from session.resilience.rate_limit import Rate
+from session.turn import TurnShadows
+from tools.registry import Registry
+from tools.store.guarded.backend import Backend
+from tools.store.stock.snapshot import StockSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
+    beside the metrics; `probes` are of what has no breaker; `rate` is what one caller may ask for, where that is limited."""
+
+    redis: KeyValue
+    ports: Ports
+    identifier: Identifier
+    registry: Registry
+    metrics: Metrics
+    sinks: Sequence[Sink] = ()
+    audit: AuditLog | None = None
+    flags: Flags = field(default_factory=Flags)
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    rate: Rate = field(default_factory=Rate)
+    clocks: Clocks = field(default_factory=Clocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """Everything that serves. Transports take what they need of it. `prepared` waits until search by meaning, which follows
+    behind the start, is there or is known not to come."""
+
+    protocol: Protocol
+    pipeline: Pipeline
+    registry: Registry
+    identifier: Identifier
+    memory: SessionMemory
+    turns: TurnShadows
+    backends: Mapping[str, Backend]
+    inventory: StockSnapshot
+    dependencies: Dependencies
+    lifecycle: Lifecycle
+    metrics: Metrics
+    prepared: Prepared

@@ -1,0 +1,41 @@
+"""The backends as they come, before they are guarded."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from tools.store.backends.watched_embedder import WatchedEmbedder
+from tools.store.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
+
+CONNECT_SECONDS = 1.0
+EMBEDDED = "embedded:"
+Progress = Callable[[int, int, str], None]
+Prepared = Callable[[], Awaitable[object]]
+
+
+async def nothing_to_prepare() -> None:
+    """What is elsewhere is as ready as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorePorts:
+    """Those that one store stands behind."""
+
+    titles: TitlesPort
+    stock: StockPort
+    orders: OrdersPort
+    profiles: ProfilePort
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All of them. `prepared` waits for what is made ready behind the start."""
+
+    catalog: CatalogPort
+    titles: TitlesPort
+    stock: StockPort
+    orders: OrdersPort
+    profiles: ProfilePort
+    embedder: WatchedEmbedder | None = None
+    prepared: Prepared = nothing_to_prepare

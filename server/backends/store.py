@@ -1,0 +1,54 @@
+"""Titles' records, stock, orders and profiles: in this process, or in DynamoDB."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from server.backends.ports import CONNECT_SECONDS, EMBEDDED, StorePorts
+from server.config.parsing import SettingError
+from server.config.settings import DEMO, Settings
+from session.resilience.deadline import Deadline
+from tools.store.ports import CatalogPort
+
+
+async def open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
+    """Opens it as the settings say. Raises `SettingError` for a catalogue file that cannot be used."""
+    if settings.store_url == EMBEDDED:
+        return await _open_embedded_store(settings, stack, catalog)
+    return await _open_dynamodb(settings, stack)
+
+
+async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
+    """Fills it from the catalogue file, whoever searches that: with OpenSearch the file still says what is sold."""
+    from tools.store.backends.embedded.profile import EmbeddedProfiles
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+    from tools.store.backends.embedded.titles import EmbeddedTitles
+    from tools.store.records.catalog_file import CatalogFileError, Record, load
+
+    known: Sequence[Record] | None = getattr(catalog, "records", None)
+    try:
+        records = await asyncio.to_thread(load, settings.catalog_file) if known is None else known
+    except CatalogFileError as error:
+        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
+    offers = [(title.title_id, sold) for title, sold in records]
+    store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
+    return StorePorts(EmbeddedTitles(title for title, _ in records), store, store, EmbeddedProfiles())
+
+
+def store_files(settings: Settings) -> tuple[Path | None, Path]:
+    """Returns the volumes and the orders that the embedded store is filled with: volumes are the demo catalogue's alone."""
+    demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
+    return (DEMO / "volumes.jsonl" if demo else None, DEMO / "orders.jsonl")
+
+
+async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePorts:
+    from tools.store.backends.dynamodb.address import DynamoAddress
+    from tools.store.backends.dynamodb.store import DynamoStore
+
+    store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
+    # The first call makes the connections; a customer should not wait for that. It never raises.
+    await store.health(Deadline.after(CONNECT_SECONDS))
+    return StorePorts(store.titles, store.stock, store.orders, store.profiles)

@@ -1,0 +1,27 @@
+"""The bearer secrets that are accepted with MANGA_AUTH=token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from server.config.parsing import SettingError, listed
+
+LEAST_TOKEN = 8
+"""Characters of a bearer secret: what is shorter can be guessed over the network."""
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+
+def token_list(text: str) -> tuple[str, ...]:
+    return checked_tokens(listed(text))
+
+
+def checked_tokens(found: Sequence[str]) -> tuple[str, ...]:
+    """Lets through those that a bearer header can carry (RFC 6750, section 2.1). Raises `SettingError`, naming only which
+    it is."""
+    for number, token in enumerate(found, 1):
+        if not _TOKEN.fullmatch(token):
+            raise SettingError(f"token {number} has characters that a bearer token cannot have; use A-Z a-z 0-9 . _ ~ + / -")
+        if len(token) < LEAST_TOKEN:
+            raise SettingError(f"token {number} is too short; use at least {LEAST_TOKEN} characters, better 32 random ones")
+    return tuple(found)

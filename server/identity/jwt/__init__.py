@@ -1,0 +1,1 @@
+"""Tokens that an issuer has signed, and the keys they are signed with."""

@@ -1,0 +1,86 @@
+"""One HTTP connection: uvicorn's, which reports to `Connections` when it owes or is owed something."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
+
+from server.transport.http.connection.connections import Connections
+from server.transport.http.connection.parser import PIECE_BYTES, StrictParser
+
+UNFINISHED = (h11.IDLE, h11.SEND_BODY)
+"""The client's part of a request that is not whole."""
+NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+REFUSED = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
+TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class HttpConnection(H11Protocol):
+    """Nothing is buffered for writing beyond one message: what a client does not take waits with whoever sends it."""
+
+    def __init__(self, *args: Any, all_of_them: Connections, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.conn = self._parser = StrictParser()
+        self._all = all_of_them
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(0)
+        self._all.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), PIECE_BYTES):
+            super().data_received(data[start : start + PIECE_BYTES])
+            if self.transport.is_closing():
+                return
+        if self.conn.their_state in UNFINISHED:
+            self._all.awaited(self)
+        else:
+            self._all.asked(self)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.conn.their_state in UNFINISHED and not self.transport.is_closing():
+            if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
+                self._all.idle(self)
+            else:
+                self._all.awaited(self)
+
+    def send_400_response(self, msg: str) -> None:
+        """Says what was wrong, unless an answer has begun, and closes; who works on the request learns that it is over."""
+        status, sentence = self._parser.refused or (400, msg)
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(REFUSED % (status, STATUS_PHRASES[status], len(sentence), sentence.encode("ascii")))
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._all.unread(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._all.taken(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._all.closed(self)
+        super().connection_lost(exc)
+
+    def ask_to_hurry(self) -> None:
+        """A connection on which nothing was ever said is closed without a word."""
+        said_something = self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]
+        if said_something and not (self.cycle and self.cycle.response_started and not self.cycle.response_complete):
+            self.transport.write(TOO_SLOW)
+        self.transport.close()
+
+    def drop(self) -> None:
+        self.transport.abort()
+
+    def refuse(self) -> None:
+        self.transport.write(NO_ROOM)
+        self.transport.close()

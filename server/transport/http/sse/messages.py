@@ -1,0 +1,128 @@
+"""One SSE stream as the SDK's server sees it: messages come in through a queue and go out as events, at once.
+
+Not the SDK's `SseServerTransport`: that one passes each answer through two more tasks and three streams, and formats every
+message for a debug log that nobody reads, which together are a quarter of what a cached call costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from types import TracebackType
+from typing import Self
+
+import anyio
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+from starlette.types import Send
+
+from server.telemetry.answers import sent
+
+MESSAGES = "/messages/"
+"""Where what belongs to a stream is posted."""
+MOST_UNREAD = 256
+"""Messages that a stream may have waiting for the server; it reads them as they come, so these are a flood."""
+MOST_UNREAD_BYTES = 2**18
+"""What may wait for a client that does not read its stream, beyond the megabytes that the socket has taken."""
+HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+)
+Item = SessionMessage | Exception
+
+
+class _Closing:
+    """What both directions have in common: an async context that closes."""
+
+    async def aclose(self) -> None: ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Incoming(_Closing):
+    """What the client has posted. `last_context` is the context of the POST that brought the message last read."""
+
+    def __init__(self) -> None:
+        self._unread: asyncio.Queue[tuple[contextvars.Context, SessionMessage] | None] = asyncio.Queue()
+        self.last_context: contextvars.Context | None = None
+
+    @property
+    def full(self) -> bool:
+        return self._unread.qsize() >= MOST_UNREAD
+
+    def put(self, message: SessionMessage) -> None:
+        self._unread.put_nowait((contextvars.copy_context(), message))
+
+    def end(self) -> None:
+        """The client has gone: there is nothing more to read."""
+        self._unread.put_nowait(None)
+
+    async def receive(self) -> Item:
+        item = await self._unread.get()
+        if item is None:
+            self.end()  # for whoever asks again
+            raise anyio.EndOfStream
+        self.last_context, message = item
+        return message
+
+    def __aiter__(self) -> Incoming:
+        return self
+
+    async def __anext__(self) -> Item:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+
+class Outgoing(_Closing):
+    """What the server says: an event each, as far as the socket takes it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._closed = False
+        self.under_way: set[str] = set()
+        """Ids of requests that were posted and are neither answered nor cancelled."""
+        self._unread_bytes = 0
+
+    @property
+    def full(self) -> bool:
+        return self._unread_bytes >= MOST_UNREAD_BYTES
+
+    async def open(self, endpoint: str) -> None:
+        await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        await self.write(b"event: endpoint\r\ndata: %b\r\n\r\n" % endpoint.encode())
+
+    async def send(self, item: SessionMessage) -> None:
+        """Raises `anyio.ClosedResourceError` after the end."""
+        if self._closed:
+            raise anyio.ClosedResourceError
+        # JSON as pydantic writes it has no line ends in it, so one data line holds it.
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        await self.write(b"event: message\r\ndata: %b\r\n\r\n" % text.encode())
+        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+            self.under_way.discard(str(item.message.id))
+            sent()
+
+    async def write(self, data: bytes) -> None:
+        self._unread_bytes += len(data)
+        try:
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        finally:
+            self._unread_bytes -= len(data)
+
+    async def aclose(self) -> None:
+        self._closed = True
+
+    async def finish(self) -> None:
+        """Ends the response, whoever has closed this and however."""
+        self._closed = True
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})

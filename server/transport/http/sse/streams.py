@@ -1,0 +1,125 @@
+"""The open streams: how each begins, is kept alive, and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from typing import Any
+from urllib.parse import quote
+
+import anyio
+from mcp.server.lowlevel.server import Server
+from prometheus_client import Gauge
+from starlette.types import Receive, Scope, Send
+
+from server.transport.http.bounds.admission import Admission
+from server.transport.http.bounds.bodies import Bodies
+from server.transport.http.bounds.holders import holder_of, owner_of
+from server.transport.http.bounds.slots import Slots
+from server.transport.http.responses import busy
+from server.transport.http.sse.messages import HEADERS, MESSAGES, Incoming, Outgoing
+from server.transport.http.sse.posts import SsePosts
+from server.transport.http.sse.stream import SseStream
+from session.resilience.clocks import Clock
+
+PING_SECONDS = 15.0
+"""How often a silent stream says something, so that proxies keep it and a client that has gone is noticed."""
+FINISH_SECONDS = 0.5
+UNUSED_SECONDS = 60.0
+IDLE_SECONDS = 30 * 60.0
+"""A stream may be idle for as long as its client likes. When there is no room for another one, who holds more than the
+newcomer gives up the longest unused of theirs; else that yields on which nothing has been posted for half an hour, or a
+minute if nothing ever was."""
+
+
+class SseStreams:
+    """At most `most` at once: each holds a socket and a few tasks for as long as its client likes."""
+
+    def __init__(
+        self,
+        mcp: Server[Any],
+        most: int,
+        bodies: Bodies,
+        admission: Admission,
+        gauge: Gauge,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._mcp = mcp
+        self._gauge = gauge
+        self._slots: Slots[SseStream] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
+        self._open: dict[str, SseStream] = {}
+        self._closed = False
+        self.post = SsePosts(self._open, self._slots.use, bodies, admission)
+
+    async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one stream, for as long as its client stays."""
+        holder = holder_of(scope)
+        if self._closed or not self._slots.is_open_to(holder):
+            await busy("There are as many open streams as this server serves.")(scope, receive, send)
+        elif scope["method"] == "HEAD":
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        else:
+            stream = SseStream(holder=holder, owner=owner_of(scope), incoming=Incoming(), outgoing=Outgoing(send))
+            await self._serve(stream, scope, receive)
+
+    async def _serve(self, stream: SseStream, scope: Scope, receive: Receive) -> None:
+        if (ended := self._slots.take(stream)) is not None:
+            ended.scope.cancel()
+        name = secrets.token_hex(16)
+        self._open[name] = stream
+        self._gauge.inc()
+        try:
+            endpoint = f"{quote(scope.get('root_path', '').rstrip('/') + MESSAGES)}?session_id={name}"
+            await self._converse(stream, stream.outgoing, endpoint, receive)
+        finally:
+            self._gauge.dec()
+            self._open.pop(name, None)
+            self._slots.leave(stream)
+
+    async def close_all(self) -> None:
+        """Ends every stream, and gives the last bytes a moment to leave."""
+        self._closed = True
+        for stream in list(self._open.values()):
+            stream.scope.cancel()
+        await asyncio.sleep(0)
+
+    async def _converse(self, stream: SseStream, outgoing: Outgoing, endpoint: str, receive: Receive) -> None:
+        await outgoing.open(endpoint)
+        keepers = [
+            asyncio.create_task(_until_gone(receive, stream.incoming), name="sse-gone"),
+            asyncio.create_task(_keep_alive(outgoing), name="sse-ping"),
+        ]
+        try:
+            # Only the conversation is cancelled; the stream then ends as a response should.
+            with stream.scope:
+                await self._mcp.run(stream.incoming, outgoing, self._mcp.create_initialization_options())
+        finally:
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
+            with anyio.move_on_after(FINISH_SECONDS):  # whoever reads nothing does not read the end either
+                await outgoing.finish()
+
+
+class SseEndpoint:
+    """An object, so that Starlette takes it for an ASGI application and not for a request handler."""
+
+    def __init__(self, streams: SseStreams) -> None:
+        self._streams = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._streams.open(scope, receive, send)
+
+
+async def _until_gone(receive: Receive, incoming: Incoming) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    incoming.end()
+
+
+async def _keep_alive(outgoing: Outgoing) -> None:
+    while True:
+        await asyncio.sleep(PING_SECONDS)
+        await outgoing.write(b": ping\r\n\r\n")

@@ -1,0 +1,1 @@
+"""/mcp: Streamable HTTP, as far as it is not left to the SDK."""

@@ -1,0 +1,183 @@
+"""The sessions of the 2025 era, as far as the edge keeps count of them. What happens in them is the SDK's."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.transport.http.bounds.holders import holder_of, owner_of
+from server.transport.http.bounds.posted import Posted
+from server.transport.http.bounds.slots import NoRoom, Slot, Slots
+from server.transport.http.responses import busy
+from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
+from session.resilience.clocks import Clock
+
+UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
+"""When there is no room for another session, one yields in which nothing was done for so long: its client is told 404 and
+opens a new one (MCP, basic/transports, session management)."""
+ENDING_SECONDS = 5.0
+"""How long the end of a session waits for what is under way in it: the longest call."""
+MOST_UNDER_WAY = 256
+ID = b"mcp-session-id"
+IN_USE = "There is a request with this id under way in this session."
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Session(Slot):
+    name: str = ""
+    user: AuthenticatedUser | None = None
+    posts: int = 0
+    under_way: set[str] = field(default_factory=set)
+    ending: bool = False
+    quiet: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.quiet.set()
+
+    def busy(self) -> bool:
+        return self.posts > 0 or not self.name
+
+
+class Sessions:
+    """At most `most`. One is ended the way its client would end it, by a DELETE."""
+
+    def __init__(self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic) -> None:
+        self._sdk = sdk
+        self._slots: Slots[_Session] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
+        self._named: dict[str, _Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes an initialize on, and keeps the session that it opens."""
+        session = _Session(holder=holder_of(scope), user=scope.get("user"))
+        try:
+            ended = self._slots.take(session)
+        except NoRoom:
+            await busy("There are as many sessions as this server keeps.")(scope, receive, send)
+            return
+        try:
+            if ended is not None:
+                await self._end(ended)
+            await self._sdk(scope, receive, self._noting(session, send))
+        finally:
+            if not session.name:
+                self._slots.leave(session)
+            elif session not in self._slots:  # it had to yield before it had a name to be ended by
+                await self._end(session)
+
+    async def serve(self, posted: Posted | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on that names a session. `posted` is None for one without a message."""
+        session = self._named.get(_name_in(scope))
+        if session is None or owner_of({"user": session.user}) != owner_of(scope):
+            await self._sdk(scope, receive, send)  # which says 404, whichever of the two it is
+        elif session.ending:
+            await refusal(INVALID_REQUEST, "Session not found", 404)(scope, receive, send)
+        elif scope["method"] == "DELETE":
+            await self._ended_by_client(session, send)
+        elif scope["method"] != "POST":
+            self._slots.use(session)
+            await self._sdk(scope, receive, self._forgetting(session, send))
+        elif (wrong := _clash(session, posted)) is not None:
+            await wrong(scope, receive, send)
+        else:
+            self._slots.use(session)
+            with _under_way(session, posted.number if posted else None):
+                await self._sdk(scope, receive, self._forgetting(session, send))
+            self._slots.use(session)
+
+    async def close_all(self) -> None:
+        """Ends every session's streams as responses should end."""
+        for session in list(self._named.values()):
+            await self._end(session)
+
+    async def _ended_by_client(self, session: _Session, send: Send) -> None:
+        """What was asked for before is answered first, and nothing is asked for any more: the SDK logs a traceback for each
+        message that meets the end of its session."""
+        session.ending = True
+        try:
+            async with asyncio.timeout(ENDING_SECONDS):
+                await session.quiet.wait()
+        except TimeoutError:
+            pass
+        await self._end(session, send)
+
+    async def _end(self, session: _Session, send: Send | None = None) -> None:
+        """Ends it by a request of our own: whatever else the client's carries, such as a body that never comes, might
+        keep the SDK from it."""
+        session.ending = True
+        headers = [(ID, session.name.encode("ascii"))]
+        scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
+        try:
+            await self._sdk({**scope, "user": session.user} if session.user else scope, _nothing, send or _unheard)
+        finally:
+            self._forget(session)
+
+    def _forget(self, session: _Session) -> None:
+        self._named.pop(session.name, None)
+        self._slots.leave(session)
+
+    def _noting(self, session: _Session, send: Send) -> Send:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                session.name = _name_in(message)
+                self._named[session.name] = session
+            await send(message)
+
+        return sending
+
+    def _forgetting(self, session: _Session, send: Send) -> Send:
+        """The SDK ends sessions by itself as well, and then says 404."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 404:
+                self._forget(session)
+            await send(message)
+
+        return sending
+
+
+def _clash(session: _Session, posted: Posted | None) -> JSONResponse | None:
+    """Refuses what would clash: the SDK answers the later of two requests with one id, and keeps the connection of the
+    earlier for good."""
+    if posted is not None and posted.number in session.under_way:
+        return refusal(INVALID_REQUEST, IN_USE, 400)
+    if session.posts >= MOST_UNDER_WAY:
+        return refusal(INVALID_REQUEST, "This session has too many requests under way.", 503)
+    return None
+
+
+@contextmanager
+def _under_way(session: _Session, number: str | None) -> Iterator[None]:
+    session.posts += 1
+    session.quiet.clear()
+    if number is not None:
+        session.under_way.add(number)
+    try:
+        yield
+    finally:
+        session.posts -= 1
+        if number is not None:
+            session.under_way.discard(number)
+        if not session.posts:
+            session.quiet.set()
+
+
+def _name_in(said: Scope | Message) -> str:
+    return next((value.decode("latin-1") for name, value in said["headers"] if name == ID), "")
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _unheard(message: Message) -> None:
+    """There is nobody to answer to."""

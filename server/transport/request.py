@@ -1,0 +1,98 @@
+"""A request of MCP: where it came from, what it says of itself, and the call that it becomes."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.context import ServerRequestContext
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.requests import Request
+
+from server.call import Call, Principal, RequestMetadata
+from server.identity.bearer import bearer_of
+from server.identity.caller_limits import Caller
+from server.identity.request_metadata import checked_session, read_metadata
+from server.transport.http.sse.stream import STREAM
+from tools.registry import Registered
+from tools.store.failures import Failure
+
+Context = ServerRequestContext[Any, Request]
+
+
+def call_of(ctx: Context, tool: Registered, arguments: dict[str, Any], process_session: str) -> Call:
+    """Begins a call. `process_session` is the session where there is no HTTP request: a stdio server has one client."""
+    request = ctx.request
+    headers = _headers(request)
+    return Call(
+        call_id=uuid.uuid4().hex,
+        tool=tool,
+        arguments=arguments,
+        metadata=read_metadata(ctx.meta or {}, headers),
+        arrived=_arrived(request),
+        address=_address(request),
+        origin=_origin(request),
+        transport=_transport(request),
+        transport_session=_transport_session(ctx, headers, process_session),
+        bearer=bearer_of(headers),
+    )
+
+
+def metadata_and_bearer(ctx: Context) -> tuple[RequestMetadata, str | None]:
+    """Reads what the request says of itself, and the token that came with it."""
+    headers = _headers(ctx.request)
+    return read_metadata(ctx.meta or {}, headers), bearer_of(headers)
+
+
+def caller_of_request(ctx: Context, principal: Principal, process_session: str) -> Caller:
+    """Tells who is behind a request that becomes no call."""
+    headers = _headers(ctx.request)
+    try:
+        session = checked_session(read_metadata(ctx.meta or {}, headers).session)
+    except Failure:
+        session = None
+    own = session or _transport_session(ctx, headers, process_session)
+    return Caller(principal.user, own, _origin(ctx.request), _address(ctx.request), principal.proven)
+
+
+def _headers(request: Request | None) -> Mapping[str, str]:
+    """Decodes them once: Starlette's own look through them all for each name. Of a name that comes twice the first
+    counts."""
+    if request is None:
+        return {}
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.headers.raw)}
+
+
+def _arrived(request: Request | None) -> float:
+    """Tells when the request reached the edge, which may be a while before its handler runs."""
+    now = time.monotonic()
+    return min(now, request.scope.get("manga.arrived", now)) if request is not None else now
+
+
+def _transport(request: Request | None) -> str:
+    if request is None:
+        return "stdio"
+    return "sse" if STREAM in request.scope else "streamable_http"
+
+
+def _address(request: Request | None) -> str | None:
+    return request.client.host if request is not None and request.client else None
+
+
+def _origin(request: Request | None) -> str | None:
+    """Returns the principal that the edge has let in; None where nobody has to prove anything."""
+    user = request.scope.get("user") if request is not None else None
+    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
+
+
+def _transport_session(ctx: Context, headers: Mapping[str, str], process_session: str) -> str | None:
+    """Returns one that this server has issued: the SSE stream's, or that of Streamable HTTP's 2025 era, which the SDK has
+    found among its own. A 2026 request has none, whatever its header says: nobody has looked at that."""
+    if ctx.request is None:
+        return process_session
+    if stream := ctx.request.scope.get(STREAM):
+        return str(stream)
+    return headers.get("mcp-session-id") if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else None

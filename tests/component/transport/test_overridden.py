@@ -1,0 +1,126 @@
+"""What of uvicorn, h11, the SDK and PyJWT is overridden or reached into: an upgrade that moves one of these fails here."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import h11
+import jwt
+import pytest
+import uvicorn
+from mcp.server.lowlevel.server import Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from server.commands.serve import PatientServer
+from server.identity.jwt.access_token import StrictJwt
+from server.transport.http.connection.connections import Connections
+from server.transport.http.connection.http_connection import HttpConnection
+from server.transport.http.connection.parser import StrictParser
+from server.transport.store_server import StoreServer
+
+OVERRIDDEN = [
+    (PatientServer, uvicorn.Server, {"startup", "capture_signals", "on_tick"}),
+    (
+        HttpConnection,
+        H11Protocol,
+        {
+            "connection_made",
+            "data_received",
+            "on_response_complete",
+            "send_400_response",
+            "pause_writing",
+            "resume_writing",
+            "connection_lost",
+        },
+    ),
+    (StrictParser, h11.Connection, {"next_event"}),
+    (StoreServer, Server, {"create_initialization_options"}),
+    (StrictJwt, jwt.PyJWT, {"_decode_payload"}),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "names"), OVERRIDDEN, ids=lambda each: getattr(each, "__name__", ""))
+def test_what_is_overridden_is_there_and_takes_the_same(ours: type, theirs: type, names: set[str]) -> None:
+    """A method that an upgrade renames would go on to be overridden, and never be called."""
+    own = {name for name, value in vars(ours).items() if inspect.isfunction(value) and hasattr(theirs, name)}
+    assert own - {"__init__"} == names
+    for name in names:
+        given = inspect.signature(getattr(theirs, name)).parameters
+        assert list(inspect.signature(getattr(ours, name)).parameters) == list(given), name
+
+
+async def test_uvicorn_calls_what_is_overridden() -> None:
+    """In this order, with the tick's number and the sockets it was given."""
+    called: list[Any] = []
+
+    class Noted(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            called.append("signals")
+            yield
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            called.append(sockets)
+            await super().startup(sockets)
+
+        async def on_tick(self, counter: int) -> bool:
+            called.append(counter)
+            return counter == 1
+
+    async def app(scope: Any, receive: Any, send: Any) -> None: ...
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        await Noted(uvicorn.Config(app, lifespan="off", log_config=None)).serve([listener])
+        assert called == ["signals", [listener], 0, 1]
+
+
+class Wire(asyncio.Transport):
+    """Takes what is written, and belongs to nobody."""
+
+    def write(self, data: Any) -> None: ...
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+async def test_a_request_under_way_tells_what_is_asked_of_it() -> None:
+    """`HttpConnection` ends a request by telling its cycle, and asks it how far the answer is."""
+    called = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        called.set()
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    config = uvicorn.Config(app, lifespan="off", log_config=None)
+    config.load()
+    connection = HttpConnection(config, ServerState(), {}, all_of_them=Connections(1))
+    connection.connection_made(Wire())
+    assert connection.cycle is None
+    connection.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    cycle = connection.cycle
+    assert isinstance(cycle.message_event, asyncio.Event)
+    assert (cycle.disconnected, cycle.response_started, cycle.response_complete) == (False, False, False)
+    async with asyncio.timeout(5):
+        while not cycle.response_complete:
+            await asyncio.sleep(0)
+    assert called.is_set()
+    assert cycle.response_started
+    connection.connection_lost(None)
