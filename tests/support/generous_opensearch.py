@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.records import Record
-from tools.store.backends.opensearch.documents import document
-from tools.store.backends.opensearch.index import FORMAT, Identity
-from tools.store.backends.opensearch.statistics import NUMBERS
+from tools.store.backends.opensearch.index.definition import FORMAT, Identity
+from tools.store.backends.opensearch.index.documents import document
+from tools.store.backends.opensearch.index.statistics import NUMBERS
 
 Json = dict[str, Any]
 INDEX = "manga-generous"

@@ -95,7 +95,7 @@ class Client:
             await asyncio.to_thread(self._credentials.get_frozen_credentials)
 
 
-class _Reader(JSONSerializer):
+class _FastJson(JSONSerializer):
     """Answers and vectors are the largest JSON of the whole server, and this reads them faster than `json`."""
 
     def loads(self, s: str) -> Any:
@@ -122,7 +122,7 @@ def _driver(address: OpenSearchAddress, credentials: Any) -> AsyncOpenSearch:
     # The driver logs every failed request with its address. Failures are told of by those who see them.
     logging.getLogger("opensearch").setLevel(logging.ERROR)
     host = {"host": address.host, "port": address.port, "url_prefix": address.prefix, "use_ssl": address.tls}
-    options: Json = {"max_retries": 0, "retry_on_timeout": False, "maxsize": POOL, "serializer": _Reader()}
+    options: Json = {"max_retries": 0, "retry_on_timeout": False, "maxsize": POOL, "serializer": _FastJson()}
     if address.tls:
         options["ca_certs"] = address.ca
     if address.serverless:
