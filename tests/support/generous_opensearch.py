@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.records import Record
-from tools.store.backends.opensearch.index.definition import FORMAT, Identity
 from tools.store.backends.opensearch.index.documents import document
+from tools.store.backends.opensearch.index.identity import FORMAT, Identity
 from tools.store.backends.opensearch.index.statistics import NUMBERS
 
 Json = dict[str, Any]

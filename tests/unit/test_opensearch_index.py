@@ -16,17 +16,9 @@ from tools.store.backends.embedded.records import load as read_records
 from tools.store.backends.embedded.records import parse, record_of
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.index import definition as module
-from tools.store.backends.opensearch.index.definition import (
-    HEADLINE,
-    NODES,
-    SERVERLESS,
-    Identity,
-    creation,
-    definition,
-    index_name,
-    is_index_of,
-)
+from tools.store.backends.opensearch.index.definition import HEADLINE, NODES, SERVERLESS, creation, definition
 from tools.store.backends.opensearch.index.documents import card_from, direction_from, document, titles_from
+from tools.store.backends.opensearch.index.identity import Identity, index_name, is_index_of
 from tools.store.backends.opensearch.loading.load import identity_of
 from tools.store.backends.opensearch.searching.nearest import cosine_of
 from tools.store.models import Author, Filters, Offer, Title

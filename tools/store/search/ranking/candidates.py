@@ -39,7 +39,7 @@ class Candidates(Protocol):
         ...
 
     def spelled_in_katakana(self, text: str) -> Floats:
-        """How near a text in katakana is to the Latin name that it may spell; 0 throughout for any other text."""
+        """How near a text in katakana is to the Latin name that it may spell; asked for nothing else."""
         ...
 
     def beginning_with(self, keys: tuple[str, ...]) -> Floats:

@@ -71,4 +71,4 @@ def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
     met = np.zeros(len(candidates.prior), np.float32)
     for theme in themes:
         met += theme
-    return met / np.float32(max(1, len(themes)))
+    return met / np.float32(len(themes)) if themes else met

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tools.store.search.arrays import Floats
+from tools.store.search.arrays import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import AskedNames, Candidates
 from tools.store.search.ranking.series import series_of
 from tools.store.search.ranking.weights import Weights
+from tools.store.search.text.loanwords import is_loanword
 from tools.store.search.text.romaji import sound_key
 
 
@@ -18,7 +19,10 @@ def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights)
     """The likeness of each title to what the query names; the series of the one that is surely named comes with it."""
     names = _likeness(candidates, asked_names(query, weights), query.subject)
     for author, name in query.titles_beside_authors():
-        names = np.maximum(names, _beside_author(candidates, author, name, weights))
+        theirs = candidates.written_by(author)
+        if theirs.any():
+            beside = _likeness(candidates, [(sound_key(name), weights.beside_author)], name, theirs)
+            names = np.maximum(names, np.where(theirs, beside, np.float32(0.0)))
     named = surely_called(names, candidates.prior, weights)
     if named is None:
         return names
@@ -49,14 +53,7 @@ def _with_aliases(keys: Iterable[str], aliases: Iterable[str], weights: Weights)
     return [*((key, 1.0) for key in keys), *((key, weights.alias) for key in aliases)]
 
 
-def _likeness(candidates: Candidates, asked: AskedNames, text: str) -> Floats:
-    return np.maximum(candidates.named(asked), candidates.spelled_in_katakana(text))
-
-
-def _beside_author(candidates: Candidates, author: str, name: str, weights: Weights) -> Floats:
-    """Likeness to `name` among the works of whoever has the name `author`."""
-    theirs = candidates.written_by(author)
-    if not theirs.any():
-        return np.zeros(len(theirs), np.float32)
-    near = candidates.named([(sound_key(name), weights.beside_author)], theirs)
-    return np.where(theirs, np.maximum(near, candidates.spelled_in_katakana(name)), np.float32(0.0)).astype(np.float32)
+def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:
+    """How near each title's names are to what is asked, or to what `text` spells in katakana."""
+    named = candidates.named(asked, among)
+    return np.maximum(named, candidates.spelled_in_katakana(text)) if is_loanword(text) else named

@@ -9,20 +9,13 @@ every backend, Japanese included, and the cluster needs no plugin but k-NN.
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import asdict, dataclass
-from hashlib import sha256
+from dataclasses import dataclass
 from typing import Any
 
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.ports import Embedder
+from tools.store.backends.opensearch.index.identity import Identity, digest
 from tools.store.search.ranking.weights import Weights
 
-FORMAT = "1"
-"""Of the documents: what their columns hold, and how it is packed. Count on when that changes, for a server cannot read what
-another format wrote. Whatever the index is created with counts by itself (`definition`).
-"""
 HEADLINE = Weights().headline
 """A sense vector is (passage + HEADLINE × headline) / (1 + HEADLINE): its inner product with a query is what fusion makes of
 the two cosines, so that one search for nearest vectors finds what is best by both."""
@@ -35,7 +28,6 @@ Reading the documents themselves (`_source`) took 20 to 40 ms for 160 hits where
 """
 
 _LONGEST_TERM = 8_191
-_FINGERPRINT = 16
 Json = dict[str, Any]
 
 
@@ -61,77 +53,15 @@ def flavour_of(address: OpenSearchAddress) -> Flavour:
     return SERVERLESS if address.serverless else NODES
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What an index was built from and with. Two of the same identity hold the same."""
-
-    format: str
-    definition: str
-    embedder: str | None
-    dimensions: int
-    titles: int
-    content: str
-
-    @property
-    def fingerprint(self) -> str:
-        return _digest(self.meta())
-
-    def meta(self) -> Json:
-        return asdict(self)
-
-    @classmethod
-    def from_meta(cls, meta: Json) -> Identity:
-        """Raises LookupError and TypeError for what this server did not write."""
-        embedder = meta["embedder"]
-        return cls(
-            str(meta["format"]),
-            str(meta["definition"]),
-            None if embedder is None else str(embedder),
-            int(meta["dimensions"]),
-            int(meta["titles"]),
-            str(meta["content"]),
-        )
-
-    def disagreement(self, embedder: Embedder) -> str | None:
-        """Why vectors of `embedder` can't be compared with those of the index; None when they can."""
-        if self.embedder is None:
-            return "the index has no vectors: load the catalogue again with an embedder"
-        if (self.embedder, self.dimensions) == (embedder.name, embedder.dimensions):
-            return None
-        return (
-            f"the index was made with {self.embedder} ({self.dimensions} dimensions), "
-            f"this server embeds with {embedder.name} ({embedder.dimensions}): "
-            "set MANGA_EMBEDDER as it was, or load the catalogue again"
-        )
-
-
-def index_name(alias: str, identity: Identity) -> str:
-    return f"{alias}-{identity.fingerprint}"
-
-
-def filling(name: str) -> str:
-    """The alias that an index is written by while it is loaded. A write to an index that is gone would make one of that
-    name, with a mapping by guess; one to an alias that is gone is refused."""
-    return f"{name}-filling"
-
-
-def is_index_of(alias: str, name: str) -> bool:
-    return re.fullmatch(rf"{re.escape(alias)}-[0-9a-f]{{{_FINGERPRINT}}}", name) is not None
-
-
 def definition(dimensions: int, flavour: Flavour) -> str:
     """Of everything but the catalogue: with another analysis, mapping or setting it is another index, to be built anew."""
-    return _digest([HEADLINE, _settings(flavour), _mappings(dimensions, flavour)])
+    return digest([HEADLINE, _settings(flavour), _mappings(dimensions, flavour)])
 
 
 def creation(identity: Identity, flavour: Flavour) -> Json:
     """The body that creates the index."""
     mappings = _mappings(identity.dimensions, flavour) | {"_meta": identity.meta()}
     return {"settings": {"index": _settings(flavour)}, "mappings": mappings}
-
-
-def _digest(described: Any) -> str:
-    return sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:_FINGERPRINT]
 
 
 def _settings(flavour: Flavour) -> Json:

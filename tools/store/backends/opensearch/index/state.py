@@ -8,7 +8,7 @@ from typing import Any
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.errors import IndexMissing, MalformedAnswer
-from tools.store.backends.opensearch.index.definition import FORMAT, Identity
+from tools.store.backends.opensearch.index.identity import FORMAT, Identity
 from tools.store.backends.opensearch.index.statistics import NUMBERS, Statistics
 from tools.store.failures import DependencyFailure
 

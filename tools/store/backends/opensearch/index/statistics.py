@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from session.resilience.lru import Lru
-from tools.store.backends.opensearch.index.definition import Identity
+from tools.store.backends.opensearch.index.identity import Identity
 from tools.store.search.arrays import Floats
 from tools.store.search.ranking.likeness import tag_shares
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.index.definition import Flavour, filling
+from tools.store.backends.opensearch.index.definition import Flavour
+from tools.store.backends.opensearch.index.identity import filling
 from tools.store.failures import BackendFailure, DependencyFailure
 
 _SECONDS, _LONGEST_PAUSE, _ATTEMPTS = 60.0, 15.0, 8

@@ -9,7 +9,8 @@ from typing import Any
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.errors import IndexMissing
-from tools.store.backends.opensearch.index.definition import Flavour, Identity, creation, filling, is_index_of
+from tools.store.backends.opensearch.index.definition import Flavour, creation
+from tools.store.backends.opensearch.index.identity import Identity, filling, is_index_of
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
 
 _SECONDS, _LONG_SECONDS = 30.0, 600.0

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -19,10 +18,12 @@ import numpy as np
 from tools.store.backends.batching import batches, embed_patiently
 from tools.store.backends.embedded.records import record_of
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.index.definition import FORMAT, Flavour, Identity, definition, flavour_of, index_name
+from tools.store.backends.opensearch.index.definition import Flavour, definition, flavour_of
 from tools.store.backends.opensearch.index.documents import document
+from tools.store.backends.opensearch.index.identity import FORMAT, Identity, index_name
 from tools.store.backends.opensearch.loading.bulk import Bulk
 from tools.store.backends.opensearch.loading.indices import Indices
+from tools.store.backends.opensearch.loading.plan import Plan
 from tools.store.failures import BackendFailure
 from tools.store.models import Offer, Title
 from tools.store.ports import Embedder
@@ -37,21 +38,6 @@ _CHUNK = 32
 _BATCH_TEXTS, _BATCH_CHARACTERS = 32, 3_200
 _ATTEMPTS = 10
 """At one batch, in about five minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a load would do, or did. `there` titles were in the index before; `replaces` is what served until then."""
-
-    index: str
-    titles: int
-    there: int
-    serving: bool
-    replaces: tuple[str, ...]
-
-    @property
-    def nothing_to_do(self) -> bool:
-        return self.serving and self.there == self.titles
 
 
 async def load(
