@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tools.store.backends.embedded.candidates import Legs, WholeCatalog
 from tools.store.backends.embedded.columns import build_columns
 from tools.store.backends.embedded.lexical.index import build_index
+from tools.store.backends.embedded.searching.candidates import Legs, WholeCatalog
 from tools.store.backends.opensearch.index.definition import NODES
 from tools.store.backends.opensearch.index.documents import card_from, document
 from tools.store.backends.opensearch.index.statistics import Statistics

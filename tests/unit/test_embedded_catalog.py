@@ -23,11 +23,11 @@ from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.columns import TitleColumns, build_columns
 from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
-from tools.store.backends.embedded.engine import Engine
 from tools.store.backends.embedded.lexical.index import build_index
 from tools.store.backends.embedded.lexical.people import PeopleLeg
 from tools.store.backends.embedded.loading import load_catalog
 from tools.store.backends.embedded.records import CatalogFileError
+from tools.store.backends.embedded.searching.engine import Engine
 from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.models import Author, CatalogPage, CatalogQuery, Facets, Filters, Title
 from tools.store.search.conditions import satisfies

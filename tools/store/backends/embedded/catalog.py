@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
 from tools.store.backends.embedded.computed import ComputedStore
-from tools.store.backends.embedded.engine import Hits
 from tools.store.backends.embedded.loading import Loaded, load_catalog
 from tools.store.backends.embedded.meaning.vector_leg import VectorLeg
 from tools.store.backends.embedded.meaning.vectors import Vectors, plan_vectors
+from tools.store.backends.embedded.searching.engine import Hits
 from tools.store.failures import Failure, TimedOut
 from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Offer, Title
 from tools.store.ports import Embedder

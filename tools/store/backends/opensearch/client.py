@@ -1,7 +1,7 @@
 """One client: a bounded pool of connections, no retries of its own, and deadlines that reach the cluster.
 
-Retries, breaker and attempt deadlines are the product's own (`tools.resilience`): the driver tries once. Its timeout, set a
-request, covers the wait for a connection, connecting and reading. The cluster is told as well: each search has a `timeout`
+Retries, breaker and attempt deadlines are the product's own (`tools.store.guarded`): the driver tries once. Its timeout, set
+a request, covers the wait for a connection, connecting and reading. The cluster is told as well: each search has a `timeout`
 (it stops collecting) and a `cancel_after_time_interval` (its task is cancelled); and a call that is cancelled here closes
 its connection, which makes the cluster cancel its tasks.
 """

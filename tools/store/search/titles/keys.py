@@ -1,4 +1,4 @@
-"""What a title is judged by: a backend may keep it, since making the keys is the costly part."""
+"""What a title is ranked by: a backend may keep it, since making the keys is the costly part."""
 
 from __future__ import annotations
 

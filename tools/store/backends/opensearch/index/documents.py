@@ -1,7 +1,7 @@
 """Titles to documents and back.
 
 A document holds what OpenSearch searches by, and JSON that it only keeps: the title's record (the import format, offers
-included; as it is for people, packed for hits) and its card. A hit is judged here, in this process, by the numbers that the
+included; as it is for people, packed for hits) and its card. A hit is ranked here, in this process, by the numbers that the
 embedded catalogue would give it; the card has the keys this takes, since making them from names costs ten times as long as
 reading them.
 """

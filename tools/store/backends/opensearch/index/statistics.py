@@ -26,7 +26,7 @@ NUMBERS: Json = {
 
 
 class Statistics:
-    """The numbers that weigh words and tags, the same that the embedded catalogue computes from its shelf.
+    """The numbers that weigh words and tags, the same that the embedded catalogue computes from all its titles.
 
     BM25 (Robertson & Zaragoza 2009) with k1 = 1.2, b = 0.25. Terms' document frequencies are learnt as queries ask for them.
     """

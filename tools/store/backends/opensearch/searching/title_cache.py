@@ -31,7 +31,7 @@ HitKey = tuple[str, str]
 
 
 class Entry:
-    """One title. Few of those that are judged are shown, so the record is unpacked when it first is."""
+    """One title. Few of those that are ranked are shown, so the record is unpacked when it first is."""
 
     def __init__(self, card: Card, packed: str) -> None:
         self.card = card

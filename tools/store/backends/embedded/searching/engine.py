@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tools.store.backends.embedded.candidates import Legs, WholeCatalog
 from tools.store.backends.embedded.columns import TitleColumns
-from tools.store.backends.embedded.conditions import allowed_by
 from tools.store.backends.embedded.lexical.index import LexicalIndex
-from tools.store.backends.embedded.likeness import like_facets, like_title
 from tools.store.backends.embedded.meaning.vectors import Vectors
+from tools.store.backends.embedded.searching.candidates import Legs, WholeCatalog
+from tools.store.backends.embedded.searching.conditions import allowed_by
+from tools.store.backends.embedded.searching.likeness import like_facets, like_title
 from tools.store.models import Facets, Filters, Ordering
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
