@@ -13,8 +13,8 @@ from tools.schema.parts import INTEGER, STRING, TITLE_CARD, answer, arguments, l
 from tools.store.failures import BackendFailure, DependencyFailure
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
-from tools.store.search.phrases import GENRES as WORDINGS
-from tools.store.search.text import normalise
+from tools.store.search.query.wordings import GENRES as WORDINGS
+from tools.store.search.text.characters import normalise
 
 UNAVAILABLE = "The search is not available right now;"
 LONGEST_TRACE = 100

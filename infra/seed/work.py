@@ -22,7 +22,8 @@ from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.opensearch import diagnosis as opensearch
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.indexing import Loading, Plan
+from tools.store.backends.opensearch.loading.load import Loading
+from tools.store.backends.opensearch.loading.plan import Plan
 from tools.store.failures import BackendFailure, Failure
 from tools.store.ports import Embedder
 

@@ -12,8 +12,8 @@ from session.resilience.deadline import Deadline
 from tools.store.failures import TimedOut
 from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Ordering, Title
 from tools.store.ports import CatalogPort
-from tools.store.search.filters import satisfies
-from tools.store.search.orderings import standing
+from tools.store.search.conditions import satisfies
+from tools.store.search.ranking.orderings import standing
 
 # The first test that asks the node starts it and loads the catalogue.
 pytestmark = pytest.mark.timeout(300)

@@ -21,10 +21,10 @@ from tests.support.process import until
 from tests.support.valkey import eventually
 from tests.support.wrong_opensearch import REGION, Serverless
 from tools.store.backends.bedrock.embedder import BedrockEmbedder
-from tools.store.backends.opensearch import index
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.diagnosis import diagnose
+from tools.store.backends.opensearch.index import definition as index
 from tools.store.models import CatalogQuery, Filters
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import Record

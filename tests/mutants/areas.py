@@ -19,8 +19,10 @@ AREAS: dict[str, tuple[str, ...]] = {
     "resilience": ("tools/store/guarded/*.py", "session/resilience/*.py"),
     "search": (
         "tools/store/search/*.py",
-        "tools/store/backends/embedded/*leg*.py",
-        "tools/store/backends/embedded/engine.py",
+        "tools/store/search/*/*.py",
+        "tools/store/backends/embedded/lexical/*.py",
+        "tools/store/backends/embedded/meaning/*.py",
+        "tools/store/backends/embedded/searching/*.py",
     ),
 }
 

@@ -24,7 +24,8 @@ from tests.stack.require import require
 from tests.support.stack import seeded
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.admin import create_tables
-from tools.store.backends.opensearch.index import FORMAT, NODES, Identity, creation, definition
+from tools.store.backends.opensearch.index.definition import NODES, creation, definition
+from tools.store.backends.opensearch.index.identity import FORMAT, Identity
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -12,7 +12,7 @@ from copy import copy
 from tools.recommend.taste import CustomerTaste, KnownTitle
 from tools.results.cards import author_name
 from tools.store.models import Title
-from tools.store.search.text import has_cjk, normalise
+from tools.store.search.text.characters import has_cjk, normalise
 
 RRF_K = 60
 CRITERIA_WEIGHT = 1.0

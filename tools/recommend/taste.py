@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from session.profile import Event
 from tools.store.models import Facets, Title
-from tools.store.search.themes import ThemeTable
+from tools.store.search.query.themes import ThemeTable
 
 BOUGHT_WEIGHT = 1.0
 VIEWED_WEIGHT = 0.4

@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from server.config.settings import ROOT
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.columns import TitleColumns, build_columns
 from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
-from tools.store.backends.embedded.engine import Engine
-from tools.store.backends.embedded.index import build_index
+from tools.store.backends.embedded.lexical.index import build_index
+from tools.store.backends.embedded.lexical.people import PeopleLeg
 from tools.store.backends.embedded.loading import load_catalog
-from tools.store.backends.embedded.people_leg import PeopleLeg
-from tools.store.backends.embedded.shelf import Shelf, build_shelf
+from tools.store.backends.embedded.searching.engine import Engine
 from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.models import Author, CatalogPage, CatalogQuery, Facets, Filters, Title
 from tools.store.records.catalog_file import CatalogFileError
-from tools.store.search.filters import satisfies
+from tools.store.search.conditions import satisfies
 
 LATER = Deadline.after(3600)
 
@@ -235,21 +235,21 @@ async def test_what_belongs_to_the_best_title_is_held_to_the_filters_too(file: P
     least=st.sampled_from([None, 0.0, 4.0, 4.4, 5.0]),
 )
 def test_no_hit_ever_misses_a_filter(
-    engine: tuple[Shelf, Engine], query: str, genre: str | None, by: str | None, least: float | None
+    engine: tuple[TitleColumns, Engine], query: str, genre: str | None, by: str | None, least: float | None
 ) -> None:
-    shelf, searching = engine
+    columns, searching = engine
     filters = Filters(genre, by, least)
     found = searching.search(query, filters, 10, None, None)
-    assert all(satisfies(shelf.titles[n], filters) for n in found.numbers)
+    assert all(satisfies(columns.titles[n], filters) for n in found.numbers)
     assert found.total >= len(found.numbers)
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shelf, Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[TitleColumns, Engine]:
     path = tmp_path_factory.mktemp("catalog") / "c.jsonl"
     path.write_text("\n".join(json.dumps(r) for r in RECORDS))
     loaded = load_catalog(path, ComputedStore(None))
-    return loaded.shelf, loaded.engine
+    return loaded.columns, loaded.engine
 
 
 NAMES = st.sampled_from(["Hoshino", "Mio", "Kuroda", "Jun", "Kentarou", "Kentaro", "星野", "澪", "ミオ", "くろだ"])
@@ -263,8 +263,8 @@ def test_the_author_index_agrees_with_the_predicate(asked: str) -> None:
         Author("Mio", "ミオ", None),
     ]
     titles = [Title(str(i), romaji=f"T{i}", authors=(a,)) for i, a in enumerate(authors)]
-    shelf = build_shelf(titles, [()] * len(titles))
-    leg = PeopleLeg(build_index(titles).people, shelf)
+    columns = build_columns(titles, [()] * len(titles))
+    leg = PeopleLeg(build_index(titles).people, columns)
     assert leg.exactly(asked).tolist() == [satisfies(t, Filters(author=asked)) for t in titles]
 
 

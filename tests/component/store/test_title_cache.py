@@ -15,9 +15,9 @@ from session.resilience.deadline import Deadline
 from tests.support.wrong_opensearch import answers, packed, serving
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.documents import document
 from tools.store.backends.opensearch.errors import MalformedAnswer
-from tools.store.backends.opensearch.title_cache import Place, TitleCache, place_of, places
+from tools.store.backends.opensearch.index.documents import document
+from tools.store.backends.opensearch.searching.title_cache import HitKey, TitleCache, hit_key, hit_keys
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
 from tools.store.records.title import record_of
@@ -61,7 +61,7 @@ async def shelf_of(index: Index, capacity: int = 100) -> AsyncIterator[TitleCach
                 await client.aclose()
 
 
-def at(ids: str, index: str = "one") -> list[Place]:
+def at(ids: str, index: str = "one") -> list[HitKey]:
     return [(index, title_id) for title_id in ids]
 
 
@@ -84,7 +84,7 @@ async def test_an_entry_is_what_the_index_holds() -> None:
         entry = (await shelf.of(at("a"), soon()))["a"]
     assert record_of(entry.title) == record_of(TITLES["a"])
     assert entry.title is entry.title, "unpacked once"
-    assert entry.card.known.tags == {"Drama"}
+    assert entry.card.keys.tags == {"Drama"}
 
 
 async def test_there_is_room_for_so_many_and_the_last_used_stay() -> None:
@@ -149,7 +149,7 @@ async def test_a_record_that_is_none_fails_when_it_is_to_be_shown() -> None:
 
 def test_hits_say_where_they_are() -> None:
     hit = {"_index": "one", "fields": {"title_id": ["a"]}}
-    assert place_of(hit) == ("one", "a")
-    assert places([{"hits": {"hits": [hit]}}, {"hits": {"hits": []}}]) == [("one", "a")]
+    assert hit_key(hit) == ("one", "a")
+    assert hit_keys([{"hits": {"hits": [hit]}}, {"hits": {"hits": []}}]) == [("one", "a")]
     with pytest.raises(LookupError):
-        place_of({"fields": {"title_id": ["a"]}})
+        hit_key({"fields": {"title_id": ["a"]}})

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.store.models import Title
-from tools.store.search.name_table import LEAST, NameTable
-from tools.store.search.names import MAIN_FACTOR, NameKeys, name_keys, one_likeness
-from tools.store.search.romaji import sound_key
+from tools.store.search.text.romaji import sound_key
+from tools.store.search.titles.name_table import LEAST, NameTable
+from tools.store.search.titles.names import MAIN_FACTOR, NameKeys, one_likeness
 
 KEYS = st.text("abcé漢", min_size=1, max_size=8)
 TITLES = st.lists(
@@ -44,7 +44,7 @@ def test_names_that_begin_with_a_key_are_found_and_no_others(titles: list[NameKe
 
 
 def test_likeness_falls_from_equal_to_subtitle_to_typo_to_chance() -> None:
-    table = NameTable([name_keys(Title("t", en="Blue Harbour: Second Tide", kana="あおいみなと"))])
+    table = NameTable([NameKeys.of(Title("t", en="Blue Harbour: Second Tide", kana="あおいみなと"))])
     asked = ("あおいみなと", "blue harbour", "blue harbuor", "orange cat")
     grades = [float(table.likeness([(sound_key(q), 1.0)])[0]) for q in asked]
     assert grades[0] == 1.0
@@ -53,7 +53,7 @@ def test_likeness_falls_from_equal_to_subtitle_to_typo_to_chance() -> None:
 
 
 def test_katakana_is_held_against_latin_names_of_the_same_consonants() -> None:
-    table = NameTable([name_keys(Title("a", en="Monster")), name_keys(Title("b", en="Mansion")), NameKeys((), ())])
+    table = NameTable([NameKeys.of(Title("a", en="Monster")), NameKeys.of(Title("b", en="Mansion")), NameKeys((), ())])
     spelled = table.spelled_in_katakana("モンスター")
     assert spelled[0] > 0.75
     assert not spelled[1:].any()

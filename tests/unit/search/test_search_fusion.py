@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tools.store.backends.embedded.index import build_index
-from tools.store.backends.embedded.legs import Legs
-from tools.store.backends.embedded.shelf import build_shelf
-from tools.store.models import Author, Title
-from tools.store.search.candidates import evidence_for
-from tools.store.search.document import passages, prior
-from tools.store.search.evidence import Evidence
-from tools.store.search.fusion import fuse, order, with_kin
-from tools.store.search.names import begun_likeness, name_keys
-from tools.store.search.query import QueryReader
-from tools.store.search.romaji import sound_key
+from tools.store.models import Title
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.evidence import Evidence
+from tools.store.search.ranking.fusion import fuse, order
+from tools.store.search.ranking.leader import leader_of, with_series
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.text.romaji import sound_key
+from tools.store.search.titles.document import passages
+from tools.store.search.titles.names import NameKeys, begun_likeness
+from tools.store.search.titles.prior import prior
 
-READER = QueryReader.load()
+PARSER = QueryParser.load()
+WEIGHTS = Weights()
 
 
 def floats(*values: float) -> NDArray[np.float32]:
@@ -34,7 +34,7 @@ def evidence(**legs: NDArray[np.float32] | float | None) -> Evidence:
 
 
 def ranked(query: str, found: Evidence) -> list[int]:
-    return [int(i) for i in order(fuse(READER.read(query), found), 10)]
+    return [int(i) for i in order(fuse(PARSER.parse(query), found, WEIGHTS), 10)]
 
 
 def test_a_name_beats_a_story_that_mentions_it() -> None:
@@ -57,7 +57,7 @@ def test_chance_likeness_and_weak_stories_are_no_answer() -> None:
 
 
 def test_words_nobody_has_and_nothing_that_means_them_is_no_answer() -> None:
-    foreign = evidence(words=floats(0.45), meaning=floats(0.3), headline=floats(0.6), prior=floats(1.0), known=0.4)
+    foreign = evidence(words=floats(0.45), meaning=floats(0.3), headline=floats(0.6), prior=floats(1.0), in_vocabulary=0.4)
     assert ranked("goblin market of rossetti", foreign) == []
 
 
@@ -70,17 +70,27 @@ def test_tags_decide_when_the_query_is_a_theme() -> None:
     assert ranked("samurai", found)[0] == 1
 
 
-def test_the_kin_of_a_described_story_follows_it() -> None:
+def test_the_series_of_a_described_story_follows_it() -> None:
     found = evidence(words=floats(0.9, 0.5, 0), meaning=floats(0.6, 0.1, 0), headline=floats(0.3, 0, 0))
-    scores = fuse(READER.read("giants eat people behind walls"), found)
-    followed = with_kin(scores, found, lambda: floats(1, 0, 1))
+    scores = fuse(PARSER.parse("giants eat people behind walls"), found, WEIGHTS)
+    assert leader_of(scores, found, WEIGHTS) == 0
+    followed = with_series(scores, found.prior, 0, floats(1, 0, 1), WEIGHTS)
     assert [int(i) for i in order(followed, 3)][:2] == [0, 2]
 
 
-def test_a_name_that_was_found_needs_no_kin() -> None:
-    found = evidence(names=floats(1, 0))
-    scores = fuse(READER.read("naruto"), found)
-    assert np.array_equal(with_kin(scores, found, lambda: floats(1, 1)), scores)
+@pytest.mark.parametrize(
+    "found",
+    [
+        evidence(names=floats(1, 0)),
+        evidence(people=floats(1, 0), words=floats(1, 0)),
+        evidence(words=floats(0.4, 0)),
+        evidence(words=floats(*[0.8] * 51), tags=floats(*[1] * 51)),
+        evidence(words=floats(0, 0)),
+    ],
+    ids=["a name", "an author", "hardly described", "one of many with all the themes", "nothing"],
+)
+def test_what_needs_no_series_leads_none(found: Evidence) -> None:
+    assert leader_of(fuse(PARSER.parse("giants eat people behind walls"), found, WEIGHTS), found, WEIGHTS) is None
 
 
 def test_fame_is_from_ratings_else_from_rank() -> None:
@@ -115,22 +125,22 @@ def test_a_query_that_is_a_theme_is_hardly_a_name(share: float, answers: list[in
 
 @pytest.mark.parametrize(("share", "answers"), [(0.29, []), (0.3, [0])])
 def test_a_query_with_a_theme_is_not_of_another_world(share: float, answers: list[int]) -> None:
-    assert ranked_with(share, evidence(words=floats(0.9), known=0.1)) == answers
+    assert ranked_with(share, evidence(words=floats(0.9), in_vocabulary=0.1)) == answers
 
 
 def ranked_with(theme_share: float, found: Evidence) -> list[int]:
-    reading = replace(READER.read("zxqv flurble"), theme_share=theme_share)
-    return [int(i) for i in order(fuse(reading, found), 10)]
+    parsed = replace(PARSER.parse("zxqv flurble"), theme_share=theme_share)
+    return [int(i) for i in order(fuse(parsed, found, WEIGHTS), 10)]
 
 
 @pytest.mark.parametrize("between", [": ", " : ", " - ", " ~", " (", " Part 2 "])
 def test_a_name_goes_by_what_stands_before_its_subtitle(between: str) -> None:
-    assert name_keys(Title("t", en=f"Blue Harbour{between}Winter")).main == (sound_key("Blue Harbour"),)
+    assert NameKeys.of(Title("t", en=f"Blue Harbour{between}Winter")).main == (sound_key("Blue Harbour"),)
 
 
 @pytest.mark.parametrize("name", ["Blue-Harbour", "Party 2", "X: Winter", "Go - Winter", "Blue Harbour"])
 def test_what_is_no_subtitle_or_leaves_too_little_separates_nothing(name: str) -> None:
-    assert name_keys(Title("t", en=name)).main == ()
+    assert NameKeys.of(Title("t", en=name)).main == ()
 
 
 def test_one_letter_begins_a_name_by_its_share_alone() -> None:
@@ -140,40 +150,9 @@ def test_one_letter_begins_a_name_by_its_share_alone() -> None:
     assert begun_likeness("x", "x") == 1.0
 
 
-def test_a_title_of_one_letter_is_found_by_it() -> None:
-    titles = [Title("a", en="Xholic", rating_count=400_000), Title("b", en="X"), Title("c", en="Axis")]
-    reading = READER.read("X")
-    found = evidence_for(reading, titles, np.zeros(3, np.float32))
-    assert [int(i) for i in order(fuse(reading, found), 3)] == [1]
-
-
 def test_a_synopsis_is_cut_at_sentences() -> None:
     text = "One sentence. " * 60
     pieces = passages(Title("t", synopsis_en=text, synopsis_ja="短い話。"))
     assert len(pieces) > 2
     assert all(len(p) <= 345 for p in pieces)
     assert pieces[-1] == "短い話。"
-
-
-TITLES = [
-    Title(
-        "a", en="Blue Harbour", romaji="Aoi Minato", authors=(Author("Sato, Rin", "佐藤凛"),), tags=("Drama",), genre="josei"
-    ),
-    Title("b", en="Monster Ferry", authors=(Author("Mori, Kai"),), tags=("Horror", "Samurai"), rating_count=5000),
-    Title("c", en="Blue Harbour: Winter", authors=(Author("Sato, Rin", "佐藤凛"),), tags=("Drama",)),
-]
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["blue harbor", "モンスターフェリー", "Rin Sato", "佐藤凛", "samurai horror", "josei drama", "xyz", "manga by Sato"],
-)
-def test_single_titles_get_the_evidence_that_the_whole_shelf_gets(query: str) -> None:
-    shelf = build_shelf(TITLES, [()] * len(TITLES))
-    reading = READER.read(query)
-    whole = Legs(shelf, build_index(TITLES)).evidence(reading, np.ones(3, np.bool_), None, None, None)
-    single = evidence_for(reading, TITLES, np.zeros(3, np.float32))
-    assert np.allclose(single.people, whole.people)
-    assert np.allclose(single.tags, whole.tags)
-    assert np.allclose(single.prior, whole.prior)
-    assert (np.argmax(single.names), single.names.max() >= 0.66) == (np.argmax(whole.names), whole.names.max() >= 0.66)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tools.store.models import Ordering, Title
-from tools.store.search.orderings import UNKNOWN, in_order, read_ordering, standing, weighted_rating
-from tools.store.search.query import QueryReader
-from tools.store.search.romaji import sound_key
+from tools.store.search.query.orderings import read_ordering
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.orderings import UNKNOWN, in_order, standing, weighted_rating
+from tools.store.search.text.romaji import sound_key
 
 POPULAR, RATED, NEWEST = Ordering.POPULARITY, Ordering.RATING, Ordering.NEWEST
 
@@ -57,9 +58,9 @@ def test_other_words_are_left_alone(text: str) -> None:
 
 def test_the_whole_query_may_still_be_a_name() -> None:
     """A title that is called "The Newest" is found by its name."""
-    reading = QueryReader.load().read("the newest gate")
-    assert reading.ordering is NEWEST
-    assert sound_key("the newest gate") in reading.names
+    parsed = QueryParser.load().parse("the newest gate")
+    assert parsed.ordering is NEWEST
+    assert sound_key("the newest gate") in parsed.names
 
 
 def test_a_rating_by_few_is_drawn_to_the_usual_one() -> None:
@@ -95,4 +96,4 @@ def test_what_is_not_known_comes_last_and_equals_by_fame() -> None:
     ],
 )
 def test_a_query_that_only_names_the_author_again_asks_for_nothing_more(query: str, author: str | None, empty: bool) -> None:
-    assert QueryReader.load().read(query, author).empty is empty
+    assert QueryParser.load().parse(query, author).empty is empty

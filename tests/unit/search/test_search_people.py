@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tools.store.models import Author, Filters, Title
-from tools.store.search.filters import satisfies
-from tools.store.search.people import is_author
+from tools.store.search.conditions import satisfies
+from tools.store.search.titles.people import is_author
 
 MIURA = Author("Miura, Kentarou", "三浦建太郎", "ミウラケンタロウ")
 CLAMP = Author("CLAMP", "CLAMP", None)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.store.search.aliases import MOST_NAMES, AliasTable
-from tools.store.search.query import QueryReader
-from tools.store.search.romaji import sound_key
-from tools.store.search.themes import ThemeTable
+from tools.store.search.query.aliases import MOST_NAMES, AliasTable
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.query.themes import ThemeTable
+from tools.store.search.text.romaji import sound_key
 
-READER = QueryReader.load()
+PARSER = QueryParser.load()
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ READER = QueryReader.load()
     ],
 )
 def test_the_wording_names_an_author(query: str, author: str) -> None:
-    assert READER.read(query).author == author
+    assert PARSER.parse(query).author == author
 
 
 @pytest.mark.parametrize(
@@ -39,27 +39,27 @@ def test_the_wording_names_an_author(query: str, author: str) -> None:
     ],
 )
 def test_the_wording_points_to_an_author_through_a_title(query: str, title: str) -> None:
-    reading = READER.read(query)
-    assert (reading.same_author_as, reading.author) == (title, None)
+    parsed = PARSER.parse(query)
+    assert (parsed.same_author_as, parsed.author) == (title, None)
 
 
 @pytest.mark.parametrize("query", ["manga like Pluto", "something similar to Pluto", "プルートみたいな漫画"])
 def test_the_wording_asks_for_something_similar(query: str) -> None:
-    assert sound_key(READER.read(query).similar_to or "")[:2] in ("pl", "pu")
+    assert sound_key(PARSER.parse(query).similar_to or "")[:2] in ("pl", "pu")
 
 
 @pytest.mark.parametrize(
     "query", ["", "   ", "manga", "おすすめの漫画", "show me some popular series", "!?", "good manga please"]
 )
 def test_a_query_of_filler_asks_for_nothing(query: str) -> None:
-    assert READER.read(query).empty
+    assert PARSER.parse(query).empty
 
 
 @pytest.mark.parametrize(
     ("query", "key"), [("Pluto vol. 3", "pluto"), ("プルート 第3巻", "puruto"), ("Pluto manga", "pluto")]
 )
 def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None:
-    assert READER.read(query).names[0] == key
+    assert PARSER.parse(query).names[0] == key
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None
     ],
 )
 def test_a_nickname_stands_for_its_title(query: str, name: str) -> None:
-    assert sound_key(name) in READER.read(query).aliases
+    assert sound_key(name) in PARSER.parse(query).aliases
 
 
 def test_a_short_nickname_counts_only_alone() -> None:
-    assert READER.read("op").aliases
-    assert not READER.read("the op theme").aliases
+    assert PARSER.parse("op").aliases
+    assert not PARSER.parse("the op theme").aliases
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,9 @@ def test_a_short_nickname_counts_only_alone() -> None:
     ],
 )
 def test_a_theme_is_the_whole_query(query: str, tag: str) -> None:
-    reading = READER.read(query)
-    assert any(tag in tags for tags in reading.themes)
-    assert reading.theme_share == 1.0
+    parsed = PARSER.parse(query)
+    assert any(tag in tags for tags in parsed.themes)
+    assert parsed.theme_share == 1.0
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_theme_is_the_whole_query(query: str, tag: str) -> None:
     ],
 )
 def test_how_much_of_a_query_its_themes_are(query: str, share: float) -> None:
-    assert READER.read(query).theme_share == pytest.approx(share)
+    assert PARSER.parse(query).theme_share == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
@@ -122,35 +122,35 @@ def test_how_much_of_a_query_its_themes_are(query: str, share: float) -> None:
     ],
 )
 def test_one_letter_is_a_name_only_when_it_is_all_that_was_asked(query: str, names: tuple[str, ...]) -> None:
-    assert READER.read(query).names == names
+    assert PARSER.parse(query).names == names
 
 
 def test_of_very_many_nicknames_only_the_first_count() -> None:
     """Each name is looked for in all of the candidates' names."""
     nicknames = [key for key in AliasTable.load().names if len(key) >= 4 and key.isascii()]
-    assert len(READER.read(" ".join(nicknames)[:400]).aliases) == MOST_NAMES
+    assert len(PARSER.parse(" ".join(nicknames)[:400]).aliases) == MOST_NAMES
 
 
 def test_a_word_inside_another_is_no_theme() -> None:
-    assert READER.read("手塚治虫").translated == ()
-    assert not READER.read("アベンジャーズエンドゲーム").themes
+    assert PARSER.parse("手塚治虫").translated == ()
+    assert not PARSER.parse("アベンジャーズエンドゲーム").themes
 
 
 def test_a_demographic_is_recognised() -> None:
-    assert READER.read("shoujo romance").genre == "shojo"
-    assert READER.read("少年漫画").genre == "shonen"
-    assert READER.read("shounen ai").genre is None
+    assert PARSER.parse("shoujo romance").genre == "shojo"
+    assert PARSER.parse("少年漫画").genre == "shonen"
+    assert PARSER.parse("shounen ai").genre is None
 
 
 def test_japanese_words_are_also_read_in_english() -> None:
-    assert {"ninja", "fox"} <= set(READER.read("狐と忍者").translated)
+    assert {"ninja", "fox"} <= set(PARSER.parse("狐と忍者").translated)
 
 
 @given(st.text(max_size=500))
 def test_any_text_can_be_read(text: str) -> None:
-    reading = READER.read(text)
-    assert reading.empty or all(reading.names)
-    assert 0 <= reading.theme_share <= 1
+    parsed = PARSER.parse(text)
+    assert parsed.empty or all(parsed.names)
+    assert 0 <= parsed.theme_share <= 1
 
 
 def test_the_shipped_tables_are_whole() -> None:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.store.search.loans import consonants, is_loan
-from tools.store.search.romaji import sound, sound_key, to_romaji
-from tools.store.search.text import has_cjk, is_kana, normalise, to_hiragana
-from tools.store.search.tokens import grams, stem, words
+from tools.store.search.text.characters import has_cjk, is_kana, normalise, to_hiragana
+from tools.store.search.text.loanwords import consonants, is_loanword
+from tools.store.search.text.romaji import sound, sound_key, to_romaji
+from tools.store.search.text.tokens import grams, stem, words
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_grams_mark_the_ends_of_a_latin_key_and_split_kanji() -> None:
     ],
 )
 def test_katakana_meets_the_foreign_spelling_by_its_consonants(katakana: str, latin: str) -> None:
-    assert is_loan(katakana)
+    assert is_loanword(katakana)
     assert consonants(katakana) == consonants(latin)
 
 
@@ -105,4 +105,4 @@ def test_scripts_are_told_apart() -> None:
     assert not has_cjk("Naruto")
     assert is_kana("ゆるキャン!")
     assert not is_kana("NARUTOナルト")
-    assert not is_loan("ゆるキャン")
+    assert not is_loanword("ゆるキャン")

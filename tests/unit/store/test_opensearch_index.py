@@ -12,30 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.config.settings import DEMO
-from tools.store.backends.opensearch import index as module
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.documents import card_from, direction_from, document, titles_from
-from tools.store.backends.opensearch.filters import Gate
-from tools.store.backends.opensearch.index import (
-    HEADLINE,
-    NODES,
-    SERVERLESS,
-    Identity,
-    creation,
-    definition,
-    index_name,
-    is_index_of,
-)
-from tools.store.backends.opensearch.indexing import identity_of
-from tools.store.backends.opensearch.kin import kin_of_all
-from tools.store.backends.opensearch.queries import cosine_of
+from tools.store.backends.opensearch.index import definition as module
+from tools.store.backends.opensearch.index.definition import HEADLINE, NODES, SERVERLESS, creation, definition
+from tools.store.backends.opensearch.index.documents import card_from, direction_from, document, titles_from
+from tools.store.backends.opensearch.index.identity import Identity, index_name, is_index_of
+from tools.store.backends.opensearch.loading.load import identity_of
+from tools.store.backends.opensearch.searching.nearest import cosine_of
 from tools.store.models import Author, Filters, Offer, Title
 from tools.store.records.catalog_file import load as read_records
 from tools.store.records.catalog_file import parse
 from tools.store.records.title import record_of
-from tools.store.search.candidates import known
-from tools.store.search.document import prose_terms
-from tools.store.search.filters import satisfies
+from tools.store.search.conditions import Conditions, Facts, satisfies
+from tools.store.search.ranking.series import SeriesIndex
+from tools.store.search.titles.document import prose_terms
+from tools.store.search.titles.keys import TitleKeys
 
 CATALOG = DEMO / "catalog.jsonl"
 RECORDS = read_records(CATALOG)
@@ -118,11 +109,12 @@ offers = st.lists(st.builds(Offer, texts, st.integers(0, 10**6), st.none() | st.
 
 @given(any_title, offers)
 def test_any_title_comes_back_from_its_document(title: Title, sold: tuple[Offer, ...]) -> None:
-    made = json.loads(json.dumps(document(title, sold, 7, ("kin",), None)))
+    made = json.loads(json.dumps(document(title, sold, 7, ("sequel",), None)))
     assert titles_from([made["packed"].rstrip("=")]) == (title,)
     card = card_from(made["card"])
-    assert card.known == known(title)
-    assert (card.place, card.rating, card.kin) == (7, title.rating, ("kin",))
+    assert card.keys == TitleKeys.of(title)
+    assert (card.place, card.rating, card.series) == (7, title.rating, ("sequel",))
+    assert card.facts == Facts.of(title)
     assert card.prose == prose_terms(title)
 
 
@@ -132,7 +124,7 @@ def test_a_card_is_admitted_exactly_when_its_title_satisfies_the_filters(
 ) -> None:
     card = card_from(document(title, (), 0, (), None)["card"])
     for filters in (Filters(author=author, min_rating=least), Filters(genre="josei", min_rating=least)):
-        assert Gate(filters).admits(card) == satisfies(title, filters)
+        assert Conditions(filters).admit(card.facts) == satisfies(title, filters)
 
 
 def test_a_sense_is_what_fusion_makes_of_both_cosines() -> None:
@@ -160,7 +152,7 @@ def test_a_cosine_is_read_from_the_score_it_was_made_to(cosine: float) -> None:
     assert cosine_of(score) == pytest.approx(cosine, abs=1e-9)
 
 
-def test_kin_are_the_rest_of_a_series_and_what_is_related() -> None:
+def test_a_series_is_what_begins_with_the_name_and_what_is_related() -> None:
     titles = [
         Title("a", en="Paper Lighthouse"),
         Title("b", en="Paper Lighthouse: Summer", rating_count=5),
@@ -168,7 +160,8 @@ def test_kin_are_the_rest_of_a_series_and_what_is_related() -> None:
         Title("d", en="Iron Gloria", related=("a", "gone")),
         Title("e", en="Iron"),
     ]
-    assert kin_of_all(titles) == [("c", "b"), ("c", "a"), (), ("a",), ()]
+    index = SeriesIndex(titles)
+    assert [index.of(row) for row in range(5)] == [("c", "b"), ("c", "a"), (), ("a",), ()]
 
 
 CHANGED = {"format": "0", "definition": "x", "embedder": "m", "dimensions": 512, "titles": 1, "content": "x"}

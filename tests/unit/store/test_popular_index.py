@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tools.store.catalog.popular_index import LONGEST_NAME, PopularIndex
 from tools.store.models import Author, Filters, Title
-from tools.store.search.filters import satisfies
-from tools.store.search.query import QueryReader
+from tools.store.search.conditions import satisfies
+from tools.store.search.query.parser import QueryParser
 
-READER = QueryReader.load()
+PARSER = QueryParser.load()
 ODA = Author("Oda, Eiichirou", "尾田栄一郎", "オダエイイチロウ")
 URASAWA = Author("Urasawa, Naoki", "浦沢直樹")
 TITLES = (
@@ -26,7 +26,7 @@ ANY = Filters()
 
 
 def called(query: str, filters: Filters = ANY, limit: int = 10) -> list[str]:
-    return [title.title_id for title in SHELF.called(query, READER, filters, limit)]
+    return [title.title_id for title in SHELF.called(query, PARSER, filters, limit)]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_is_called_so_satisfies_the_filters_too() -> None:
 
 def test_an_empty_shelf_has_nothing() -> None:
     empty = PopularIndex()
-    assert empty.called("one piece", READER, ANY, 5) == ()
+    assert empty.called("one piece", PARSER, ANY, 5) == ()
     assert empty.matching(ANY, 5) == ()
 
 

@@ -16,7 +16,7 @@ from tools.store.catalog.popular_index import PopularIndex
 from tools.store.failures import Failure
 from tools.store.models import Filters, Title
 from tools.store.ports import CatalogPort
-from tools.store.search.query import QueryReader
+from tools.store.search.query.parser import QueryParser
 from tools.store.typed_snapshot import TypedSnapshot
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class PopularTitles:
     snapshot: TitlesSnapshot | None = None
     clock: Clock = time.monotonic
     _index: PopularIndex = field(default_factory=PopularIndex)
-    _reader: QueryReader = field(default_factory=QueryReader.load)
+    _parser: QueryParser = field(default_factory=QueryParser.load)
 
     @property
     def title_ids(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class PopularTitles:
 
     def called(self, query: str, filters: Filters, limit: int) -> tuple[Title, ...]:
         """Those of them that the query names, or whose author it names, best match first."""
-        return self._index.called(query, self._reader, filters, limit)
+        return self._index.called(query, self._parser, filters, limit)
 
     def known(self, title_id: str) -> Title | None:
         return self._index.by_id.get(title_id)

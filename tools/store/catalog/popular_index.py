@@ -13,17 +13,18 @@ from itertools import islice
 import numpy as np
 
 from tools.store.models import Filters, Title
-from tools.store.search.candidates import asked_names
-from tools.store.search.filters import Predicates
-from tools.store.search.fusion import Weights
-from tools.store.search.name_table import NameTable
-from tools.store.search.names import name_keys
-from tools.store.search.people import AskedName, AuthorKeys, author_keys
-from tools.store.search.query import ParsedQuery, QueryReader
+from tools.store.search.conditions import Conditions, Facts
+from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.names import asked_names
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.titles.name_table import NameTable
+from tools.store.search.titles.names import NameKeys
+from tools.store.search.titles.people import AskedName, AuthorKeys
 
 LONGEST_NAME = 200
 """Characters. What is longer describes a story, or is no question at all, and is not compared with names."""
-_LIKENESS = Weights().name_threshold
+_WEIGHTS = Weights()
 
 
 class PopularIndex:
@@ -32,42 +33,43 @@ class PopularIndex:
     def __init__(self, titles: Sequence[Title] = ()) -> None:
         self.titles = tuple(titles)
         self.by_id = {title.title_id: title for title in self.titles}
-        self._authors = [tuple(map(author_keys, title.authors)) for title in self.titles]
-        self._credits = [_credits(authors) for authors in self._authors]
-        self._names = NameTable(map(name_keys, self.titles))
+        self._facts = [Facts.of(title) for title in self.titles]
+        self._credits = [_credits(facts.authors) for facts in self._facts]
+        self._names = NameTable(map(NameKeys.of, self.titles))
 
     def matching(self, filters: Filters, limit: int) -> tuple[Title, ...]:
         """The most popular titles that satisfy the filters, exactly."""
         return tuple(self.titles[position] for position in islice(self._fitting(filters), limit))
 
-    def called(self, query: str, reader: QueryReader, filters: Filters, limit: int) -> tuple[Title, ...]:
+    def called(self, query: str, parser: QueryParser, filters: Filters, limit: int) -> tuple[Title, ...]:
         """The titles that the query is a name of, in any script and with a typo or two, best match first, then those of the
         author that it names; all of them satisfy the filters."""
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
-        parsed = reader.read(query)
+        parsed = parser.parse(query)
         positions = dict.fromkeys((*self._named(parsed, filters), *self._by_author(parsed, filters)))
         return tuple(self.titles[position] for position in islice(positions, limit))
 
     def _named(self, parsed: ParsedQuery, filters: Filters) -> list[int]:
-        near = np.maximum(self._names.likeness(asked_names(parsed)), self._names.spelled_in_katakana(parsed.core))
-        alike = [int(position) for position in np.flatnonzero(near >= _LIKENESS)]
+        near = np.maximum(
+            self._names.likeness(asked_names(parsed, _WEIGHTS)), self._names.spelled_in_katakana(parsed.subject)
+        )
+        alike = [int(position) for position in np.flatnonzero(near >= _WEIGHTS.name_threshold)]
         fitting = set(self._fitting(filters, alike))
         return sorted(fitting, key=lambda position: (-near[position], position))
 
     def _by_author(self, parsed: ParsedQuery, filters: Filters) -> Iterator[int]:
-        asked = parsed.author or parsed.core
+        asked = parsed.author or parsed.subject
         return self._fitting(replace(filters, author=asked)) if asked and filters.author is None else iter(())
 
     def _fitting(self, filters: Filters, among: Sequence[int] | None = None) -> Iterator[int]:
-        predicates = Predicates(filters)
+        conditions = Conditions(filters)
         positions = range(len(self.titles)) if among is None else among
         if filters.author is not None:
             asked = AskedName(filters.author)
             positions = [position for position in positions if asked.may_be_in(self._credits[position])]
         for position in positions:
-            title = self.titles[position]
-            if predicates.admit(title.genre, title.rating, self._authors[position]):
+            if conditions.admit(self._facts[position]):
                 yield position
 
 

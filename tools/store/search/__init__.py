@@ -1,12 +1,11 @@
-"""What a query means and how hits are ranked, whatever engine finds them.
+"""What a query means and how titles are ranked, whatever engine finds them. The rooms, uppermost first:
 
-    text, romaji, tokens    characters to comparable keys and terms
-    people, filters         exact predicates
-    aliases, themes         curated words: nicknames of titles, and what readers call a tag
-    names, loans, document  a title as name keys, index terms and texts to embed
-    query, phrases          free text to a `Reading`: what the legs are to look for
-    naming, candidates      the evidence of single titles, for engines that answer with hits
-    evidence, fusion        the legs' evidence to one order with a relevance floor
+    ranking        evidence of what a backend recalled to one order: weights, fusion, series, orderings, likeness
+    conditions     what a title has to satisfy exactly, whatever it is about: the one definition for every backend
+    query          free text to a `ParsedQuery`: wordings, nicknames, themes
+    titles         a title as keys of names and authors, index terms, and texts to embed
+    text           characters to comparable keys and terms
 
-An engine (embedded, OpenSearch) runs the legs and knows nothing of the rest.
+A backend (embedded, OpenSearch) recalls titles and says what it knows of them (`ranking.candidates.Candidates`); everything
+that decides which of them answer, and in which order, stands here once.
 """

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
 from tools.store.backends.embedded.computed import ComputedStore
-from tools.store.backends.embedded.engine import Ranked
 from tools.store.backends.embedded.loading import Loaded, load_catalog
-from tools.store.backends.embedded.vector_leg import VectorLeg
-from tools.store.backends.embedded.vectors import Vectors, plan_vectors
+from tools.store.backends.embedded.meaning.vector_leg import VectorLeg
+from tools.store.backends.embedded.meaning.vectors import Vectors, plan_vectors
+from tools.store.backends.embedded.searching.engine import Hits
 from tools.store.failures import Failure, TimedOut
 from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Offer, Title
 from tools.store.ports import Embedder
-from tools.store.search.text import normalise
+from tools.store.search.text.characters import normalise
 
 Progress = Callable[[int, int, str], None]
 """(done, total, what): steps of loading, then texts of the vectors. Called on the loading thread and on the event loop."""
@@ -33,7 +33,7 @@ class EmbeddedCatalog:
     """A `CatalogPort` over a file. Get one from `open`; its worker threads and its background task end with it."""
 
     def __init__(self, loaded: Loaded, vectors: VectorLeg | None, workers: ThreadPoolExecutor) -> None:
-        self._shelf, self._engine = loaded.shelf, loaded.engine
+        self._columns, self._engine = loaded.columns, loaded.engine
         self._vectors, self._workers = vectors, workers
         self._preparing: asyncio.Task[None] | None = None
 
@@ -77,7 +77,7 @@ class EmbeddedCatalog:
 
     async def _start(self, leg: VectorLeg, progress: Progress | None, head_start: float) -> None:
         loop = asyncio.get_running_loop()
-        plan = await loop.run_in_executor(self._workers, plan_vectors, self._shelf.titles)
+        plan = await loop.run_in_executor(self._workers, plan_vectors, self._columns.titles)
         kept = await loop.run_in_executor(self._workers, leg.kept, plan)
 
         async def prepare() -> None:
@@ -87,24 +87,24 @@ class EmbeddedCatalog:
         self._preparing = start_task(prepare(), "catalog vectors")
 
     def __len__(self) -> int:
-        return len(self._shelf)
+        return len(self._columns)
 
     @property
     def titles(self) -> Sequence[Title]:
         """All titles, in the file's order."""
-        return self._shelf.titles
+        return self._columns.titles
 
     @property
     def offers(self) -> Mapping[str, tuple[Offer, ...]]:
         """What the file says each title is sold for, by title_id: a store without one of its own fills its shelves from
         it.
         """
-        return {t.title_id: o for t, o in zip(self._shelf.titles, self._shelf.offers, strict=True)}
+        return {t.title_id: o for t, o in zip(self._columns.titles, self._columns.offers, strict=True)}
 
     @property
     def records(self) -> Sequence[tuple[Title, tuple[Offer, ...]]]:
         """The file's records, in its order."""
-        return list(zip(self._shelf.titles, self._shelf.offers, strict=True))
+        return list(zip(self._columns.titles, self._columns.offers, strict=True))
 
     @property
     def vectors_ready(self) -> bool:
@@ -131,35 +131,33 @@ class EmbeddedCatalog:
 
     async def _find(
         self, query: CatalogQuery, deadline: Deadline, vector: NDArray[np.float32] | None, vectors: Vectors | None
-    ) -> Ranked:
-        found: Ranked = await self._run(
-            deadline, self._engine.search, query.text, query.filters, query.limit, vector, vectors
-        )
+    ) -> Hits:
+        found: Hits = await self._run(deadline, self._engine.search, query.text, query.filters, query.limit, vector, vectors)
         return found
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        numbers = self._shelf.numbers
-        return {i: self._shelf.titles[numbers[i]] for i in title_ids if i in numbers}
+        numbers = self._columns.numbers
+        return {i: self._columns.titles[numbers[i]] for i in title_ids if i in numbers}
 
     async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises TimedOut at the deadline."""
-        found: Ranked = await self._run(deadline, self._engine.popular, filters, limit)
+        found: Hits = await self._run(deadline, self._engine.popular, filters, limit)
         return self._named(found.numbers)
 
     async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises TimedOut at the deadline."""
-        found: Ranked = await self._run(deadline, self._engine.alike, facets, limit)
+        found: Hits = await self._run(deadline, self._engine.alike, facets, limit)
         return self._named(found.numbers)
 
     async def health(self, deadline: Deadline) -> Health:
         state = "by words and meaning" if self._vectors is not None and self.vectors_ready else "by words"
-        return Health(True, f"{len(self._shelf)} titles, searched {state}")
+        return Health(True, f"{len(self._columns)} titles, searched {state}")
 
-    def _page(self, found: Ranked, degraded: tuple[str, ...]) -> CatalogPage:
+    def _page(self, found: Hits, degraded: tuple[str, ...]) -> CatalogPage:
         return CatalogPage(self._named(found.numbers), found.total, degraded, found.guessed, self._named(found.near))
 
     def _named(self, numbers: Iterable[int]) -> tuple[Title, ...]:
-        return tuple(self._shelf.titles[int(n)] for n in numbers)
+        return tuple(self._columns.titles[int(n)] for n in numbers)
 
     async def _run(self, deadline: Deadline, work: Callable[..., Any], *arguments: Any) -> Any:
         """Work on a thread of the catalogue's own, waited for until the deadline."""

@@ -8,13 +8,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from tools.store.backends.blas import single_threaded_blas
+from tools.store.backends.embedded.columns import TitleColumns, build_columns
 from tools.store.backends.embedded.computed import FORMAT, ComputedStore
-from tools.store.backends.embedded.engine import Engine
-from tools.store.backends.embedded.index import LexicalIndex, build_index
-from tools.store.backends.embedded.shelf import Shelf, build_shelf
+from tools.store.backends.embedded.lexical.index import LexicalIndex, build_index
+from tools.store.backends.embedded.searching.engine import Engine
 from tools.store.backends.embedded.stored_index import StaleArraysError, index_arrays, index_from
 from tools.store.records.catalog_file import parse, read_bytes
-from tools.store.search.query import QueryReader
+from tools.store.search.query.parser import QueryParser
 
 Progress = Callable[[int, int, str], None]
 _STEPS = 3
@@ -24,7 +24,7 @@ _STEPS = 3
 class Loaded:
     """`key` identifies the content and the format of everything computed from it."""
 
-    shelf: Shelf
+    columns: TitleColumns
     engine: Engine
     key: str
 
@@ -38,23 +38,23 @@ def load_catalog(path: Path, store: ComputedStore, progress: Progress | None = N
     key = f"{FORMAT}/{sha256(content).hexdigest()}"
     _tell(progress, 0, "read")
     records = parse(content)
-    shelf = build_shelf([title for title, _ in records], [offers for _, offers in records])
+    columns = build_columns([title for title, _ in records], [offers for _, offers in records])
     _tell(progress, 1, "parsed")
-    index = _index(shelf, store, key)
+    index = _index(columns, store, key)
     _tell(progress, 2, "indexed")
-    engine = Engine(shelf, index, QueryReader.load())
+    engine = Engine(columns, index, QueryParser.load())
     _tell(progress, _STEPS, "ready")
-    return Loaded(shelf, engine, key)
+    return Loaded(columns, engine, key)
 
 
-def _index(shelf: Shelf, store: ComputedStore, key: str) -> LexicalIndex:
+def _index(columns: TitleColumns, store: ComputedStore, key: str) -> LexicalIndex:
     arrays = store.load("index", key)
     if arrays is not None:
         try:
-            return index_from(arrays, len(shelf), len(shelf.authors))
+            return index_from(arrays, len(columns), len(columns.authors))
         except StaleArraysError:
             pass
-    index = build_index(shelf.titles)
+    index = build_index(columns.titles)
     store.save("index", key, index_arrays(index))
     return index
 

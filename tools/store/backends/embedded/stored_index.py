@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tools.store.backends.embedded.computed import Arrays, pack, unpack
-from tools.store.backends.embedded.index import LexicalIndex, NameRows, PeopleRows
-from tools.store.backends.embedded.sparse import SparseIndex
+from tools.store.backends.embedded.lexical.index import LexicalIndex, NameRows, PeopleRows
+from tools.store.backends.embedded.lexical.sparse import SparseIndex
 
 
 class StaleArraysError(ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 ALIAS = "manga-titles"
 _KNOWN = ("alias", "ca", "region")
@@ -38,12 +38,7 @@ class OpenSearchAddress:
         if parts.scheme not in _SCHEMES:
             raise ValueError(f"scheme {parts.scheme!r} is none of http, https, aoss+https")
         tls, serverless = _SCHEMES[parts.scheme]
-        try:
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            raise ValueError("the port has to be a number up to 65535") from None
-        if not host or port == 0:
-            raise ValueError("a host is missing, as in https://search.example:9200")
+        host, port = _host_and_port(parts)
         options = _options(parts.query)
         if "ca" in options and not tls:
             raise ValueError("ca is for https:// only")
@@ -70,6 +65,16 @@ class OpenSearchAddress:
         scheme = ("aoss+" if self.serverless else "") + ("https" if self.tls else "http")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}{self.prefix}, alias {self.alias}"
+
+
+def _host_and_port(parts: SplitResult) -> tuple[str, int | None]:
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("the port has to be a number up to 65535") from None
+    if not host or port == 0:
+        raise ValueError("a host is missing, as in https://search.example:9200")
+    return host, port
 
 
 def _options(query: str) -> dict[str, str]:

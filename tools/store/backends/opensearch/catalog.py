@@ -9,24 +9,28 @@ from contextlib import asynccontextmanager
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.blas import single_threaded_blas
-from tools.store.backends.opensearch import queries
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.alike import alike
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.errors import answering
-from tools.store.backends.opensearch.filters import filter_queries
-from tools.store.backends.opensearch.index import ID
-from tools.store.backends.opensearch.searching import Matches, Search
-from tools.store.backends.opensearch.state import IndexState
-from tools.store.backends.opensearch.statistics import Statistics
-from tools.store.backends.opensearch.title_cache import TitleCache, places
+from tools.store.backends.opensearch.index.definition import ID
+from tools.store.backends.opensearch.index.state import IndexState
+from tools.store.backends.opensearch.index.statistics import Statistics
+from tools.store.backends.opensearch.searching.conditions import filter_queries
+from tools.store.backends.opensearch.searching.dsl import column
+from tools.store.backends.opensearch.searching.likeness import like_facets
+from tools.store.backends.opensearch.searching.lookups import best_known, with_ids
+from tools.store.backends.opensearch.searching.matches import Matches
+from tools.store.backends.opensearch.searching.search import Search
+from tools.store.backends.opensearch.searching.title_cache import TitleCache, hit_keys
 from tools.store.backends.query_vectors import QueryVectors
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Ordering, Title
 from tools.store.ports import Embedder
-from tools.store.search.filters import Predicates
-from tools.store.search.query import ParsedQuery, QueryReader
-from tools.store.search.text import normalise
+from tools.store.search.conditions import Conditions
+from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.text.characters import normalise
 
 _THREADS = 2
 _LONGEST_ID = 512
@@ -40,8 +44,8 @@ class OpenSearchCatalog:
         self._embedder = embedder
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
-        self._shelf = TitleCache(client, workers)
-        self._reader = QueryReader.load()
+        self._cache = TitleCache(client, workers)
+        self._parser = QueryParser.load()
 
     @classmethod
     @asynccontextmanager
@@ -65,11 +69,11 @@ class OpenSearchCatalog:
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Raises BackendFailure. Where the cluster or the embedder is late with meaning, words alone answer."""
         async with answering(deadline):
-            reading = self._reader.read(query.text, query.filters.author)
-            if reading.empty:
-                return await self._popular(query.filters, query.limit, deadline, reading.ordering)
+            parsed = self._parser.parse(query.text, query.filters.author)
+            if parsed.empty:
+                return await self._popular(query.filters, query.limit, deadline, parsed.ordering)
             statistics = await self._state.statistics(deadline)
-            found = await self._searched(query, reading, statistics, deadline)
+            found = await self._searched(query, parsed, statistics, deadline)
             wanted = self._vectors is not None and not found.sensed
             return self._page(found, query.filters, ("vector",) if wanted else ())
 
@@ -79,9 +83,9 @@ class OpenSearchCatalog:
         if not asked:
             return {}
         async with answering(deadline):
-            answer = (await self._client.searches([queries.with_ids(asked, (ID, "packed"))], deadline))[0]
-            packed = {queries.column(hit, ID): queries.column(hit, "packed") for hit in answer["hits"]["hits"]}
-            return {title.title_id: title for title in await self._shelf.unpacked(list(packed.values()))}
+            answer = (await self._client.searches([with_ids(asked, (ID, "packed"))], deadline))[0]
+            packed = {column(hit, ID): column(hit, "packed") for hit in answer["hits"]["hits"]}
+            return {title.title_id: title for title in await self._cache.unpacked(list(packed.values()))}
 
     async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises BackendFailure."""
@@ -92,12 +96,12 @@ class OpenSearchCatalog:
         """Raises BackendFailure."""
         async with answering(deadline):
             statistics = await self._state.statistics(deadline)
-            body = alike(statistics.tag_masses(facets.tags), facets, filter_queries(Filters()), limit)
+            body = like_facets(statistics.tag_shares(facets.tags), facets, filter_queries(Filters()), limit, Weights())
             if body is None or limit < 1:
                 return ()
             answer = (await self._client.searches([body], deadline))[0]
-            found = await self._shelf.of(places([answer]), deadline)
-            return await self._shelf.titles(list(found.values()))
+            found = await self._cache.of(hit_keys([answer]), deadline)
+            return await self._cache.titles(list(found.values()))
 
     async def health(self, deadline: Deadline) -> Health:
         """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
@@ -115,11 +119,11 @@ class OpenSearchCatalog:
         return None if self._embedder is None else statistics.identity.disagreement(self._embedder)
 
     async def _searched(
-        self, query: CatalogQuery, reading: ParsedQuery, statistics: Statistics, deadline: Deadline
+        self, query: CatalogQuery, parsed: ParsedQuery, statistics: Statistics, deadline: Deadline
     ) -> Matches:
-        pointed = reading.same_author_as or reading.similar_to
-        aliases = self._reader.read(pointed).aliases if pointed else ()
-        search = Search(self._client, self._shelf, statistics, query, reading, aliases)
+        pointed = parsed.points_from
+        aliases = self._parser.parse(pointed).aliases if pointed else ()
+        search = Search(self._client, self._cache, statistics, query, parsed, aliases)
         vector = None
         if self._vectors is not None and self._problem(statistics) is None:
             vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="wait for a vector")
@@ -135,12 +139,12 @@ class OpenSearchCatalog:
     async def _popular(
         self, filters: Filters, limit: int, deadline: Deadline, ordering: Ordering | None = None
     ) -> CatalogPage:
-        answer = (await self._client.searches([queries.popular(filters, limit, ordering)], deadline))[0]
-        titles = await self._shelf.unpacked([queries.column(hit, "packed") for hit in answer["hits"]["hits"]])
+        answer = (await self._client.searches([best_known(filters, limit, ordering)], deadline))[0]
+        titles = await self._cache.unpacked([column(hit, "packed") for hit in answer["hits"]["hits"]])
         return self._page(Matches(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
 
     def _page(self, found: Matches, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
-        fitting = tuple(filter(Predicates(filters).satisfied_by, found.titles))
+        fitting = tuple(filter(Conditions(filters).satisfied_by, found.titles))
         total = found.total - (len(found.titles) - len(fitting))
         return CatalogPage(fitting, total, degraded, found.guessed, found.near)
 

@@ -1,7 +1,7 @@
 """One client: a bounded pool of connections, no retries of its own, and deadlines that reach the cluster.
 
-Retries, breaker and attempt deadlines are the product's own (`tools.resilience`): the driver tries once. Its timeout, set a
-request, covers the wait for a connection, connecting and reading. The cluster is told as well: each search has a `timeout`
+Retries, breaker and attempt deadlines are the product's own (`tools.store.guarded`): the driver tries once. Its timeout, set
+a request, covers the wait for a connection, connecting and reading. The cluster is told as well: each search has a `timeout`
 (it stops collecting) and a `cancel_after_time_interval` (its task is cancelled); and a call that is cancelled here closes
 its connection, which makes the cluster cancel its tasks.
 """
@@ -95,7 +95,7 @@ class Client:
             await asyncio.to_thread(self._credentials.get_frozen_credentials)
 
 
-class _Reader(JSONSerializer):
+class _FastJson(JSONSerializer):
     """Answers and vectors are the largest JSON of the whole server, and this reads them faster than `json`."""
 
     def loads(self, s: str) -> Any:
@@ -122,7 +122,7 @@ def _driver(address: OpenSearchAddress, credentials: Any) -> AsyncOpenSearch:
     # The driver logs every failed request with its address. Failures are told of by those who see them.
     logging.getLogger("opensearch").setLevel(logging.ERROR)
     host = {"host": address.host, "port": address.port, "url_prefix": address.prefix, "use_ssl": address.tls}
-    options: Json = {"max_retries": 0, "retry_on_timeout": False, "maxsize": POOL, "serializer": _Reader()}
+    options: Json = {"max_retries": 0, "retry_on_timeout": False, "maxsize": POOL, "serializer": _FastJson()}
     if address.tls:
         options["ca_certs"] = address.ca
     if address.serverless:

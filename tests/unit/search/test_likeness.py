@@ -1,0 +1,71 @@
+"""Titles like what a reader likes: the one rule that both catalogues recommend by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.store.search.arrays import Floats
+from tools.store.search.ranking.likeness import likeness, likest, tag_shares
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.text import prefixes
+from tools.store.search.text.prefixes import SortedKeys
+
+WEIGHTS = Weights()
+NOBODY = np.zeros(3, np.bool_)
+
+
+def floats(*values: float) -> Floats:
+    return np.array(values, np.float32)
+
+
+def test_a_rare_tag_is_worth_more_than_a_common_one() -> None:
+    shares = tag_shares({"Action": 1.0, "Shogi": 1.0}, {"Action": 500, "Shogi": 5}, 1000)
+    assert shares["Shogi"] > 3 * shares["Action"]
+    assert sum(shares.values()) == pytest.approx(1.0)
+
+
+def test_a_tag_that_nobody_carries_or_wants_is_worth_nothing() -> None:
+    assert tag_shares({"Gone": 1.0, "Unwanted": 0.0}, {"Unwanted": 5}, 1000) == {}
+
+
+def test_fame_and_genre_alone_make_nothing_alike() -> None:
+    everything = np.ones(3, np.bool_)
+    assert not likeness(floats(0, 0, 0), NOBODY, everything, floats(1, 1, 1), WEIGHTS).any()
+
+
+def test_an_author_who_is_liked_counts_without_a_shared_tag() -> None:
+    scores = likeness(floats(0, 0.1, 0), np.array([True, False, False]), NOBODY, floats(0, 0, 1), WEIGHTS)
+    assert scores.argsort()[::-1].tolist()[:2] == [0, 1]
+    assert scores[2] == 0
+
+
+def test_the_same_genre_and_fame_order_what_shares_as_much() -> None:
+    genre = np.array([False, True, False])
+    scores = likeness(floats(0.5, 0.5, 0.5), NOBODY, genre, floats(0.0, 0.0, 0.3), WEIGHTS)
+    assert scores[1] > scores[2] > scores[0]
+
+
+def test_what_is_less_than_half_as_like_a_title_as_the_best_is_not_like_it() -> None:
+    assert likest(floats(0.8, 0.41, 0.39), None, WEIGHTS).tolist() == floats(0.8, 0.41, 0).tolist()
+
+
+def test_meaning_orders_what_shares_tags_and_brings_in_nothing_else() -> None:
+    found = likest(floats(0.5, 0.5, 0.0), floats(-0.9, 0.4, 1.0), WEIGHTS)
+    assert found.tolist() == pytest.approx([0.5, 0.7, 0.0])
+
+
+def test_of_no_titles_none_is_alike() -> None:
+    assert likest(floats(), None, WEIGHTS).shape == (0,)
+
+
+@given(st.lists(st.text("ab漢", max_size=4), max_size=12), st.text("ab漢", max_size=3))
+def test_rows_are_found_by_any_prefix_in_the_order_of_their_keys(keys: list[str], prefix: str) -> None:
+    wanted = sorted((key, row) for row, key in enumerate(keys) if key.startswith(prefix))
+    assert SortedKeys((key, row) for row, key in enumerate(keys)).beginning_with(prefix) == [row for _, row in wanted]
+
+
+def test_a_prefix_of_everything_finds_no_more_than_it_may() -> None:
+    assert len(SortedKeys((f"a{n:04}", n) for n in range(prefixes.MOST + 50)).beginning_with("a")) == prefixes.MOST

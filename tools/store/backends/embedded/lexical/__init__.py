@@ -1,0 +1,1 @@
+"""Finding titles by the letters of names and the words of texts."""

@@ -1,0 +1,87 @@
+"""The leg that finds titles by their names: grams recall rows, edit distance judges them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+from rapidfuzz.distance import OSA
+
+from tools.store.backends.embedded.lexical.index import NameRows
+from tools.store.search.arrays import Floats, Mask
+from tools.store.search.text.loanwords import MIN_CONSONANTS, consonants, is_loanword
+from tools.store.search.text.prefixes import SortedKeys
+from tools.store.search.text.romaji import sound_key
+from tools.store.search.text.tokens import grams
+from tools.store.search.titles.names import MAIN_FACTOR, loanword_likeness, one_likeness
+
+_RECALL = 120
+_EPSILON = 1e-6
+
+
+class NamesLeg:
+    """Searches the name rows. Read only after construction; safe to share between threads."""
+
+    def __init__(self, rows: NameRows, titles: int) -> None:
+        self._rows = rows
+        self._titles = titles
+        self._masses = rows.grams.masses() + np.float32(_EPSILON)
+        self._loanwords = _by_consonants(rows)
+        self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
+
+    def find(self, keys: Iterable[tuple[str, float]], allowed: Mask) -> Floats:
+        """Shape (titles,): the likeness of each title to the nearest of `keys` (sound key, factor); 0 where not recalled."""
+        found = np.zeros(self._titles, np.float32)
+        for key, factor in keys:
+            for row in self._recall(key, allowed) | set(self._prefixes.beginning_with(key)):
+                self._judge(found, row, key, factor)
+        return np.where(allowed, found, np.float32(0.0))
+
+    def spelled_in_katakana(self, text: str) -> Floats:
+        """Shape (titles,): how near `text` is to the Latin name that it spells in katakana; 0 elsewhere."""
+        found = np.zeros(self._titles, np.float32)
+        if not is_loanword(text):
+            return found
+        key = sound_key(text)
+        for row in self._loanwords.get(consonants(text), ()):
+            title = int(self._rows.titles[row])
+            likeness = loanword_likeness(OSA.normalized_similarity(key, self._rows.keys[row]))
+            found[title] = max(found[title], likeness)
+        return found
+
+    def beginning_with(self, keys: Iterable[str]) -> Floats:
+        """Shape (titles,): how much of a title's name the nearest of `keys` is, where one begins it; 0 elsewhere."""
+        found = np.zeros(self._titles, np.float32)
+        for key in keys:
+            for row in self._prefixes.beginning_with(key):
+                self._judge(found, row, key, 1.0)
+        return found
+
+    def keys_of(self, number: int) -> tuple[str, ...]:
+        """All sound keys of a title."""
+        return tuple(self._rows.keys[r] for r in np.flatnonzero(self._rows.titles == number).tolist())
+
+    def _judge(self, found: Floats, row: int, key: str, factor: float) -> None:
+        likeness = factor * one_likeness(key, self._rows.keys[row]) * (MAIN_FACTOR if self._rows.main[row] else 1.0)
+        title = self._rows.titles[row]
+        if likeness > found[title]:
+            found[title] = likeness
+
+    def _recall(self, key: str, allowed: Mask) -> set[int]:
+        """The rows with the best Dice coefficient of idf-weighted grams."""
+        asked = dict.fromkeys(grams(key), 1.0)
+        shared = self._rows.grams.score(asked)
+        dice = 2.0 * shared / (self._masses + np.float32(self._rows.grams.weight_of(asked)))
+        dice[~allowed[self._rows.titles]] = 0.0
+        best = np.argpartition(-dice, _RECALL)[:_RECALL] if len(dice) > _RECALL else np.arange(len(dice))
+        return {int(r) for r in best if dice[r] > 0.0}
+
+
+def _by_consonants(rows: NameRows) -> dict[str, list[int]]:
+    """Rows of Latin names by their consonants, which is how katakana finds them."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for row, key in enumerate(rows.keys):
+        if key.isascii() and len(skeleton := consonants(key)) >= MIN_CONSONANTS:
+            found[skeleton].append(row)
+    return found

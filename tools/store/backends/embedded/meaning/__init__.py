@@ -1,0 +1,1 @@
+"""Finding titles by what their texts mean."""

@@ -1,0 +1,1 @@
+"""What an index holds: its definition, its documents, its numbers."""

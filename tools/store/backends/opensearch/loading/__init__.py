@@ -1,0 +1,1 @@
+"""A catalogue into an index, and the index into service."""

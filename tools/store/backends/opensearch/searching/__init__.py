@@ -1,0 +1,1 @@
+"""Recalling titles and handing them to the ranking."""

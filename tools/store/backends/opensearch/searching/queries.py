@@ -1,0 +1,123 @@
+"""The searches that recall candidates by words: each finds the best of one kind, generously; the ranking is done here
+afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tools.store.backends.opensearch.index.definition import FOUND
+from tools.store.backends.opensearch.searching.conditions import author_query, begins_or_ends, filter_queries
+from tools.store.backends.opensearch.searching.dsl import (
+    BEST_KNOWN_FIRST,
+    NOTHING,
+    Json,
+    columns,
+    constant,
+    either,
+    nested,
+    prefix,
+    search,
+    term,
+)
+from tools.store.backends.opensearch.searching.lookups import by
+from tools.store.models import Filters
+from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.ranking.authors import TYPO_LENGTHS
+from tools.store.search.text.characters import has_kanji
+from tools.store.search.text.loanwords import MIN_CONSONANTS, consonants, is_loanword
+from tools.store.search.text.romaji import sound_key
+from tools.store.search.text.tokens import grams
+from tools.store.search.titles.people import AskedName
+
+RECALL = 80
+MOST_TERMS = 120
+"""So many terms of a description are looked for; queries are at most 400 characters."""
+_LONGEST_CJK_NAME = 12
+_ENOUGH_GRAMS, _LONG_KEY = 4, 16
+
+
+def lexical(parsed: ParsedQuery, filters: Filters, aliases: Sequence[str]) -> dict[str, Json]:
+    """The searches for a query that asks for something, by the name of what they find.
+
+    `aliases` are keys that the title which the query points from may be known by.
+    """
+    allowed = filter_queries(filters)
+    keys = [*parsed.names, *parsed.aliases]
+    found = {
+        "names": search(called(keys, parsed.subject), allowed, RECALL, sort=BEST_KNOWN_FIRST),
+        "people": search(named(AskedName(parsed.author or parsed.subject)), allowed, RECALL, sort=BEST_KNOWN_FIRST),
+    }
+    for i, (author, rest) in enumerate(parsed.titles_beside_authors()):
+        found[f"works{i}"] = search(called([sound_key(rest)], rest), [*allowed, author_query(author)], RECALL // 2)
+    for which, terms in (("words", parsed.terms), ("translated", parsed.translated)):
+        if terms:
+            found[which] = search(told(terms), allowed, RECALL)
+    if parsed.themes or parsed.genre:
+        found["tags"] = _tagged(parsed, allowed)
+    if pointed := parsed.points_from:
+        found["anchor"] = _anchor(pointed, aliases)
+    return found
+
+
+def _anchor(name: str, aliases: Sequence[str]) -> Json:
+    """Titles that may be called `name`, with all that is needed to search on from one of them."""
+    named = search(called([sound_key(name), *aliases], name), [], RECALL // 4)
+    return {**named, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
+
+
+def called(keys: Sequence[str], text: str) -> Json:
+    """Titles with a name like one of `keys`: it, what begins with it, what shares many grams, what `text` spells.
+
+    Grams are costly, and the keys after the first are other ways to write it: those are looked for as they stand.
+    """
+    likely = [_named(key) for key in keys if key]
+    skeleton = consonants(text) if is_loanword(text) else ""
+    if len(skeleton) >= MIN_CONSONANTS:
+        likely.append(constant(term("names.loan", skeleton), 300.0))
+    if likely and keys[0]:
+        likely.append(_shares_grams("names.grams", keys[0]))
+    return nested("names", {"dis_max": {"queries": likely}}) if likely else NOTHING
+
+
+def _named(key: str) -> Json:
+    return either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)])
+
+
+def _shares_grams(field: str, key: str) -> Json:
+    """The longest grams alone, where there are enough of them: short ones are in half of all names."""
+    found = list(dict.fromkeys(grams(key)))
+    longest = [gram for gram in found if len(gram) == len(found[-1])]
+    told = longest if len(longest) >= _ENOUGH_GRAMS else found
+    least = "25%" if len(key) < _LONG_KEY else "35%"
+    return {"match": {field: {"query": " ".join(told), "minimum_should_match": least}}}
+
+
+def named(asked: AskedName) -> Json:
+    """Titles by an author who may be the asked one; nothing when there is no word in it."""
+    key = asked.key
+    likely = [constant(term("people.spellings", key), 100.0)]
+    likely += [constant(term("people.parts", word), 5.0) for word in asked.words]
+    if has_kanji(key):
+        sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)
+        inside = sorted({key[i : i + n] for n in sizes for i in range(len(key) - n + 1)})
+        likely.append(constant({"terms": {"people.spellings": inside}}, 20.0))
+        likely += [constant(q, 10.0) for word in asked.words if len(word) >= 2 for q in begins_or_ends(word)]
+    if len(key) in TYPO_LENGTHS:
+        likely.append(_shares_grams("people.grams", key))
+    return nested("people", either(likely)) if key else NOTHING
+
+
+def told(terms: Iterable[str]) -> Json:
+    """Titles whose text has some of `terms`."""
+    return either([term("prose", each) for each in list(terms)[:MOST_TERMS]])
+
+
+def _tagged(parsed: ParsedQuery, allowed: Sequence[Json]) -> Json:
+    """Titles with the most of the query's themes, the best known first where no other ordering is asked for. `all` counts
+    those that have every one."""
+    themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in parsed.themes]
+    if parsed.genre is not None:
+        themes.append(term("genre", parsed.genre))
+    count = {"all": {"filter": {"bool": {"filter": themes}}}}
+    sort = [{"_score": "desc"}, *by(parsed.ordering)]
+    return search(either([constant(theme, 1.0) for theme in themes]), allowed, RECALL, sort=sort, aggs=count)

@@ -1,0 +1,181 @@
+"""One search, in two requests mostly: what words find, then what is near in meaning.
+
+The query is embedded while the first is under way. The second finds the nearest titles and measures the ones that words
+found; where it is late, the words' answer stands. Hits are named only: what this process has not read of them lately is
+asked for after each (title_cache.py), the first time while the query is still being embedded.
+
+What was recalled is ranked on the event loop, which takes one or two milliseconds: given to a thread, the loop would wait
+for the interpreter's lock instead, and the thread for the loop's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from session.resilience.deadline import Deadline
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.index.statistics import Statistics
+from tools.store.backends.opensearch.searching.anchor import anchor_among
+from tools.store.backends.opensearch.searching.candidates import Anchor, Recalled, RecalledTitles
+from tools.store.backends.opensearch.searching.conditions import filter_queries
+from tools.store.backends.opensearch.searching.dsl import Json
+from tools.store.backends.opensearch.searching.lookups import by_authors_of, frequencies
+from tools.store.backends.opensearch.searching.matches import Matches, total_of
+from tools.store.backends.opensearch.searching.nearest import nearest, sense_of
+from tools.store.backends.opensearch.searching.queries import RECALL, lexical
+from tools.store.backends.opensearch.searching.similar import Similar
+from tools.store.backends.opensearch.searching.title_cache import HitKey, TitleCache, hit_keys
+from tools.store.failures import BackendFailure
+from tools.store.models import CatalogQuery, Ordering, Title
+from tools.store.search.arrays import Floats
+from tools.store.search.conditions import Conditions
+from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.ranking.names import asked_names, surely_called
+from tools.store.search.ranking.orderings import in_order
+from tools.store.search.ranking.ranked import Ranked, rank
+from tools.store.search.ranking.weights import Weights
+
+Answers = dict[str, Mapping[str, Any]]
+_KEPT_BACK = 0.03
+"""Seconds kept from the second request, to answer without it."""
+
+
+class Search:
+    """The state of one search. `aliases` are names that the title it points from may be a nickname of."""
+
+    def __init__(
+        self,
+        client: Client,
+        cache: TitleCache,
+        statistics: Statistics,
+        query: CatalogQuery,
+        parsed: ParsedQuery,
+        aliases: Sequence[str],
+    ) -> None:
+        self._client, self._cache, self._statistics = client, cache, statistics
+        self._query, self._parsed, self._aliases = query, parsed, aliases
+        self._weights = Weights()
+        self._recalled = Recalled(Conditions(query.filters))
+        self._anchor: Anchor | None = None
+        self._with_all_themes = 0
+        self.index: str | None = None
+        """Which index answered."""
+
+    async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> Matches:
+        """`vector` is the query's, under way; None where there is nothing to compare it with. Raises BackendFailure."""
+        named = await self._recall_by_words(deadline)
+        if self._anchor is not None and self._parsed.similar_to:
+            return await self._similar(self._anchor, vector is not None, deadline)
+        await self._recall_by_meaning(named, None if vector is None else await vector, vector is not None, deadline)
+        titles, ranked = self._ranked()
+        if ranked.leader is not None and await self._recall_series(titles.ids[ranked.leader], deadline):
+            titles, ranked = self._ranked()
+        return await self._matches(titles, ranked)
+
+    async def _recall_by_words(self, deadline: Deadline) -> str | None:
+        """What words find. The id of the title that the query names, if it is one's name."""
+        searches = lexical(self._parsed, self._query.filters, self._aliases)
+        terms = self._statistics.unknown((*self._parsed.terms, *self._parsed.translated))
+        if terms:
+            searches["frequencies"] = frequencies(terms)
+        answers = await self._ask(searches, deadline)
+        if terms:
+            self._statistics.learn(terms, answers.pop("frequencies"))
+        if pointed := self._parsed.points_from:
+            found = answers.pop("anchor")
+            self._anchor = anchor_among(pointed, self._aliases, found, self._statistics, self._weights)
+        if "tags" in answers:
+            self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
+        self._recalled.take(await self._cache.of(hit_keys(answers.values()), deadline))
+        return self._named()
+
+    def _named(self) -> str | None:
+        titles = self._titles()
+        names = titles.named(asked_names(self._parsed, self._weights))
+        row = surely_called(names, titles.prior, self._weights)
+        return None if row is None else titles.ids[row]
+
+    async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
+        """What is near in meaning, and the series of what is `named`. Late, where meaning was `wanted`, it is left out."""
+        in_time = deadline.less(_KEPT_BACK) if wanted else deadline
+        try:
+            answers = await self._ask(self._by_meaning(vector), in_time)
+            measured = [answers[name] for name in ("near", "senses") if name in answers]
+            answers.pop("senses", None)
+            found = await self._cache.of([*self._series(named), *hit_keys(answers.values())], in_time)
+        except BackendFailure:
+            if not wanted:
+                raise
+            return
+        for answer in measured:
+            self._recalled.take_senses(answer)
+        self._recalled.take(found)
+
+    def _by_meaning(self, vector: Floats | None) -> dict[str, Json]:
+        searches = {}
+        if vector is not None:
+            searches["near"] = nearest(vector, filter_queries(self._query.filters), RECALL)
+            if self._recalled.entries:
+                searches["senses"] = sense_of(vector, list(self._recalled.entries))
+        if self._anchor is not None and (spelled := self._anchor.spellings()):
+            searches["works"] = by_authors_of(sorted(spelled), self._query.filters)
+        return searches
+
+    async def _recall_series(self, leader: str, deadline: Deadline) -> bool:
+        """The rest of the leader's series; whether any of it was missing and came in time."""
+        missing = self._series(leader)
+        if not missing:
+            return False
+        try:
+            self._recalled.take(await self._cache.of(missing, deadline.less(_KEPT_BACK)))
+        except BackendFailure:
+            return False
+        return True
+
+    def _series(self, title_id: str | None) -> list[HitKey]:
+        """The titles of a series that are not recalled yet; they are in the index that the title is in."""
+        if title_id is None or self.index is None:
+            return []
+        entries = self._recalled.entries
+        return [(self.index, each) for each in entries[title_id].card.series if each not in entries]
+
+    async def _similar(self, anchor: Anchor, sensed: bool, deadline: Deadline) -> Matches:
+        similar = Similar(anchor, self._statistics, self._query.filters, self._weights)
+        answers = await self._ask(similar.searches(sensed), deadline)
+        self._recalled = Recalled(Conditions(self._query.filters))
+        self._recalled.take(await self._cache.of(hit_keys(answers.values()), deadline))
+        similar.take(self._recalled, answers)
+        titles = self._titles()
+        scores = similar.scores(titles, self._recalled.senses)
+        return await self._matches(titles, Ranked(scores, ordering=self._parsed.ordering))
+
+    def _ranked(self) -> tuple[RecalledTitles, Ranked]:
+        titles = self._titles()
+        return titles, rank(self._parsed, titles, self._weights)
+
+    def _titles(self) -> RecalledTitles:
+        return RecalledTitles.of(self._recalled, self._statistics, self._anchor)
+
+    async def _matches(self, titles: RecalledTitles, ranked: Ranked) -> Matches:
+        async def shown(rows: Iterable[int]) -> tuple[Title, ...]:
+            return await self._cache.titles([self._recalled.entries[titles.ids[row]] for row in rows])
+
+        limit, sensed = self._query.limit, self._recalled.senses is not None
+        total, near = total_of(ranked, self._with_all_themes), await shown(ranked.near)
+        if ranked.ordering is None:
+            return Matches(await shown(ranked.best(limit)), total, sensed, ranked.guessed, near)
+        best = _first(await shown(ranked.best(len(titles.ids))), ranked.ordering, limit)
+        return Matches(best, total, sensed, ranked.guessed, near)
+
+    async def _ask(self, searches: Mapping[str, Json], deadline: Deadline) -> Answers:
+        if not searches:
+            return {}
+        answers = await self._client.searches(list(searches.values()), deadline)
+        self.index = next((str(hit["_index"]) for each in answers for hit in each["hits"]["hits"]), self.index)
+        return dict(zip(searches, answers, strict=True))
+
+
+def _first(titles: Sequence[Title], ordering: Ordering, limit: int) -> tuple[Title, ...]:
+    return in_order(titles, ordering)[:limit]

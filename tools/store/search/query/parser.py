@@ -1,0 +1,113 @@
+"""Free text to a `ParsedQuery`: what is asked for, without the words that only ask."""
+
+from __future__ import annotations
+
+import re
+
+from tools.store.search.query.aliases import AliasTable
+from tools.store.search.query.orderings import read_ordering
+from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.query.themes import Theme, ThemeTable
+from tools.store.search.query.wordings import BY, BY_JA, FILLER_EN, FILLER_JA, GENRES, SAME_AUTHOR, SIMILAR, VOLUME
+from tools.store.search.text.characters import has_cjk, normalise
+from tools.store.search.text.romaji import sound_key
+from tools.store.search.text.tokens import words
+from tools.store.search.titles.people import AskedName
+
+_LONGEST = 400
+_LAST_NUMBER = re.compile(r"(?<=\w) \d{1,3}$")
+
+
+class QueryParser:
+    """Parses queries with the shipped tables. Holds no state of its own; safe to share between threads."""
+
+    def __init__(self, aliases: AliasTable, themes: ThemeTable) -> None:
+        self._aliases = aliases
+        self._themes = themes
+
+    @classmethod
+    def load(cls) -> QueryParser:
+        """With the shipped tables. The first time it reads two files."""
+        return cls(AliasTable.load(), ThemeTable.load())
+
+    def parse(self, query: str, author: str | None = None) -> ParsedQuery:
+        """`author` is the one that titles are limited to: a query that only says that name again asks for nothing more."""
+        whole = normalise(query[:_LONGEST])
+        ordering, text = read_ordering(whole)
+        subject = _subject(text, author)
+        same_author_as, similar_to = _first(SAME_AUTHOR, text), _first(SIMILAR, text)
+        themes, genre = self._themes.themes(text), _genre(text)
+        return ParsedQuery(
+            text=text,
+            subject=subject,
+            names=_keys(whole, subject) if subject else (),
+            aliases=self._aliases.expand(subject),
+            author=None if same_author_as else _asked_author(text),
+            same_author_as=same_author_as,
+            similar_to=None if same_author_as else similar_to,
+            themes=tuple(dict.fromkeys(theme.tags for theme in themes)),
+            theme_share=_share(themes, subject, genre),
+            genre=genre,
+            terms=tuple(dict.fromkeys(words(subject))),
+            translated=self._translated(subject),
+            ordering=ordering,
+        )
+
+    def _translated(self, subject: str) -> tuple[str, ...]:
+        """Terms of the English words for the Japanese ones that the glossary knows."""
+        return tuple(dict.fromkeys(term for phrase in self._themes.english(subject) for term in words(phrase)))
+
+
+def _subject(text: str, author: str | None) -> str:
+    """What is asked for beyond titles of `author`."""
+    subject = without_filler(text)
+    if author is not None and _says_again(_asked_author(text) or subject, author):
+        return ""
+    return subject
+
+
+def without_filler(text: str) -> str:
+    """`text` (normalised) without the words that ask, without volume numbers; possibly empty."""
+    subject = VOLUME.sub(" ", text)
+    subject = FILLER_JA.sub(" ", FILLER_EN.sub(" ", subject))
+    return " ".join(subject.split()).strip(' ,.:;!?。、！？「」『』"')
+
+
+def _genre(text: str) -> str | None:
+    return next((genre for genre, pattern in GENRES.items() if pattern.search(text)), None)
+
+
+def _share(themes: tuple[Theme, ...], subject: str, genre: str | None) -> float:
+    """How much of the subject's content the themes and the genre are, 0 to 1."""
+    rest = GENRES[genre].sub(" ", subject) if genre else subject
+    content = "".join(words(rest)) if not has_cjk(rest) else rest.replace(" ", "")
+    named = sum(len(theme.phrase.replace(" ", "")) for theme in themes)
+    return min(1.0, named / len(content)) if content else float(bool(themes or genre))
+
+
+def _keys(text: str, subject: str) -> tuple[str, ...]:
+    """Keys of the subject and of the whole, by sound; a Latin one as it is typed too, since folding moves the letters of a
+    typo; and the subject without a last number, which is often a volume's ("One Piece 112").
+    """
+    asked = (subject, VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject))
+    plain = "".join(c for c in subject if c.isalnum()) if subject.isascii() else ""
+    keys = (*(sound_key(a) for a in asked), plain)
+    return tuple(dict.fromkeys(k for k in keys if len(k) > 1 or len(subject) <= len(k)))
+
+
+def _says_again(asked: str, author: str) -> bool:
+    """Whether `asked` is the name `author`, or a part of it."""
+    said, name = AskedName(asked), AskedName(author)
+    if not said.words:
+        return False
+    return set(said.words) <= set(name.words) or name.key.startswith(said.key)
+
+
+def _asked_author(text: str) -> str | None:
+    return _first(BY, text) or _first(BY_JA, text)
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    match = pattern.search(text)
+    found = next((g for g in match.groups() if g), None) if match else None
+    return found.strip(' 「」『』"?!。') if found else None

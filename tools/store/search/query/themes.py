@@ -1,0 +1,100 @@
+"""What readers call a theme, in English and Japanese: the tags it means, and Japanese story words in English.
+
+The table (themes.json) is this project's own, written by hand for any manga catalogue. The glossary lets a query in
+Japanese meet a synopsis that exists in English only; where the embedder is away it is the only bridge between the two.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from tools.store.search.text.characters import has_cjk, has_kanji, normalise, to_hiragana
+from tools.store.search.text.tokens import stem
+
+_LONGEST = 10
+_KATAKANA_WORD = re.compile(r"[\u30a1-\u30fcー]+")
+_LATIN_WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """A phrase of the query and the tags that readers mean by it (a title may carry any of them)."""
+
+    phrase: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeTable:
+    """`tags`: folded phrase → tags. `glossary`: folded Japanese word → English words."""
+
+    tags: Mapping[str, tuple[str, ...]]
+    glossary: Mapping[str, str]
+
+    @classmethod
+    @cache
+    def load(cls) -> ThemeTable:
+        """The table that is shipped. The first time it reads a file."""
+        data = json.loads(files("tools.store.search.query").joinpath("themes.json").read_text(encoding="utf-8"))
+        tags: dict[str, tuple[str, ...]] = {}
+        for tag, phrases in data["tags"].items():
+            for phrase in phrases:
+                folded = _fold(phrase)
+                tags[folded] = tuple(dict.fromkeys((*tags.get(folded, ()), tag)))
+        return cls(tags, {_fold(ja): en for ja, en in data["glossary"].items()})
+
+    def themes(self, text: str) -> tuple[Theme, ...]:
+        """The themes named in `text`, longest phrases first taken, each part of the text used once."""
+        latin = [_fold(w) for w in _LATIN_WORD.findall(normalise(text))]
+        return tuple(Theme(p, self.tags[p]) for p in (*_phrases(latin, self.tags), *_substrings(text, self.tags)))
+
+    def english(self, text: str) -> tuple[str, ...]:
+        """English words for the Japanese words of `text` that the glossary knows."""
+        return tuple(self.glossary[p] for p in _substrings(text, self.glossary))
+
+
+def _fold(phrase: str) -> str:
+    folded = normalise(phrase)
+    return to_hiragana(folded) if has_cjk(folded) else " ".join(stem(w) for w in folded.replace("-", " ").split())
+
+
+def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
+    """Runs of up to three Latin words that are known, the longest at each place."""
+    i = 0
+    while i < len(words):
+        size = next((n for n in (3, 2, 1) if " ".join(words[i : i + n]) in known), 0)
+        if size:
+            yield " ".join(words[i : i + size])
+        i += max(1, size)
+
+
+def _substrings(text: str, known: Mapping[str, object]) -> Iterator[str]:
+    """Known Japanese words inside `text`, the longest at each place; a Latin one never counts."""
+    written = normalise(text)
+    folded = to_hiragana(written) if has_cjk(written) else ""
+    i = 0
+    while i < len(folded):
+        sizes = range(min(_LONGEST, len(folded) - i), 0, -1)
+        size = next((n for n in sizes if folded[i : i + n] in known and _is_word(written, i, i + n)), 0)
+        if size:
+            yield folded[i : i + size]
+        i += max(1, size)
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Whether the word here is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
+    if not has_cjk(text[start:end]):
+        return False
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    if _KATAKANA_WORD.fullmatch(text, start, end):
+        return not _is_katakana(before) and (end - start > 3 or not _is_katakana(after))
+    return end - start > 1 or not (has_kanji(before) or has_kanji(after))
+
+
+def _is_katakana(character: str) -> bool:
+    return _KATAKANA_WORD.fullmatch(character) is not None

@@ -1,0 +1,1 @@
+"""From the evidence of titles to one order, the same for every backend."""

@@ -1,0 +1,1 @@
+"""Characters made comparable, and cut into terms."""

@@ -1,0 +1,106 @@
+"""How a name sounds, so that kana, Hepburn, Kunrei and fan spellings of one word meet in one key.
+
+Kana goes to Hepburn romaji; then every Latin text, whatever its language, goes through the same folds (both sides of a
+comparison are folded, so an English word merely gets another spelling). What is folded: long vowels (ou, oo, ō, oh), doubled
+letters, n before b/p/m, Kunrei and Nihon-shiki syllables, the particle wo. After ISO 3602 and the usual Hepburn tables.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from tools.store.search.text.characters import normalise, to_hiragana
+
+_ROWS = {
+    "": "あいうえお", "k": "かきくけこ", "s": "さしすせそ", "t": "たちつてと", "n": "なにぬねの", "h": "はひふへほ",
+    "m": "まみむめも", "r": "らりるれろ", "g": "がぎぐげご", "z": "ざじずぜぞ", "d": "だぢづでど", "b": "ばびぶべぼ",
+    "p": "ぱぴぷぺぽ",
+}  # fmt: skip
+_SINGLES = {
+    "や": "ya", "ゆ": "yu", "よ": "yo", "わ": "wa", "ゐ": "i", "ゑ": "e", "を": "o", "ん": "n", "ゔ": "vu",
+    "ぁ": "a", "ぃ": "i", "ぅ": "u", "ぇ": "e", "ぉ": "o", "ゃ": "ya", "ゅ": "yu", "ょ": "yo", "ゎ": "wa",
+    "し": "shi", "ち": "chi", "つ": "tsu", "ふ": "fu", "じ": "ji", "ぢ": "ji", "づ": "zu",
+}  # fmt: skip
+_LOANS = {
+    "うぃ": "wi", "うぇ": "we", "うぉ": "wo", "ゔぁ": "va", "ゔぃ": "vi", "ゔぇ": "ve", "ゔぉ": "vo", "いぇ": "ye",
+    "ふぁ": "fa", "ふぃ": "fi", "ふぇ": "fe", "ふぉ": "fo", "てぃ": "ti", "でぃ": "di", "とぅ": "tu", "どぅ": "du",
+    "しぇ": "she", "じぇ": "je", "ちぇ": "che", "てゅ": "tyu", "でゅ": "dyu", "くぁ": "kwa",
+    "つぁ": "tsa", "つぃ": "tsi", "つぇ": "tse", "つぉ": "tso",
+}  # fmt: skip
+_Y_HEADS = {"し": "sh", "ち": "ch", "じ": "j", "ぢ": "j"}
+
+
+def _build_table() -> dict[str, str]:
+    table = {kana: head + vowel for head, row in _ROWS.items() for kana, vowel in zip(row, "aiueo", strict=True)}
+    table |= _SINGLES
+    for head, row in _ROWS.items():
+        i_kana = row[1]
+        stem = _Y_HEADS.get(i_kana, head + "y")
+        if head:
+            table |= {i_kana + small: stem + vowel for small, vowel in zip("ゃゅょ", "auo", strict=True)}
+    return table | _LOANS
+
+
+_TABLE = _build_table()
+_KANA = re.compile(r"[\u3041-\u3096ー]+")
+_FOLDS = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"['’]", ""),
+        (r"\bwo\b", "o"),
+        (r"oh(?![aiueoy])", "o"),
+        (r"(?:ou|oo)", "o"),
+        (r"uu", "u"),
+        (r"(?:ei|ee)", "e"),
+        (r"sy(?=[auo])", "sh"),
+        (r"[tc]y(?=[auo])", "ch"),
+        (r"(?:zy|jy|dy)(?=[auo])", "j"),
+        (r"(?<![sc])si", "shi"),
+        (r"ti", "chi"),
+        (r"(?<!t)tu", "tsu"),
+        (r"[zd]i", "ji"),
+        (r"(?<![sc])hu", "fu"),
+        (r"m(?=[bpm])", "n"),
+        (r"tch", "ch"),
+        (r"([a-z])\1+", r"\1"),
+    )
+)
+_NOT_KEY = re.compile(r"[^\w]|_")
+
+
+def to_romaji(text: str) -> str:
+    """Kana in `text` as Hepburn letters (long marks dropped, small tsu doubled); other characters stay."""
+    return _KANA.sub(lambda m: _read(m.group()), to_hiragana(text))
+
+
+def _read(kana: str) -> str:
+    out: list[str] = []
+    i, double = 0, False
+    while i < len(kana):
+        if kana[i] in "っー":
+            double, i = kana[i] == "っ", i + 1
+            continue
+        size = 2 if kana[i : i + 2] in _TABLE else 1
+        syllable = _TABLE.get(kana[i : i + size], "")
+        out.append(syllable[:1] + syllable if double and syllable[:1] not in "aiueo" else syllable)
+        i, double = i + size, False
+    return "".join(out)
+
+
+@lru_cache(maxsize=4_096)
+def sound(text: str) -> str:
+    """Lower-case words of `text` by their sound, separated by single spaces; kanji and hangul stay as they are."""
+    folded = to_romaji(normalise(text))
+    for pattern, replacement in _FOLDS:
+        folded = pattern.sub(replacement, folded)
+    return " ".join(_NOT_KEY.sub(" ", folded).split())
+
+
+def sound_key(text: str) -> str:
+    """`sound` without its spaces: the key under which spellings of one name meet.
+
+    Example: 'しんげきのきょじん', 'Shingeki no Kyojin' and 'SHINGEKI NO KYOZIN' all give 'shingekinokyojin'.
+    """
+    folded = sound(text).replace(" ", "")
+    return re.sub(r"([a-z])\1+", r"\1", folded)

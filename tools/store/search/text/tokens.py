@@ -1,0 +1,70 @@
+"""Text as index terms: stemmed Latin words and CJK bigrams for prose, character n-grams for names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tools.store.search.text.characters import normalise
+
+_RUNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆]+|[^\W_]+(?:'[^\W_]+)?")
+_CJK_START = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆]")
+_HIRAGANA = re.compile(r"[\u3041-\u309f]+")
+
+_STOPWORDS = """
+a an and are as at be because become becomes been but by can for from gets go goes had has have he her him his how in into is
+it its just me my no not of on one or our out she so some than that the their them they this to too up very was we what when
+where which while who whom whose will with you your after before about all also any only other over then there these those
+through under until
+"""
+STOPWORDS = frozenset(_STOPWORDS.split())
+"""English words that say nothing of a story. "no" and "one" are here too: names are matched by their sound, not by these."""
+
+
+def words(text: str) -> list[str]:
+    """Terms of prose, in order: Latin words without stopwords, stemmed; CJK runs as overlapping bigrams.
+
+    A bigram of hiragana alone is left out: it is nearly always grammar (して, から), and long queries are full of it.
+    """
+    return list(_terms(normalise(text)))
+
+
+def _terms(folded: str) -> Iterator[str]:
+    for run in _RUNS.findall(folded):
+        if _CJK_START.match(run):
+            yield from bigrams(run)
+        elif run not in STOPWORDS:
+            yield stem(run)
+
+
+def bigrams(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for i in range(len(run) - 1):
+        pair = run[i : i + 2]
+        if not _HIRAGANA.fullmatch(pair):
+            yield pair
+
+
+def stem(word: str) -> str:
+    """The word without its English inflection: a light suffix stripper in the manner of Harman's S-stemmer (1991)."""
+    base = word.removesuffix("'s").replace("'", "")
+    for suffix, replacement in (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
+        if base.endswith(suffix) and len(base) - len(suffix) >= 3 and not base.endswith(("ss", "us", "is")):
+            return _tidy(base[: -len(suffix)] + replacement)
+    return _tidy(base)
+
+
+def _tidy(base: str) -> str:
+    """hidd(ing) → hid, danc(ing) and dance → danc: what suffix stripping leaves uneven."""
+    if len(base) > 3 and base[-1] == base[-2] and base[-1] in "bdgmnprt":
+        return base[:-1]
+    return base[:-1] if len(base) > 3 and base.endswith("e") else base
+
+
+def grams(key: str) -> list[str]:
+    """Character terms of a sound key: bi- and trigrams of Latin with its ends marked, uni- and bigrams of CJK."""
+    if _CJK_START.search(key):
+        return [*key, *(key[i : i + 2] for i in range(len(key) - 1))]
+    marked = f"^{key}$"
+    return [marked[i : i + n] for n in (2, 3) for i in range(len(marked) - n + 1)]

@@ -1,0 +1,1 @@
+"""What a title is searched by."""

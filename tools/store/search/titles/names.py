@@ -1,0 +1,72 @@
+"""The names of a title as keys, and how near a query is to one of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rapidfuzz.distance import OSA
+
+from tools.store.models import Title
+from tools.store.search.text.characters import is_kana, normalise
+from tools.store.search.text.romaji import sound_key
+
+_SUBTITLE = re.compile(r"\s*(?::| - |~|\(| part \d)\s*", re.IGNORECASE)
+_MIN_MAIN = 3
+MAIN_FACTOR = 0.95
+"""A name before its subtitle counts a little less than a whole name."""
+_LOANWORD_BASE, _LOANWORD_NEAR, LOANWORD_LEAST = 0.75, 0.2, 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class NameKeys:
+    """Sound keys of a title's names: `whole` of all of them, `main` of their parts before a subtitle where that differs."""
+
+    whole: tuple[str, ...]
+    main: tuple[str, ...]
+
+    @classmethod
+    def of(cls, title: Title) -> NameKeys:
+        names = names_of(title)
+        whole = dict.fromkeys(sound_key(name) for name in names)
+        main = dict.fromkeys(sound_key(_before_subtitle(name)) for name in names)
+        return cls(
+            tuple(key for key in whole if key),
+            tuple(key for key in main if len(key) >= _MIN_MAIN and key not in whole),
+        )
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.whole, *self.main)
+
+
+def names_of(title: Title) -> tuple[str, ...]:
+    """All names in all scripts. Kana that are not plain (ＮＡＲＵＴＯナルト) repeat another name and are left out."""
+    kana = title.kana if title.kana and is_kana(normalise(title.kana)) else None
+    names = (title.en, title.romaji, title.ja, kana, *title.alt_titles)
+    return tuple(dict.fromkeys(n for n in names if n))
+
+
+def _before_subtitle(name: str) -> str:
+    return _SUBTITLE.split(name.strip(), maxsplit=1)[0]
+
+
+def one_likeness(key: str, name: str) -> float:
+    """How near two sound keys are, 0 to 1: 1 is equal, about 0.7 a typo or two.
+
+    Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one.
+    A query that begins a name counts by how much of the name it covers, since readers stop typing early.
+    """
+    return begun_likeness(key, name) if name.startswith(key) else float(OSA.normalized_similarity(key, name))
+
+
+def begun_likeness(key: str, name: str) -> float:
+    """How near a key is to a name that begins with it, or is it."""
+    share = len(key) / len(name)
+    return max(share, 0.78 + 0.15 * share) if len(key) >= _MIN_MAIN - 1 else share
+
+
+def loanword_likeness(near: float) -> float:
+    """How near a katakana text is to a Latin name with the same consonants (loanwords.py), by how alike the two sound
+    keys are."""
+    return _LOANWORD_BASE + _LOANWORD_NEAR * near if near >= LOANWORD_LEAST else 0.0
