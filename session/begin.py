@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from session import keys
 from session.history import LastShown
-from session.result_cache import CachedResult
+from session.result_cache import CachedResult, decode
 from session.turn import Turn, TurnRequest
 
 
@@ -26,6 +26,14 @@ class Claim:
     state: ClaimState
     result: CachedResult | None = None
     stored: bytes | None = None
+
+    @classmethod
+    def read(cls, answer: list[bytes] | None) -> Claim | None:
+        """What claim.lua answers; None where it was not asked."""
+        if answer is None:
+            return None
+        state = ClaimState(answer[0].decode())
+        return cls(state, decode(answer[1]), answer[1]) if state is ClaimState.DONE else cls(state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,17 @@ from session import keys
 from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
-from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
+from session.local.turn_arithmetic import TurnArithmetic
+from session.local.turn_shadows import TurnShadows
+from session.memory import IDEMPOTENCY_TTL_MS, SessionMemory
+from session.opening import SESSION_TTL_MS
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.result_cache import encode
-from session.turn import IMPLICIT, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
+from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import STACK_URLS, all_keys, cluster_address, flush_scripts, forget_everything, reached
 from tests.support.valkey import Clocked, Recorded, answering, ask, connected, private_valkey
@@ -608,7 +611,7 @@ async def test_ping_goes_past_the_breaker_and_tells_how_redis_is(process: Callab
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Redis that works may take its time on a busy machine."""
-    monkeypatch.setattr("session.memory.TRIP_SECONDS", 2.0)
+    monkeypatch.setattr("session.redis.guarded.TRIP_SECONDS", 2.0)
 
 
 @pytest.mark.usefixtures("patience")

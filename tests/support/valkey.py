@@ -38,7 +38,7 @@ def valkey() -> Iterator[RedisAddress]:
     """Where the run's own Valkey is."""
     thread = LoopThread()
     held: Held[MultiplexedRedis] = Held(thread, embedded_redis)
-    yield held.value._address
+    yield held.value.address
     held.close()
     thread.close()
 
