@@ -634,12 +634,13 @@ async def test_a_redis_out_of_memory_degrades() -> None:
 async def test_a_redis_that_hangs_costs_a_call_fifty_ms_and_is_then_left_alone() -> None:
     with private_valkey() as valkey:
         async with connected(valkey.address) as redis:
-            memory = real_memory(redis)
+            breaker = Breaker("redis", BreakerPolicy(0.04))
+            memory = real_memory(redis, breaker)
             assert not (await memory.begin(real_request())).degraded
             valkey.hang()
             begun = [await memory.begin(real_request()) for _ in range(5)]
             assert all(each.degraded for each in begun)
-            assert memory._breaker.state is BreakerState.OPEN
+            assert breaker.state is BreakerState.OPEN
             valkey.go_on()
             await answering(redis)
             deadline = Deadline.after(5)
@@ -665,9 +666,9 @@ async def test_a_redis_that_is_killed_and_started_again_is_used_again() -> None:
             assert other.turn.remaining_ms() <= 1800 + 5, "what one process knows is told to all of them"
 
 
-def real_memory(redis: KeyValue) -> SessionMemory:
+def real_memory(redis: KeyValue, breaker: Breaker | None = None) -> SessionMemory:
     """With real clocks, as it is wired."""
-    breaker = Breaker("redis", BreakerPolicy(0.04))
+    breaker = breaker or Breaker("redis", BreakerPolicy(0.04))
     return SessionMemory(redis, breaker, TurnArithmetic(BUDGET, TurnShadows()), None, LocalLimits(Rate()))
 
 
