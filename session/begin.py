@@ -12,6 +12,9 @@ from session.turn import Turn, TurnRequest
 
 
 class ClaimState(StrEnum):
+    """What became of an idempotency key: it is free and now this call's, another call is at work under it, a result stands
+    there, or it was used with other arguments. The values are what claim.lua answers."""
+
     NEW = "new"
     RUNNING = "running"
     DONE = "done"
@@ -38,6 +41,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
+    """A call's wish for an idempotency key: the `record` it stands under, a hash of tool and `arguments`, who claims it."""
+
     record: str
     arguments: str
     claimant: str

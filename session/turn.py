@@ -18,6 +18,8 @@ FORGET_MS = 60_000
 
 
 class TurnKind(StrEnum):
+    """How a call says which turn it belongs to: by a name, by its W3C trace, or not at all, so that the session tells."""
+
     NAMED = "named"
     TRACE = "trace"
     IMPLICIT = "implicit"

@@ -23,8 +23,9 @@ from session.resilience.deadline import Deadline
 from session.scripts import Script
 from tests.stack import redis_servers
 from tests.stack.require import require
+from tests.support.ports import free_port
 from tests.support.redis_kinds import as_cluster_of_one, cluster_address, flush_scripts, forget_everything, reached
-from tests.support.valkey import PrivateValkey, answering, ask, connected, eventually, free_port, private_valkey
+from tests.support.valkey import PrivateValkey, answering, ask, connected, eventually, private_valkey
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,11 @@ from typing import Any
 from tests.load import report
 from tests.load.auth_load import CUSTOMERS, KINDS, NONE, SECRET, TOKEN
 from tests.load.calls import CALLS_A_TURN
-from tests.load.children import Child, free_port, python
+from tests.load.children import Child, python
 from tests.load.procfs import cpu_ms
 from tests.load.variants import PRODUCT
 from tests.support.issuer import AUDIENCE, Issuer, compact_json
+from tests.support.ports import free_port
 
 MOST = 1.10
 """What a call may cost more than with none."""

@@ -16,7 +16,7 @@ from server.config.settings import DEMO, Settings
 from server.results import call_tool_result
 from server.wiring import open_app
 from tests.load.told_apart import SEED
-from tests.support.interleaving import NOT_NOW
+from tests.support.crowd import NOT_NOW
 from tests.support.process import environment, serving
 from tests.support.raw import Connection, call, in_2026
 from tools.store.backends.embedded.store_files import read_orders

@@ -23,7 +23,8 @@ from session.redis.dialer import Dialer
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
-from tests.support.valkey import answering, ask, connected, eventually, free_port, private_valkey
+from tests.support.ports import free_port
+from tests.support.valkey import answering, ask, connected, eventually, private_valkey
 
 RESET = struct.pack("ii", 1, 0)
 """SO_LINGER that makes closing a socket a reset."""
