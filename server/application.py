@@ -15,11 +15,11 @@ from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import Sink
 from server.telemetry.metrics import Metrics
 from server.transport.mcp import Protocol
+from session.local.turn_shadows import TurnShadows
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
-from session.turn import TurnShadows
 from tools.registry import Registry
 from tools.store.guarded.backend import Backend
 from tools.store.stock.snapshot import StockSnapshot

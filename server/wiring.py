@@ -31,10 +31,11 @@ from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
 from server.transport.mcp import Protocol
 from server.version import VERSION
+from session.local.turn_arithmetic import TurnArithmetic
+from session.local.turn_shadows import TurnShadows
 from session.memory import SessionMemory
 from session.resilience.breaker import Breaker
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import TurnArithmetic, TurnShadows
 from tools.contract import Store, Tool
 from tools.registry import TOOLS, Registry
 from tools.store.guarded.backend import Backend

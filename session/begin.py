@@ -7,11 +7,14 @@ from enum import StrEnum
 
 from session import keys
 from session.history import LastShown
-from session.result_cache import CachedResult
+from session.result_cache import CachedResult, decode
 from session.turn import Turn, TurnRequest
 
 
 class ClaimState(StrEnum):
+    """What became of an idempotency key: it is free and now this call's, another call is at work under it, a result stands
+    there, or it was used with other arguments. The values are what claim.lua answers."""
+
     NEW = "new"
     RUNNING = "running"
     DONE = "done"
@@ -27,9 +30,19 @@ class Claim:
     result: CachedResult | None = None
     stored: bytes | None = None
 
+    @classmethod
+    def read(cls, answer: list[bytes] | None) -> Claim | None:
+        """What claim.lua answers; None where it was not asked."""
+        if answer is None:
+            return None
+        state = ClaimState(answer[0].decode())
+        return cls(state, decode(answer[1]), answer[1]) if state is ClaimState.DONE else cls(state)
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
+    """A call's wish for an idempotency key: the `record` it stands under, a hash of tool and `arguments`, who claims it."""
+
     record: str
     arguments: str
     claimant: str

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SEARCH, RECOMMENDATIONS = "search", "recommendations"
+NOTHING = "-"
+"""Stands for the ids where none were found, which is not the same as nothing having been shown."""
+
+
+def read_ids(stored: bytes | None) -> tuple[str, ...] | None:
+    """The ids of titles as they are stored, with a space between them; None where there are none stored."""
+    return tuple(stored.decode().removeprefix(NOTHING).split()) if stored else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +25,16 @@ class LastShown:
     titles: tuple[str, ...]
     query: str
     by: str = SEARCH
+
+    @classmethod
+    def read(cls, fields: Mapping[bytes, bytes | None]) -> LastShown | None:
+        """None where nothing was shown. A record of before there were recommendations in it has no `by`."""
+        ids = read_ids(fields.get(b"ids"))
+        if ids is None:
+            return None
+        titles = json.loads(fields.get(b"titles") or b"[]")
+        by = fields.get(b"by") or SEARCH.encode()
+        return cls(ids, tuple(titles), (fields.get(b"query") or b"").decode(), by.decode())
 
 
 @dataclass(frozen=True, slots=True)

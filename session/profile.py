@@ -82,10 +82,10 @@ class Profile:
 
 def latest(events: Iterable[Event]) -> tuple[Event, ...]:
     """Those a recall answers: each once, latest first, at most `RECALLED`."""
-    return tuple(sorted(set(events), key=place, reverse=True)[:RECALLED])
+    return tuple(sorted(set(events), key=sort_key, reverse=True)[:RECALLED])
 
 
-def place(event: Event) -> tuple[str, str, str]:
+def sort_key(event: Event) -> tuple[str, str, str]:
     """What events are sorted by: their time, and something that settles ties."""
     return event.at, event.kind, event.subject
 

@@ -27,6 +27,8 @@ Say = Callable[[list[Json]], str]
 
 
 class ScriptedModel(Model):
+    """A model for Strands that says and asks what its script has next."""
+
     def __init__(self, script: Sequence[Use | Say]) -> None:
         self._script = iter(script)
         self._uses = 0

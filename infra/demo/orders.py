@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from infra.demo.carriers import events, label
 from infra.demo.catalogue import StockedTitle
 from infra.demo.clock import japan_day, japan_time, utc
-from infra.demo.order_plans import ANY_WAITING, NEXT, PREFECTURES, Item, Parcel, Plan
+from infra.demo.order_plan import ANY_WAITING, NEXT, PREFECTURES, Item, OrderPlan, Parcel
 from infra.demo.shipping import region_of, shipping_fee
 from infra.demo.tracking import tracking_number
 from tools.store.models import Order, OrderLine, Shipment, VolumeStock
@@ -38,7 +38,7 @@ class OrderDesk:
         # backwards, so that of two works with one name the better known is the one ordered
         self._titles = {str(title.record["title"]["romaji"]): title for title in reversed(self._by_rank)}
 
-    def order(self, plan: Plan) -> Order:
+    def order(self, plan: OrderPlan) -> Order:
         """Raises ValueError when the catalogue lacks what the plan orders."""
         prefecture = PREFECTURES[plan.owner]
         shipments = tuple(_shipment(plan, index, region_of(prefecture)) for index in range(len(plan.parcels)))
@@ -62,7 +62,7 @@ class OrderDesk:
             status_ja=STATUS_LABELS[plan.status],
         )
 
-    def _lines(self, plan: Plan, shipments: Sequence[Shipment]) -> tuple[OrderLine, ...]:
+    def _lines(self, plan: OrderPlan, shipments: Sequence[Shipment]) -> tuple[OrderLine, ...]:
         carried = {
             position: shipment.tracking_number
             for parcel, shipment in zip(plan.parcels, shipments, strict=True)
@@ -130,7 +130,7 @@ def _delay(line: OrderLine) -> timedelta:
     return timedelta(days=0 if line.supply == "preorder" else _DAYS_FROM_ARRIVAL)
 
 
-def _shipment(plan: Plan, index: int, region: str) -> Shipment:
+def _shipment(plan: OrderPlan, index: int, region: str) -> Shipment:
     parcel: Parcel = plan.parcels[index]
     shipped = japan_time(parcel.shipped)
     scans = events(parcel.carrier, shipped, parcel.reached, region, PREFECTURES[plan.owner])
@@ -146,7 +146,7 @@ def _shipment(plan: Plan, index: int, region: str) -> Shipment:
     )
 
 
-def _return_until(plan: Plan, shipments: Sequence[Shipment]) -> str | None:
+def _return_until(plan: OrderPlan, shipments: Sequence[Shipment]) -> str | None:
     """Eight days after the last parcel arrived; none while something is under way or once it was returned."""
     delivered = [shipment.delivered_at for shipment in shipments]
     if plan.status != "shipped" or not delivered or None in delivered:

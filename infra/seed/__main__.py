@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infra.seed.contents import ContentsError, Sources, read
-from infra.seed.work import Done, SeedError, seed, wanted
+from infra.seed.loads import Done, SeedError
+from infra.seed.work import seed, wanted
 from server.commands.broken_pipe import while_read
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError

@@ -108,12 +108,12 @@ async def _there(
 ) -> dict[tuple[str, ...], Item]:
     """Those of the items that the table has, by their keys, as they are in it."""
     found: dict[tuple[str, ...], Item] = {}
-    places = asyncio.Semaphore(READERS)
+    turns = asyncio.Semaphore(READERS)
     called, done = table.called(connection.address.prefix), 0
 
     async def look(part: Sequence[Item]) -> None:
         nonlocal done
-        async with places:
+        async with turns:
             for item in await _read(connection, table, called, part):
                 found[table.key_of(item)] = item
         done += len(part)

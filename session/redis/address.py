@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster", "unix")
 _OPTIONS = ("db", "ssl_ca_certs", "iam", "region")
@@ -51,9 +51,22 @@ class RedisAddress:
         user = unquote(parts.username) if parts.username else None
         secret = unquote(parts.password) if parts.password else None
         if parts.scheme == "unix":
-            if parts.netloc or not parts.path.startswith("/"):
-                raise ValueError("unix:// needs the socket's whole path, as in unix:///run/redis.sock")
-            return cls(path=parts.path, username=user, password=secret, database=_number(options.get("db", "0")))
+            return replace(cls._of_socket(parts, options), username=user, password=secret)
+        secure = parts.scheme.startswith("rediss")
+        address = replace(cls._of_network(parts), username=user, password=secret, iam=_iam(options, user, secure=secure))
+        if not secure:
+            return address
+        authority = options.get("ssl_ca_certs")
+        return replace(address, tls=ssl.create_default_context(cafile=authority), authority=authority)
+
+    @classmethod
+    def _of_socket(cls, parts: SplitResult, options: dict[str, str]) -> RedisAddress:
+        if parts.netloc or not parts.path.startswith("/"):
+            raise ValueError("unix:// needs the socket's whole path, as in unix:///run/redis.sock")
+        return cls(path=parts.path, database=_number(options.get("db", "0")))
+
+    @classmethod
+    def _of_network(cls, parts: SplitResult) -> RedisAddress:
         try:
             host, port = parts.hostname, parts.port
         except ValueError:
@@ -62,19 +75,9 @@ class RedisAddress:
             raise ValueError("the port is not a number between 1 and 65535")
         if not host:
             raise ValueError("a host is missing, as in redis://cache.example:6379")
-        secure, cluster = parts.scheme.startswith("rediss"), parts.scheme.endswith("+cluster")
-        authority = options.get("ssl_ca_certs")
-        return cls(
-            host=host,
-            port=port or 6379,
-            tls=ssl.create_default_context(cafile=authority) if secure else None,
-            username=user,
-            password=secret,
-            database=_number(parts.path.strip("/") or "0", cluster=cluster),
-            cluster=cluster,
-            authority=authority,
-            iam=_iam(options, user, secure=secure),
-        )
+        cluster = parts.scheme.endswith("+cluster")
+        database = _number(parts.path.strip("/") or "0", cluster=cluster)
+        return cls(host=host, port=port or 6379, database=database, cluster=cluster)
 
     def of_node(self, host: str, port: int) -> RedisAddress:
         """Of one node of this cluster, which is greeted alike."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import hiredis
 
 from session.failures import SessionFailure
 from session.keys import PREFIX
 from session.redis.address import RedisAddress
+from session.redis.dialer import Credentials, greeting
 from session.redis.keyvalue import Argument, Command, KeyValue, Reply
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
@@ -32,8 +33,6 @@ _REFUSALS = {
     "OOM": ("its memory is full", "give it more, or set maxmemory-policy to volatile-lru"),
     "MISCONF": ("it takes no writes since it cannot save to disk", "look at its disk and log"),
 }
-
-Credentials = Callable[[], tuple[str, str]]
 
 
 async def diagnose(address: RedisAddress, credentials: Credentials | None, deadline: Deadline) -> Diagnosis:
@@ -63,9 +62,9 @@ async def told_by(redis: KeyValue, deadline: Deadline) -> Diagnosis:
 
 
 async def _examined(address: RedisAddress, credentials: Credentials | None) -> Diagnosis:
-    wire = await _Wire.open(address)
+    wire = await _DirectConnection.open(address)
     try:
-        for command in await _greeting(address, credentials):
+        for command in greeting(address, await asyncio.to_thread(credentials) if credentials is not None else None):
             await wire.ask(*command)
         facts = await _information(wire)
         version = _version(facts)
@@ -88,7 +87,7 @@ async def _examined(address: RedisAddress, credentials: Credentials | None) -> D
         wire.close()
 
 
-class _Wire:
+class _DirectConnection:
     """Commands one after the other."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -96,7 +95,7 @@ class _Wire:
         self._replies = hiredis.Reader(encoding="utf-8", errors="replace")
 
     @classmethod
-    async def open(cls, address: RedisAddress) -> _Wire:
+    async def open(cls, address: RedisAddress) -> _DirectConnection:
         if address.path is not None:
             return cls(*await asyncio.open_unix_connection(address.path))
         return cls(*await asyncio.open_connection(address.host, address.port, ssl=address.tls))
@@ -117,18 +116,7 @@ class _Wire:
         self._writer.transport.abort()
 
 
-async def _greeting(address: RedisAddress, credentials: Credentials | None) -> list[tuple[Argument, ...]]:
-    commands: list[tuple[Argument, ...]] = [("PING",)]
-    if credentials is not None:
-        commands.insert(0, ("AUTH", *await asyncio.to_thread(credentials)))
-    elif address.password is not None:
-        commands.insert(0, ("AUTH", *((address.username,) if address.username else ()), address.password))
-    if address.database:
-        commands.append(("SELECT", address.database))
-    return commands
-
-
-async def _information(wire: _Wire) -> Mapping[str, str]:
+async def _information(wire: _DirectConnection) -> Mapping[str, str]:
     """What it says of itself; a user that may not ask learns nothing, and needs not."""
     facts: dict[str, str] = {}
     for question in (("INFO",), ("CLUSTER", "INFO")):

@@ -11,15 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import socket
-import ssl
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.address import RedisAddress
-from session.redis.keyvalue import Command, Evaluation, Reply, Step
+from session.redis.dialer import Credentials, Dialer
+from session.redis.keyvalue import Evaluation, Reply, Step
 from session.redis.wire import Wire
 from session.resilience.deadline import Deadline
 from session.resilience.outage import Outage
@@ -27,7 +25,6 @@ from session.resilience.tasks import start_task
 
 logger = logging.getLogger(__name__)
 
-CONNECT_SECONDS = 1.0
 REDIAL_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 1.0
 DIALS = 3
@@ -43,24 +40,17 @@ class MultiplexedRedis:
     def __init__(
         self,
         address: RedisAddress,
-        credentials: Callable[[], tuple[str, str]] | None = None,
+        credentials: Credentials | None = None,
         when_lost: Callable[[], None] | None = None,
     ) -> None:
-        """`credentials` gives user and password anew for each connection; it may block."""
-        self._address = address
-        self._credentials = credentials
+        self.address = address
         self._when_lost = when_lost
-        # For names and credentials, which block. One thread, so that what hangs there never holds a second.
-        self._thread = ThreadPoolExecutor(1, "redis-dial")
+        self._dialer = Dialer(address, credentials)
         self._wire: Wire | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
         self._closing = False
         self._outage = Outage(logger, _named(address), after=DIALS)
-
-    @property
-    def host(self) -> str:
-        return self._address.host
 
     @property
     def connected(self) -> bool:
@@ -108,19 +98,19 @@ class MultiplexedRedis:
             self._dialling.cancel()
         if self._wire is not None:
             self._wire.abort()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._dialer.close()
 
     async def _evaluate_by_text(
         self, wire: Wire, steps: Sequence[Step], replies: list[Reply | Exception], deadline: Deadline
     ) -> list[Reply | Exception]:
         again = [
-            (place, step.by_text())
-            for place, (step, reply) in enumerate(zip(steps, replies, strict=True))
+            (index, step.by_text())
+            for index, (step, reply) in enumerate(zip(steps, replies, strict=True))
             if isinstance(step, Evaluation) and is_unknown_script(reply)
         ]
         answers = await wire.send([command for _, command in again], deadline.remaining()).replies()
-        for (place, _), answer in zip(again, answers, strict=True):
-            replies[place] = answer
+        for (index, _), answer in zip(again, answers, strict=True):
+            replies[index] = answer
         return replies
 
     def _lost(self) -> None:
@@ -138,8 +128,7 @@ class MultiplexedRedis:
         pause = REDIAL_SECONDS
         while not self.connected:
             try:
-                async with asyncio.timeout(CONNECT_SECONDS):
-                    self._wire = await self._greet()
+                self._wire = await self._dialer.dial(self._lost)
             except Exception as failure:  # whatever it was: without this task there would never be a connection again
                 self._outage.failed(_why(failure))
                 self._tried.set()
@@ -148,48 +137,6 @@ class MultiplexedRedis:
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         self._outage.over()
         self._tried.set()
-
-    async def _greet(self) -> Wire:
-        wire = await self._open()
-        try:
-            for command in await self._greeting():
-                (reply,) = await wire.send([command], CONNECT_SECONDS).replies()
-                if isinstance(reply, Exception):
-                    raise MemoryRefused("Redis refused the greeting (user, password or database)")
-        except BaseException:
-            wire.abort()
-            raise
-        return wire
-
-    async def _open(self) -> Wire:
-        loop, address = asyncio.get_running_loop(), self._address
-        if address.path is not None:
-            return (await loop.create_unix_connection(lambda: Wire(loop, self._lost), address.path))[1]
-        # asyncio would ask for the name itself, in a pool that others use and in one more thread each time it is tried.
-        await loop.run_in_executor(self._thread, socket.getaddrinfo, address.host, address.port)
-        try:
-            return await self._connection(loop, None)
-        except ssl.SSLCertVerificationError:
-            if address.certified is None:
-                raise
-            return await self._connection(loop, address.certified)
-
-    async def _connection(self, loop: asyncio.AbstractEventLoop, name: str | None) -> Wire:
-        host, port, tls = self._address.host, self._address.port, self._address.tls
-        return (await loop.create_connection(lambda: Wire(loop, self._lost), host, port, ssl=tls, server_hostname=name))[1]
-
-    async def _greeting(self) -> list[Command]:
-        address, loop = self._address, asyncio.get_running_loop()
-        commands = [Command(("PING",))]
-        if self._credentials is not None:
-            # Finding AWS credentials may ask another server: not on the event loop.
-            commands.insert(0, Command(("AUTH", *await loop.run_in_executor(self._thread, self._credentials))))
-        elif address.password is not None:
-            user = (address.username,) if address.username else ()
-            commands.insert(0, Command(("AUTH", *user, address.password)))
-        if address.database:
-            commands.append(Command(("SELECT", address.database)))
-        return commands
 
 
 def _named(address: RedisAddress) -> str:

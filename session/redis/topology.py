@@ -44,16 +44,16 @@ class Topology:
             for first, last, primary, *_ in reply:
                 named, facts = _text(primary[0]), _facts(primary)
                 host = (by_name and facts.get("hostname")) or (facts.get("ip") if named == "?" else named) or asked
-                place = NodeAddress(host, int(primary[1]))
-                reached[NodeAddress(named, place.port)] = place
-                ranges.append((range(SLOTS)[first], range(SLOTS)[last], place))
+                where = NodeAddress(host, int(primary[1]))
+                reached[NodeAddress(named, where.port)] = where
+                ranges.append((range(SLOTS)[first], range(SLOTS)[last], where))
         except (TypeError, LookupError, AttributeError):
             raise ValueError("this is not what CLUSTER SLOTS answers") from None
         if not ranges:
             raise ValueError("it knows of no slots")
         return cls(tuple(ranges), reached)
 
-    def place(self, named: NodeAddress, asked: str) -> NodeAddress:
+    def locate(self, named: NodeAddress, asked: str) -> NodeAddress:
         """Where a node is that another, on the host `asked`, names so."""
         if named in self.reached:
             return self.reached[named]

@@ -105,6 +105,11 @@ class Wire(asyncio.Protocol):
             trip.fail("the connection to Redis was lost")
         self._when_lost()
 
+    @property
+    def owed(self) -> int:
+        """Replies that have not come yet, whoever waits for them."""
+        return len(self._waiting)
+
     def send(self, commands: Sequence[Command], allowed: float) -> Trip:
         if self.closed or len(self._waiting) + len(commands) > BACKLOG:
             raise MemoryUnavailable("Redis is not taking commands")

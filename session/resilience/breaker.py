@@ -13,6 +13,8 @@ from session.resilience.clocks import Clock
 
 
 class BreakerState(StrEnum):
+    """Closed lets calls through, open refuses them, half open lets one through to see (Nygard, "Release It!", 2nd ed.)."""
+
     CLOSED = "closed"
     OPEN = "open"
     HALF_OPEN = "half_open"

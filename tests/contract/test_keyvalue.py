@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.redis import embedded, multiplexed
+from session.redis import dialer, embedded
 from session.redis import wire as byte_side
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis
@@ -23,8 +23,9 @@ from session.resilience.deadline import Deadline
 from session.scripts import Script
 from tests.stack import redis_servers
 from tests.stack.require import require
+from tests.support.ports import free_port
 from tests.support.redis_kinds import as_cluster_of_one, cluster_address, flush_scripts, forget_everything, reached
-from tests.support.valkey import PrivateValkey, answering, ask, connected, eventually, free_port, private_valkey
+from tests.support.valkey import PrivateValkey, answering, ask, connected, eventually, private_valkey
 
 
 @pytest.fixture(scope="module")
@@ -216,17 +217,17 @@ async def test_a_connection_lost_mid_trip_fails_the_trip_and_is_dialled_again_un
                 await waiting
             own.start_again()
             # Nobody makes a trip: the connection comes back by itself.
-            await eventually(lambda: redis._wire is not None and not redis._wire.closed)
+            await eventually(lambda: redis.connected)
             assert await ask(redis, "PING") == b"PONG"
 
 
 def _is_waiting(redis: MultiplexedRedis) -> bool:
-    return redis._wire is not None and len(redis._wire._waiting) == 1
+    return redis.connected and redis.wire().owed == 1
 
 
 async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byte_side, "SILENCE_SECONDS", 0.05)
-    monkeypatch.setattr(multiplexed, "CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(dialer, "CONNECT_SECONDS", 0.1)
     with private_valkey() as own:
         async with connected(own.address) as redis:
             own.hang()
@@ -243,13 +244,13 @@ async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkey
 async def test_a_server_that_only_pauses_keeps_its_connection() -> None:
     with private_valkey() as own:
         async with connected(own.address) as redis:
-            wire = redis._wire
+            wire = redis.wire()
             own.hang()
             with pytest.raises(MemoryUnavailable):
                 await redis.trip([Command(("SET", "late", "1"))], Deadline.after(0.05))
             own.go_on()
             assert await ask(redis, "GET", "late") == b"1", "what was sent took effect, and replies are not mixed up"
-            assert redis._wire is wire
+            assert redis.wire() is wire
 
 
 async def test_no_more_is_sent_than_the_backlog_takes(redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,8 +268,7 @@ async def test_a_script_lost_between_send_and_reply_is_a_lost_connection(soon: D
     """The second half of a trip, by text, finds the connection gone."""
     with private_valkey() as own:
         async with connected(own.address) as redis:
-            wire = redis._wire
-            assert wire is not None
+            wire = redis.wire()
             trip = asyncio.create_task(redis.trip([Evaluation(Script.load("limit"), ("k",), (10, 40))], soon))
             await asyncio.sleep(0)  # it is sent into the buffer
             await asyncio.sleep(0)  # the buffer is written
@@ -312,7 +312,7 @@ async def test_a_caller_that_leaves_while_the_connection_is_lost_leaves_nothing_
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
             own.kill()
-            await eventually(lambda: redis._wire is not None and redis._wire.closed)
+            await eventually(lambda: not redis.connected)
 
 
 # -- the embedded one
@@ -329,7 +329,7 @@ async def test_an_embedded_valkey_that_does_not_stop_is_killed_and_leaves_nothin
     monkeypatch.setattr(embedded, "STOP_SECONDS", 0.05)
     async with embedded_redis() as redis:
         pid = _pid_of(await ask(redis, "INFO", "server"))
-        socket = Path(str(redis._address.path))
+        socket = Path(str(redis.address.path))
         assert socket.exists()
         os.kill(pid, signal.SIGSTOP)
     await eventually(lambda: not Path(f"/proc/{pid}").exists())

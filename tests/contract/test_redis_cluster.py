@@ -18,6 +18,8 @@ from server.backends import open_redis
 from server.config.settings import Settings
 from session.begin import BeginRequest
 from session.failures import MemoryRefused, MemoryUnavailable
+from session.local.turn_arithmetic import TurnArithmetic
+from session.local.turn_shadows import TurnShadows
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis
@@ -29,7 +31,7 @@ from session.resilience.breaker import Breaker, BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.scripts import Script
-from session.turn import IMPLICIT, TurnArithmetic, TurnRequest, TurnShadows
+from session.turn import IMPLICIT, TurnRequest
 from tests.stack import redis_servers
 from tests.stack.children import child
 from tests.stack.redis_servers import Cluster, Redis
@@ -67,9 +69,9 @@ def key_on(node: Redis, redis: ClusteredRedis) -> str:
 
 def owner_of(key: str, redis: ClusteredRedis) -> int:
     """The port of the node that is asked for a key."""
-    node = redis._slots[key_slot(key.encode())]
+    node = redis.nodes.with_slot(key_slot(key.encode()))
     assert node is not None
-    return node._address.port
+    return node.address.port
 
 
 async def read(redis: KeyValue, *keys: str, seconds: float = 1.0) -> list[Reply | Exception]:
@@ -132,11 +134,10 @@ async def test_three_hundred_cold_callers_at_once_are_all_answered_by_tls(tls_cl
     await redis.aclose()
 
 
-async def test_more_trips_than_may_go_at_once_wait_for_their_turn(
-    redis: ClusteredRedis, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_more_trips_than_may_go_at_once_wait_for_their_turn(cluster: Cluster) -> None:
     """None is refused; one whose time is over meanwhile is unavailable, and takes nobody's place."""
-    monkeypatch.setattr(redis, "_turns", asyncio.Semaphore(2))
+    redis = ClusteredRedis(cluster_address(cluster.url), most_trips=2)
+    await redis.connect(Deadline.after(5))
 
     async def own(n: int) -> bool:
         return await redis.trip([Command(("INCR", f"{{turn-{n}}}"))], Deadline.after(20)) == [1]
@@ -148,6 +149,7 @@ async def test_more_trips_than_may_go_at_once_wait_for_their_turn(
         await read(redis, "x", seconds=0.01)
     assert await asyncio.gather(*long) == [[None], [None]]
     assert await read(redis, "x") == [None]
+    await redis.aclose()
 
 
 async def test_a_trip_asks_several_nodes_at_once(redis: ClusteredRedis, cluster: Cluster) -> None:
@@ -292,7 +294,7 @@ async def test_one_node_that_hangs_takes_nobodys_memory_away_but_its_own(redis: 
     while not all([await remembers(there), await remembers(away)]):
         assert not deadline.expired()
     with paused(cluster.nodes[1]):
-        node = redis._slots[key_slot(f"{{{away}}}".encode())]
+        node = redis.nodes.with_slot(key_slot(f"{{{away}}}".encode()))
         assert node is not None
         while node.connected:
             await remembers(away)
@@ -325,7 +327,7 @@ async def test_a_replica_takes_a_killed_primarys_place_and_its_keys_are_found_th
             await until_it_answers(redis, *keys, seconds=5)
             assert await read(redis, *keys) == [b"kept"] * 3
             await until_it_answers(redis, keys[2])
-            assert cluster.nodes[2].port not in {place.port for place in redis._primaries}
+            assert cluster.nodes[2].port not in {where.port for where in redis.nodes.primaries}
 
 
 async def test_a_node_that_is_killed_is_used_again_when_it_is_back(redis: ClusteredRedis, cluster: Cluster) -> None:
@@ -377,7 +379,7 @@ async def test_a_node_is_found_under_the_name_that_its_certificate_allows(
         async with reached(await as_cluster_of_one(address)) as redis:
             assert isinstance(redis, ClusteredRedis)
             assert await redis.trip([Command(("SET", "x", "1")), Command(("PING",))], Deadline.after(5)) == [b"OK", b"PONG"]
-            assert list(redis._primaries) == [(reached_as, own.port)]
+            assert list(redis.nodes.primaries) == [(reached_as, own.port)]
 
 
 async def test_a_node_with_a_strangers_certificate_is_not_spoken_to() -> None:
@@ -544,7 +546,7 @@ async def test_the_setting_reaches_the_cluster(redis_cluster_url: str) -> None:
         url = redis_cluster_url.replace("redis://", "redis+cluster://")
         redis = await open_redis(Settings.from_environment({"MANGA_REDIS_URL": url}), stack)
         assert isinstance(redis, ClusteredRedis)
-        assert len(redis._primaries) == 3
+        assert len(redis.nodes.primaries) == 3
         assert await redis.trip([Command(("PING",))], Deadline.after(5)) == [b"PONG"]
 
 

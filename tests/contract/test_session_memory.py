@@ -14,14 +14,17 @@ from session import keys
 from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
-from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
+from session.local.turn_arithmetic import TurnArithmetic
+from session.local.turn_shadows import TurnShadows
+from session.memory import IDEMPOTENCY_TTL_MS, SessionMemory
+from session.opening import SESSION_TTL_MS
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.result_cache import encode
-from session.turn import IMPLICIT, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
+from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import STACK_URLS, all_keys, cluster_address, flush_scripts, forget_everything, reached
 from tests.support.valkey import Clocked, Recorded, answering, ask, connected, private_valkey
@@ -608,7 +611,7 @@ async def test_ping_goes_past_the_breaker_and_tells_how_redis_is(process: Callab
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Redis that works may take its time on a busy machine."""
-    monkeypatch.setattr("session.memory.TRIP_SECONDS", 2.0)
+    monkeypatch.setattr("session.redis.guarded.TRIP_SECONDS", 2.0)
 
 
 @pytest.mark.usefixtures("patience")
@@ -631,12 +634,13 @@ async def test_a_redis_out_of_memory_degrades() -> None:
 async def test_a_redis_that_hangs_costs_a_call_fifty_ms_and_is_then_left_alone() -> None:
     with private_valkey() as valkey:
         async with connected(valkey.address) as redis:
-            memory = real_memory(redis)
+            breaker = Breaker("redis", BreakerPolicy(0.04))
+            memory = real_memory(redis, breaker)
             assert not (await memory.begin(real_request())).degraded
             valkey.hang()
             begun = [await memory.begin(real_request()) for _ in range(5)]
             assert all(each.degraded for each in begun)
-            assert memory._breaker.state is BreakerState.OPEN
+            assert breaker.state is BreakerState.OPEN
             valkey.go_on()
             await answering(redis)
             deadline = Deadline.after(5)
@@ -662,9 +666,9 @@ async def test_a_redis_that_is_killed_and_started_again_is_used_again() -> None:
             assert other.turn.remaining_ms() <= 1800 + 5, "what one process knows is told to all of them"
 
 
-def real_memory(redis: KeyValue) -> SessionMemory:
+def real_memory(redis: KeyValue, breaker: Breaker | None = None) -> SessionMemory:
     """With real clocks, as it is wired."""
-    breaker = Breaker("redis", BreakerPolicy(0.04))
+    breaker = breaker or Breaker("redis", BreakerPolicy(0.04))
     return SessionMemory(redis, breaker, TurnArithmetic(BUDGET, TurnShadows()), None, LocalLimits(Rate()))
 
 

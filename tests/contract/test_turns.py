@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from session.begin import BeginRequest, Begun
+from session.local.turn_arithmetic import TurnArithmetic
+from session.local.turn_shadows import TurnShadows
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import KeyValue
@@ -23,17 +25,7 @@ from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.breaker import Breaker, BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import (
-    FLOOR_MS,
-    FORGET_MS,
-    IMPLICIT,
-    RESERVE_MS,
-    TurnArithmetic,
-    TurnKind,
-    TurnName,
-    TurnRequest,
-    TurnShadows,
-)
+from session.turn import FLOOR_MS, FORGET_MS, IMPLICIT, RESERVE_MS, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import cluster_address, forget_everything, reached
 from tests.support.valkey import Clocked, ask

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.tally import Tally
-from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Answer, Connection, SseClient, ask, head, message
+from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Answer, Connection, ask, head, message
+from tests.support.sse import SseClient
 
 BATCH = 8
 """Requests in one go: pipelining."""

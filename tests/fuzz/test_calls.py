@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.fuzzing import TEXT, VALUES, Answer, check_harmless, encoded, examples, exchange, http
-from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, SseClient, in_2026
+from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, in_2026
 from tests.support.serving import Serving
+from tests.support.sse import SseClient
 from tools.registry import TOOLS
 
 NAMES = st.sampled_from([tool.name for tool in TOOLS])

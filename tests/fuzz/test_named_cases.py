@@ -20,7 +20,6 @@ from tests.support.raw import (
     INITIALIZED,
     VERSION_2025,
     Connection,
-    SseClient,
     ask,
     call,
     head,
@@ -28,6 +27,7 @@ from tests.support.raw import (
     message,
     post_2026,
 )
+from tests.support.sse import SseClient
 
 SEARCH, DETAILS, STOCK = "search_manga_catalog", "get_manga_details", "check_inventory"
 FIVE_MEGABYTES = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "' + b"x" * 5 * 2**20 + b'"}}'

@@ -12,7 +12,8 @@ import pytest
 from server.transport.http.bounds.admission import MOST_BYTES
 from server.transport.message_shape import MOST_VALUES
 from tests.support.process import serving
-from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, SseClient, ask, call, in_2026, message
+from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, ask, call, in_2026, message
+from tests.support.sse import SseClient
 
 EMPTY_LISTS: list[list[Any]] = [[] for _ in range(330_000)]
 TOKENS = {"auth": "token", "auth_tokens": "greedy-client,modest-client"}

@@ -13,85 +13,30 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import itertools
-import json
 import statistics
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tests.load import report
-from tests.load.calls import ARGUMENTS, CALLS_A_TURN, TOOL, Turn, meta, turns
-from tests.load.children import Child, free_port, python
+from tests.load.auth_load import CUSTOMERS, KINDS, NONE, SECRET, TOKEN
+from tests.load.calls import CALLS_A_TURN
+from tests.load.children import Child, python
 from tests.load.procfs import cpu_ms
-from tests.load.raw_client import Client, LoadGenerator
-from tests.load.variants import FROM_CACHE, PRODUCT
+from tests.load.variants import PRODUCT
 from tests.support.issuer import AUDIENCE, Issuer, compact_json
+from tests.support.ports import free_port
 
-NONE, TOKEN, OWN, SHARED = "none", "token", "jwt, own", "jwt, shared"
-KINDS = (NONE, TOKEN, OWN, SHARED)
 MOST = 1.10
 """What a call may cost more than with none."""
-CUSTOMERS = 300
-SECRET = "a-secret-of-the-benchmark"
 WARM_CALLS = 3 * CALLS_A_TURN
 MOST_WRONG = 0.01
 Sample = dict[str, float]
-
-
-class AuthLoad(LoadGenerator):
-    """`connect` makes clients that prove themselves in one of the ways; the rest is as for the other benchmarks."""
-
-    async def connect(self, port: int, clients: int, run: str, kind: str, tokens: str) -> dict[str, Any]:  # type: ignore[override]
-        self._clients = [
-            Client(port, bodies(run, number, clients, kind, tokens), FROM_CACHE.encode(), header(kind, tokens, number))
-            for number in range(clients)
-        ]
-        await asyncio.gather(*(client.connect() for client in self._clients))
-        return {}
-
-
-@cache
-def minted(file: str) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(Path(file).read_text("utf-8"))
-    return read
-
-
-def header(kind: str, tokens: str, number: int) -> str:
-    if kind == NONE:
-        return ""
-    bearer = {
-        TOKEN: SECRET,
-        OWN: minted(tokens)["users"][number],
-        SHARED: minted(tokens)["agent"],
-    }[kind]
-    return f"Authorization: Bearer {bearer}\r\n"
-
-
-def bodies(run: str, client: int, clients: int, kind: str, tokens: str) -> Iterator[tuple[int, bytes]]:
-    ids = itertools.count(1)
-    for turn in turns(run, client, clients, CUSTOMERS):
-        stated = report.compact(stated_by(turn, kind, tokens))
-        for _ in range(CALLS_A_TURN):
-            number = next(ids)
-            params = f'{{"name":"{TOOL}","arguments":{report.compact(ARGUMENTS)},"_meta":{stated}}}'
-            yield number, f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}'.encode()
-
-
-def stated_by(turn: Turn, kind: str, tokens: str) -> dict[str, str]:
-    stated = meta(turn)
-    if kind in (OWN, SHARED):
-        del stated["com.mangaassist/userId"]
-    if kind == SHARED:
-        customer = int(turn.user.rpartition("-")[2])
-        stated["com.mangaassist/userToken"] = minted(tokens)["users"][customer]
-    return stated
 
 
 def mint(folder: Path) -> tuple[Issuer, Path]:
@@ -131,7 +76,7 @@ async def measure(seconds: float, rounds: int, clients: int, say: Any = lambda _
     async with contextlib.AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="manga-bench-")))
         issuer, tokens = mint(folder)
-        load = await stack.enter_async_context(python(folder, "tests.load.auth", "--load", worker=True))
+        load = await stack.enter_async_context(python(folder, "tests.load.auth_load", worker=True))
         servers = {}
         for number, kind in enumerate(KINDS):
             own = folder / str(number)
@@ -191,10 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--bars", action="store_true", help="exit 1 when a bar is missed")
-    parser.add_argument("--load", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
-    if asked.load:
-        return AuthLoad.main()
     samples = asyncio.run(measure(asked.seconds, asked.rounds, asked.clients, lambda line: print(line, file=sys.stderr)))
     print(table(samples, asked.seconds, asked.clients))
     return 1 if asked.bars and max(ratios(samples).values()) > MOST else 0

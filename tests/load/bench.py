@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import statistics
 import sys
 import tempfile
 import uuid
@@ -18,16 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.load import report
+from tests.load import command, report
 from tests.load.children import Child, python
+from tests.load.growth import growth
 from tests.load.procfs import cpu_ms, rss_mb
-from tests.load.results import Growth, Results, Sample
-from tests.load.variants import FROM_CACHE, PRODUCT, VARIANTS, Running, Variant, product, watched
+from tests.load.results import Results, Sample
+from tests.load.variants import FROM_CACHE, VARIANTS, Running, Variant, product, watched
 
 CLIENTS = (1, 32)
 WARM_CALLS = 20
 MOST_WRONG = 0.01
-GROWTH_ROUNDS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ async def measure(plan: Plan, say: Any = lambda _: None) -> Results:
                     results.commands[variant.key] = await _commands(load, variant, running)
     if plan.growth:
         say("growth with age and number of sessions")
-        results.growth = await _growth(plan)
+        results.growth = await growth(plan.aged_sessions, plan.aged_calls, plan.many_sessions)
     return results
 
 
@@ -141,34 +140,6 @@ async def _commands(load: Child, variant: Variant, running: Running, calls: int 
     return (after[0] - before[0] - 1) / calls, (after[1] - before[1]) / calls
 
 
-async def _growth(plan: Plan) -> Growth:
-    """In processes of their own with the limits off, since one session cannot make a thousand calls at once with them on.
-    Young and old, few and many are measured in turn, for the same reason as the variants are."""
-    environment = PRODUCT | {"MANGA_RATE_LIMIT": "off"}
-    async with contextlib.AsyncExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="manga-bench-")))
-        quiet, crowded = [
-            await stack.enter_async_context(python(folder, "tests.load.in_process", worker=True, environment=environment))
-            for _ in range(2)
-        ]
-        await asyncio.gather(quiet.ask("warm"), crowded.ask("warm"))
-        await crowded.ask("fill", sessions=plan.many_sessions)
-        few, many = [], []
-        for _ in range(GROWTH_ROUNDS):
-            few.append((await quiet.ask("round", sessions=10, calls=60))["ms"])
-            many.append((await crowded.ask("round", sessions=plan.many_sessions, calls=60))["ms"])
-        ages = [
-            await quiet.ask("age", calls=plan.aged_calls, sample=plan.aged_calls // 10) for _ in range(plan.aged_sessions)
-        ]
-    return Growth(
-        young_ms=statistics.median(age["young_ms"] for age in ages),
-        old_ms=statistics.median(age["old_ms"] for age in ages),
-        few_ms=statistics.median(few),
-        many_ms=statistics.median(many),
-        many=plan.many_sessions,
-    )
-
-
 def _used(running: Running) -> tuple[float, float]:
     return cpu_ms(running.child.pid), cpu_ms(running.valkey) if running.valkey else 0.0
 
@@ -187,21 +158,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plan = Plan(asked.seconds, asked.rounds, asked.clients, asked.only, growth=not (asked.only or asked.no_growth))
     results = asyncio.run(measure(plan, lambda line: print(line, file=sys.stderr)))
     text = report.table(results, plan.seconds, plan.rounds)
-    print(text)
-    if asked.write:
-        report.write(text)
-    return 1 if asked.bars and results.missed() else 0
+    return command.told(text, results, asked, report.write)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.load.bench", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=Plan().seconds, help="for each variant and number of clients")
-    parser.add_argument("--rounds", type=int, default=Plan().rounds)
+    plan = Plan()
+    of = "variant and number of clients"
+    parser = command.parser("tests.load.bench", __doc__, seconds=plan.seconds, of=of, rounds=plan.rounds)
     parser.add_argument("--clients", type=int, nargs="+", default=CLIENTS)
     parser.add_argument("--only", nargs="+", default=(), choices=[variant.key for variant in VARIANTS])
     parser.add_argument("--no-growth", action="store_true", help="leave out the rows on age and number of sessions")
-    parser.add_argument("--write", action="store_true", help="write the table into tests/load/README.md")
-    parser.add_argument("--bars", action="store_true", help="exit 1 when a bar is missed")
     return parser
 
 

@@ -51,7 +51,7 @@ def key(*asked: object) -> str:
 
 async def main(port: int, answer: str) -> None:
     async with embedded_redis() as started:
-        redis = Redis(unix_socket_path=started._address.path, decode_responses=True)
+        redis = Redis(unix_socket_path=started.address.path, decode_responses=True)
         await redis.set(key(ARGUMENTS["query"], "", "", ARGUMENTS["max_results"], 0), answer, ex=24 * 3600)
         await server(redis).run_sse_async(port=port)
         await redis.aclose()

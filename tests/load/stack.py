@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.load import stack_report
+from tests.load import command, stack_report
 from tests.load.children import Child, python
 from tests.load.procfs import cpu_ms, rss_mb
 from tests.load.stack_results import Load, Memory, Results, Sample, Trips
@@ -163,19 +163,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-stack: {error}", file=sys.stderr)
         return 2
     text = stack_report.table(results, plan.seconds, plan.rounds)
-    print(text)
-    if asked.write:
-        stack_report.write(text)
-    return 1 if asked.bars and results.missed() else 0
+    return command.told(text, results, asked, stack_report.write)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.load.stack", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=Plan().seconds, help="for each kind of turn and number of clients")
-    parser.add_argument("--rounds", type=int, default=Plan().rounds)
+    plan = Plan()
+    of = "kind of turn and number of clients"
+    parser = command.parser("tests.load.stack", __doc__, seconds=plan.seconds, of=of, rounds=plan.rounds)
     parser.add_argument("--short", action="store_true", help="does it still run: a few turns of everything")
-    parser.add_argument("--write", action="store_true", help="write the table into tests/load/README.md")
-    parser.add_argument("--bars", action="store_true", help="exit 1 when a bar is missed")
     return parser
 
 

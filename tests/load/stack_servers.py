@@ -18,11 +18,12 @@ from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
-from tests.load.children import ROOT, Child, free_port, python
+from tests.load.children import ROOT, Child, python
 from tests.load.stack_bedrock import LATENCY_SECONDS
 from tests.stack import dynamodb, opensearch, redis_servers
 from tests.stack.artefacts import StackError
 from tests.support.bedrock import MODEL, REGION
+from tests.support.ports import free_port
 from tests.support.stack import seeded
 
 DELIVERED = {"MANGA_CACHE_TTL_S": "86400"}

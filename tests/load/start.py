@@ -18,17 +18,9 @@ import time
 import urllib.request
 from typing import Any
 
+from tests.load.handshake import initialize
+
 BOUND_SECONDS = 120.0
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2024-11-05",
-        "capabilities": {},
-        "clientInfo": {"name": "start", "version": "1"},
-    },
-}
 
 
 def main() -> int:
@@ -70,7 +62,7 @@ def stdio_start(environment: dict[str, str]) -> float:
     server = _started(environment, "stdio")
     assert server.stdin is not None
     assert server.stdout is not None
-    server.stdin.write(json.dumps(INITIALIZE) + "\n")
+    server.stdin.write(json.dumps(initialize("start", "2024-11-05", 1)) + "\n")
     server.stdin.flush()
     server.stdout.readline()
     took = time.monotonic() - began

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.load.auth import KINDS, NONE, OWN, SHARED, TOKEN, measure, ratios, table
+from tests.load.auth import measure, ratios, table
+from tests.load.auth_load import KINDS, NONE, OWN, SHARED, TOKEN
 from tests.load.variants import PRODUCT
 
 

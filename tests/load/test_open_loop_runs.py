@@ -5,113 +5,20 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tests.load.open_loop import plots
 from tests.load.open_loop.__main__ import SHORT, Results, measure, sections
-from tests.load.open_loop.client import Run, verdict
-from tests.load.open_loop.conversation import Conversation
-from tests.load.open_loop.measured import CLIENT_LATE_MS, ClientTooLate, Measured, Row
+from tests.load.open_loop.made_up import GAP, TURNS, calls, every, kept, later, measured
+from tests.load.open_loop.measured import CLIENT_LATE_MS, ClientTooLate
 from tests.load.open_loop.mix import CUSTOMERS, Mix
-from tests.load.open_loop.schedule import LONGEST_THINK_SECONDS, Ask, Turn, arrivals, thinking
+from tests.load.open_loop.run import verdict
+from tests.load.open_loop.schedule import LONGEST_THINK_SECONDS, arrivals, thinking
 from tests.load.open_loop.soak import slope
+from tests.load.open_loop.stalling import stalling
 from tests.load.open_loop.steps import Steps
-
-GAP, TURNS = 0.01, 40
-
-
-@dataclass
-class StallingServer:
-    """Takes every POST, and answers no call until so many have come; then all of them, and every later one at once."""
-
-    until: int
-    port: int = 0
-    asked: list[int] = field(default_factory=list)
-    connections: set[asyncio.Task[None]] = field(default_factory=set)
-    _stream: asyncio.StreamWriter | None = None
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = asyncio.current_task()
-        assert connection is not None
-        self.connections.add(connection)
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                if head.startswith(b"GET"):
-                    self._stream = writer
-                    writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-                    self._say(b"event: endpoint\r\ndata: /messages/?session_id=x")
-                else:
-                    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-                    body = await reader.readexactly(length)
-                    writer.write(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
-                    self._take(body)
-        except asyncio.IncompleteReadError:
-            writer.close()
-            await writer.wait_closed()
-
-    def _take(self, body: bytes) -> None:
-        if b'"initialize"' in body:
-            self._say(b'event: message\r\ndata: {"jsonrpc":"2.0","id":0,"result":{}}')
-        elif b"tools/call" in body:
-            self.asked.append(int(body.partition(b'"id":')[2].partition(b",")[0]))
-            late_ones = self.asked if len(self.asked) == self.until else self.asked[-1:]
-            for number in late_ones if len(self.asked) >= self.until else ():
-                meta = '"_meta":{"com.mangaassist/call":{"source":"live","degraded":[]}}'
-                result = f'{{"jsonrpc":"2.0","id":{number},"result":{{"isError":false,{meta}}}}}'
-                self._say(b"event: message\r\ndata: " + result.encode())
-
-    def _say(self, event: bytes) -> None:
-        assert self._stream is not None
-        data = event + b"\r\n\r\n"
-        self._stream.write(b"%x\r\n%b\r\n" % (len(data), data))
-
-
-@asynccontextmanager
-async def stalling(until: int) -> AsyncIterator[StallingServer]:
-    stall = StallingServer(until)
-    server = await asyncio.start_server(stall.serve, "127.0.0.1", 0)
-    stall.port = server.sockets[0].getsockname()[1]
-    async with server:
-        yield stall
-        await asyncio.wait(stall.connections, timeout=10)
-
-
-async def kept(port: int, turns: list[Turn]) -> list[Row]:
-    """The schedule, run against that port."""
-    runs: list[Run] = []
-    conversation = Conversation(port, lambda *it: runs[0].answered(*it), lambda *it: runs[0].refused(*it))
-    await conversation.connect()
-    runs.append(Run(turns, [conversation]))
-    async with asyncio.timeout(30):
-        await runs[0].kept()
-    conversation.close()
-    assert runs[0].strays == 0
-    return [Row(*row) for row in runs[0].rows]
-
-
-def every(gap: float, turns: int) -> list[Turn]:
-    asks = (Ask("check_inventory", "{}"),) * 3
-    return [Turn(number * gap, asks, (0.0, 0.0), "someone", f"s{number}", f"t{number}") for number in range(turns)]
-
-
-def measured(rows: list[Row], rate: float = 50.0) -> Measured:
-    use = {"server": 100.0}
-    turns = len({row.turn for row in rows})
-    return Measured(rate, rows, turns, 0, 0, use, 10.0, 1.0, use, len(rows), 3 * turns / rate, 0.0)
-
-
-def calls(milliseconds: float, count: int = 300, outcome: str = "live") -> list[Row]:
-    return [Row(n // 3, n % 3, "x", n / 100, 0.0, milliseconds / 1000, outcome, False, 100) for n in range(count)]
-
-
-def later(rows: list[Row]) -> list[Row]:
-    return [row._replace(turn=row.turn + 1000) for row in rows]
-
 
 # -- an open loop
 

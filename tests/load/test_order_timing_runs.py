@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.load.order_timing import ABSURD, FOREIGN, KINDS, MISSING, OWN, bars, compared, measure, numbers, table
+from tests.load.order_answers import ABSURD, FOREIGN, KINDS, MISSING, OWN, numbers
+from tests.load.order_timing import bars, measure, table
+from tests.load.told_apart import compared
 
 RNG = np.random.default_rng(1)
 

@@ -11,8 +11,9 @@ from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
-from tests.load.children import Child, free_port, python
+from tests.load.children import Child, python
 from tests.load.procfs import unix_socket_of, valkey_of
+from tests.support.ports import free_port
 
 FROM_CACHE = '"source":"cache"'
 PRODUCT = {"MANGA_CACHE_TTL_S": "86400"}

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,14 @@ def temporary(name: str, *, for_nobody: bool = False) -> Iterator[Path]:
         if for_nobody and os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
         yield Path(folder)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A running server: where it answers and the process behind it."""
+
+    url: str
+    child: Child
 
 
 def free_port(*offsets: int, low: int = 20000, high: int = 30000) -> int:

@@ -10,12 +10,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from tests.stack import artefacts
 from tests.stack.artefacts import StackError
-from tests.stack.children import Child, child, free_port, run_until_stopped, temporary
-from tests.stack.java import java_home
+from tests.stack.children import Running, child, free_port, run_until_stopped, temporary
+from tests.stack.java import java_home, missing_for
 
 SET = "dynamodb-local"
 JAVA = 17
@@ -25,23 +24,9 @@ REGION = "eu-west-1"
 KEYS = {"aws_access_key_id": "stack", "aws_secret_access_key": "stack"}
 
 
-@dataclass(frozen=True)
-class Local:
-    """A running DynamoDB Local: where it answers and the process behind it."""
-
-    url: str
-    child: Child
-
-
 def missing() -> str | None:
     """Why it can't be started here, or None when it can."""
-    try:
-        java_home(JAVA)
-    except StackError as e:
-        return str(e)
-    return (
-        None if artefacts.is_fetched(SET) else "DynamoDB Local is not fetched: run `python -m tests.stack.ensure dynamodb`"
-    )
+    return missing_for("DynamoDB Local", JAVA, fetched=artefacts.is_fetched(SET))
 
 
 def ensure() -> None:
@@ -61,7 +46,7 @@ def dynamodb_local(*, slow_tables: bool = False) -> Iterator[str]:
 
 
 @contextmanager
-def started(*, slow_tables: bool = False) -> Iterator[Local]:
+def started(*, slow_tables: bool = False) -> Iterator[Running]:
     """The same with the process, for tests that pause or kill it."""
     problem = missing()
     if problem:
@@ -74,11 +59,11 @@ def started(*, slow_tables: bool = False) -> Iterator[Local]:
         options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
         late = ["-delayTransientStatuses"] if slow_tables else []
         with child("DynamoDB Local", [*java, "-cp", jars, MAIN, *options, *late], folder / "said.log") as process:
-            process.wait_until(lambda: _is_ready(port), START_SECONDS)
-            yield Local(f"http://127.0.0.1:{port}", process)
+            process.wait_until(lambda: is_ready(port), START_SECONDS)
+            yield Running(f"http://127.0.0.1:{port}", process)
 
 
-def _is_ready(port: int) -> bool:
+def is_ready(port: int) -> bool:
     """It lists its tables, for a signature that it does not check."""
     scope = f"stack/20200101/{REGION}/dynamodb/aws4_request"
     headers = {

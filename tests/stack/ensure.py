@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from tests.stack import dynamodb, opensearch, redis_servers
+from tests.stack import dynamodb, opensearch_home, redis_servers
 from tests.stack.artefacts import StackError
 from tests.stack.java import java_home
 
@@ -38,8 +38,8 @@ def dynamodb_local() -> None:
 def opensearch_node() -> None:
     """Maven, a Java from 21 on with its compiler, and the distribution with its plugins."""
     _maven()
-    _java(opensearch.JAVA, *JAVA_PACKAGES, compiler=True)
-    opensearch.ensure()
+    _java(opensearch_home.JAVA, *JAVA_PACKAGES, compiler=True)
+    opensearch_home.ensure()
 
 
 SERVERS: dict[str, Callable[[], None]] = {"redis": redis, "dynamodb": dynamodb_local, "opensearch": opensearch_node}

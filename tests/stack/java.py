@@ -25,6 +25,15 @@ def java_home(oldest: int, *, compiler: bool = False) -> Path:
     return max(fitting, key=lambda home: found[home])
 
 
+def missing_for(server: str, oldest: int, *, fetched: bool) -> str | None:
+    """Why a server that is fetched and needs Java can't be started here, or None when it can."""
+    try:
+        java_home(oldest)
+    except StackError as e:
+        return str(e)
+    return None if fetched else f"{server} is not fetched: run `python -m tests.stack.ensure {server.split()[0].lower()}`"
+
+
 def version_of(home: Path) -> int:
     """Read from the file that every Java carries; 0 when it does not say."""
     try:

@@ -10,29 +10,20 @@ import math
 import os
 import re
 import shutil
-import subprocess
 import urllib.error
 import urllib.request
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.stack import artefacts
-from tests.stack.artefacts import Artefact, StackError
-from tests.stack.children import Child, child, run_until_stopped, temporary
-from tests.stack.java import java_home, version_of
+from tests.stack.artefacts import StackError
+from tests.stack.children import Running, child, run_until_stopped, temporary
+from tests.stack.java import java_home, missing_for, version_of
+from tests.stack.opensearch_home import JAVA, ensure, installed, made_folder
 
-VERSION = "3.6.0"
-SET = f"opensearch-{VERSION}"
-JAVA = 21
 HEAP = "512m"
 START_SECONDS = 200.0
 STOP_SECONDS = 20.0
-COMPILE_SECONDS = 60
-SOURCE = Path(__file__).parent / "kuromoji" / "Kuromoji.java"
-NOT_NEEDED = ("modules/ingest-geoip/", "lib/tools/fips-demo-installer-cli/")
 ADDRESS = re.compile(r"^(127\.0\.0\.1:\d+)$", re.MULTILINE)
 
 OPTION = re.compile(r"^(?:(?P<low>\d+)(?P<dash>-)?(?P<high>\d+)?:)?(?P<option>-.+)$")
@@ -67,43 +58,10 @@ SETTINGS = {
     "cluster.routing.allocation.disk.threshold_enabled": "false",
 }
 
-DESCRIPTOR = f"""\
-name=analysis-kuromoji
-description=Lucene's Japanese analysis, for tests
-version={VERSION}
-opensearch.version={VERSION}
-java.version={JAVA}
-classname=manga.stack.Kuromoji
-"""
-
-
-@dataclass(frozen=True)
-class Node:
-    """A running node: where it answers and the process behind it."""
-
-    url: str
-    child: Child
-
 
 def missing() -> str | None:
     """Why no node can be started here, or None when one can."""
-    try:
-        java_home(JAVA)
-    except StackError as e:
-        return str(e)
-    return None if _home().exists() else "OpenSearch is not fetched: run `python -m tests.stack.ensure opensearch`"
-
-
-def ensure() -> Path:
-    """Fetches, unpacks and compiles what is not here yet. Raises `StackError`."""
-    fetched = artefacts.fetch(SET)
-    with artefacts.only_one("opensearch"):
-        if not _home().exists():
-            unfinished = _home().with_suffix(".part")
-            shutil.rmtree(unfinished, ignore_errors=True)
-            _unpack({each.name: each for each in fetched}, unfinished)
-            unfinished.rename(_home())
-    return _home()
+    return missing_for("OpenSearch", JAVA, fetched=installed().exists())
 
 
 @contextmanager
@@ -114,7 +72,7 @@ def opensearch_node(settings: Mapping[str, str] | None = None, java_options: Ite
 
 
 @contextmanager
-def started(settings: Mapping[str, str] | None = None, java_options: Iterable[str] = QUICK_START) -> Iterator[Node]:
+def started(settings: Mapping[str, str] | None = None, java_options: Iterable[str] = QUICK_START) -> Iterator[Running]:
     """The same with the process, for tests that pause or kill it."""
     problem = missing()
     if problem:
@@ -124,66 +82,23 @@ def started(settings: Mapping[str, str] | None = None, java_options: Iterable[st
         command = _command(folder, config, java_options)
         # It refuses root.
         with child(
-            "OpenSearch", command, folder / "said.log", unprivileged=True, folder=_home(), stop_seconds=STOP_SECONDS
+            "OpenSearch", command, folder / "said.log", unprivileged=True, folder=installed(), stop_seconds=STOP_SECONDS
         ) as process:
             ports = folder / "logs" / "http.ports"
             process.wait_until(lambda: _address(ports) is not None, START_SECONDS)
-            node = Node(f"http://{_address(ports)}", process)
-            process.wait_until(lambda: _is_ready(node.url), START_SECONDS)
+            node = Running(f"http://{_address(ports)}", process)
+            process.wait_until(lambda: is_ready(node.url), START_SECONDS)
             yield node
-
-
-def _home() -> Path:
-    """Unpacked where nobody can read it too: a cache below a private folder is no place for it."""
-    recipe = f"{SET}-{artefacts.digest(SET, SOURCE)}"
-    place = artefacts.cache()
-    private = any(not parent.stat().st_mode & 0o001 for parent in place.parents if parent.exists())
-    return (Path("/var/tmp/manga-stack") if private and os.geteuid() == 0 else place) / recipe
-
-
-def _unpack(parts: Mapping[str, Artefact], home: Path) -> None:
-    with zipfile.ZipFile(parts["opensearch"].path) as archive:
-        top = f"opensearch-{VERSION}/"
-        for info in archive.infolist():
-            name = info.filename.removeprefix(top)
-            if name and not name.startswith(NOT_NEEDED):
-                archive.extract(_renamed(info, name), home)
-    for plugin in ("opensearch-knn", "neural-search"):
-        with zipfile.ZipFile(parts[plugin].path) as archive:
-            archive.extractall(home / "plugins" / plugin)
-    _build_kuromoji(home, parts["lucene-analysis-kuromoji"].path)
-
-
-def _renamed(info: zipfile.ZipInfo, name: str) -> zipfile.ZipInfo:
-    info.filename = name
-    return info
-
-
-def _build_kuromoji(home: Path, lucene: Path) -> None:
-    """OpenSearch's own Japanese plugin is in no Maven repository; Lucene's analysis, which it wraps, is."""
-    plugin = _folder(home / "plugins" / "analysis-kuromoji")
-    shutil.copy(lucene, plugin)
-    (plugin / "plugin-descriptor.properties").write_text(DESCRIPTOR, encoding="utf-8")
-    with temporary("kuromoji") as classes:
-        compiler = java_home(JAVA, compiler=True) / "bin" / "javac"
-        path = f"{home / 'lib'}/*:{lucene}"
-        command = [compiler, "-proc:none", "-nowarn", "--release", str(JAVA), "-cp", path, "-d", classes, SOURCE]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
-        if done.returncode:
-            raise StackError(f"the Japanese plugin did not compile:\n{done.stdout}{done.stderr}")
-        with zipfile.ZipFile(plugin / "kuromoji.jar", "w") as jar:
-            for each in sorted(classes.rglob("*.class")):
-                jar.write(each, each.relative_to(classes))
 
 
 def _configure(folder: Path, settings: Mapping[str, str]) -> Path:
     """A copy of the distribution's own configuration with ours on top, all of it owned by who will run the node."""
     config = folder / "config"
-    shutil.copytree(_home() / "config", config)
-    where = {"path.data": str(_folder(folder / "data")), "path.logs": str(_folder(folder / "logs"))}
+    shutil.copytree(installed() / "config", config)
+    where = {"path.data": str(made_folder(folder / "data")), "path.logs": str(made_folder(folder / "logs"))}
     lines = [f"{name}: {json.dumps(value)}" for name, value in {**settings, **where}.items()]
     (config / "opensearch.yml").write_text("\n".join(lines), encoding="utf-8")
-    _folder(folder / "tmp")
+    made_folder(folder / "tmp")
     owner = folder.stat()
     for each in (folder, *folder.rglob("*")):
         os.chown(each, owner.st_uid, owner.st_gid)
@@ -194,8 +109,8 @@ def _command(folder: Path, config: Path, java_options: Iterable[str]) -> list[st
     """What bin/opensearch ends up running. The five Javas it starts to find that out would cost a third of the start."""
     home = java_home(JAVA)
     own = _options((config / "jvm.options").read_text(encoding="utf-8"), version_of(home), folder)
-    places = [f"-Dopensearch.path.home={_home()}", f"-Dopensearch.path.conf={config}"]
-    start = ["-cp", f"{_home() / 'lib'}/*", "org.opensearch.bootstrap.OpenSearch"]
+    places = [f"-Dopensearch.path.home={installed()}", f"-Dopensearch.path.conf={config}"]
+    start = ["-cp", f"{installed() / 'lib'}/*", "org.opensearch.bootstrap.OpenSearch"]
     return [home / "bin" / "java", f"-Xms{HEAP}", f"-Xmx{HEAP}", *own, *java_options, *LAUNCHER_OPTIONS, *places, *start]
 
 
@@ -210,11 +125,6 @@ def _high(row: re.Match[str]) -> float:
     return float(row["high"] or (math.inf if row["dash"] or not row["low"] else row["low"]))
 
 
-def _folder(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
 def _address(ports: Path) -> str | None:
     try:
         found = ADDRESS.search(ports.read_text(encoding="utf-8"))
@@ -223,7 +133,7 @@ def _address(ports: Path) -> str | None:
     return found[1] if found else None
 
 
-def _is_ready(url: str) -> bool:
+def is_ready(url: str) -> bool:
     try:
         with urllib.request.urlopen(f"{url}/_cluster/health?wait_for_status=yellow&timeout=5s", timeout=10) as answer:
             return json.load(answer)["status"] in ("yellow", "green")

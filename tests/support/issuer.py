@@ -127,11 +127,30 @@ class Issuer:
         return self.token(client, *tools, client_id=client, **changes)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *ignored: object) -> None:
+        """Clients that give up are what some tests are about."""
+
+
 @contextmanager
 def issuing(port: int = 0, issuer: Issuer | None = None) -> Iterator[Issuer]:
     """An issuer that answers on a port of this machine until the block ends; with a given one, the same keys again."""
     own = issuer or Issuer()
+    with _Server(("127.0.0.1", port), _handler_of(own)) as server:
+        own.name = own.name or f"http://127.0.0.1:{server.server_port}"
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield own
+        finally:
+            own.released.set()
+            server.shutdown()
+            thread.join()
 
+
+def _handler_of(own: Issuer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -148,22 +167,7 @@ def issuing(port: int = 0, issuer: Issuer | None = None) -> Iterator[Issuer]:
         def log_message(self, *ignored: object) -> None:
             pass
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *ignored: object) -> None:
-            """Clients that give up are what some tests are about."""
-
-    with Server(("127.0.0.1", port), Handler) as server:
-        own.name = own.name or f"http://127.0.0.1:{server.server_port}"
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield own
-        finally:
-            own.released.set()
-            server.shutdown()
-            thread.join()
+    return Handler
 
 
 def _answer(issuer: Issuer) -> tuple[int, bytes, dict[str, str]]:

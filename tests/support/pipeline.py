@@ -22,31 +22,19 @@ from server.pipeline import Pipeline
 from server.results import call_tool_result
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import CallFinished
-from server.telemetry.metrics import Metrics
 from server.wiring import wire
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.breaker import BreakerState
 from session.resilience.rate_limit import Rate
 from tests.support.clocks import HandClock
+from tests.support.counted_metrics import CountedMetrics
 from tests.support.store import Backends
 from tests.support.valkey import Clocked, Recorded
 from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Store, Tool
 from tools.registry import TOOLS, Registry
 from tools.store.guarded.backend import Backend
-
-
-class CountedMetrics(Metrics):
-    """The server's, and what became of each event on its way to a profile."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.profile_events: list[str] = []
-
-    def profile_event(self, result: str) -> None:
-        super().profile_event(result)
-        self.profile_events.append(result)
 
 
 @dataclass(slots=True)
@@ -158,6 +146,10 @@ def registry_of(tools: Sequence[Tool]) -> Registry:
     return own
 
 
+def _ports(backends: Backends) -> Ports:
+    return Ports(backends.catalog, backends.titles, backends.stock, backends.orders, backends.profiles)
+
+
 @asynccontextmanager
 async def open_kit(
     redis: KeyValue,
@@ -172,26 +164,27 @@ async def open_kit(
 ) -> AsyncIterator[Kit]:
     """As `server.wiring` puts it together, for a test that is marked `virtual_time`: everything, Valkey too, goes by the
     loop's clock. `rate` limits callers, `warm` fills what is popular, and `settings` are those of the server."""
-    clock = running_clock()
-    recorded, metrics = Recorded(Clocked(redis, clock)), CountedMetrics()
-    events: list[CallFinished] = []
+    clock, metrics, events = running_clock(), CountedMetrics(), list[CallFinished]()
+    recorded = Recorded(Clocked(redis, clock))
+    believed, clocks = identifier or TrustEverybody(), clocks_of(clock)
     outside = Outside(
-        redis=recorded,
-        ports=Ports(backends.catalog, backends.titles, backends.stock, backends.orders, backends.profiles),
-        identifier=identifier or TrustEverybody(),
-        registry=registry_of(tools),
-        metrics=metrics,
-        sinks=(events.append,),
-        audit=audit,
-        rate=rate or Rate(),
-        clocks=clocks_of(clock),
+        recorded, _ports(backends), believed, registry_of(tools), metrics, (events.append,), audit, clocks=clocks
     )
+    outside = replace(outside, rate=rate or outside.rate)
     app = wire(Settings(rate_limit=rate is not None, **settings), outside)
     if warm:
-        assert await app.pipeline.store.popular.refresh()
-        recorded.trips.clear()
+        await _warm(app, recorded)
     try:
         yield Kit(app, backends, recorded, clock, outside.flags, events, metrics.profile_events)
     finally:
-        await app.pipeline.profile_queue.aclose()
-        await app.pipeline.cache.aclose()
+        await _closed(app)
+
+
+async def _warm(app: Application, recorded: Recorded) -> None:
+    assert await app.pipeline.store.popular.refresh()
+    recorded.trips.clear()
+
+
+async def _closed(app: Application) -> None:
+    await app.pipeline.profile_queue.aclose()
+    await app.pipeline.cache.aclose()

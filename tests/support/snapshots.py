@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from session.failures import MemoryUnavailable
+from session.local.turn_arithmetic import TurnArithmetic
+from session.local.turn_shadows import TurnShadows
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import TurnArithmetic, TurnShadows
 
 
 class Away:

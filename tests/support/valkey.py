@@ -24,8 +24,8 @@ from session.redis.embedded import embedded_redis
 from session.redis.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
-from session.scripts import Script
 from tests.support.loop_thread import Held, LoopThread
+from tests.support.ports import free_port
 from tests.support.process import until
 from tests.support.virtual_time import outside
 
@@ -38,7 +38,7 @@ def valkey() -> Iterator[RedisAddress]:
     """Where the run's own Valkey is."""
     thread = LoopThread()
     held: Held[MultiplexedRedis] = Held(thread, embedded_redis)
-    yield held.value._address
+    yield held.value.address
     held.close()
     thread.close()
 
@@ -120,8 +120,7 @@ class PrivateValkey:
 
 @contextmanager
 def private_valkey(*options: str) -> Iterator[PrivateValkey]:
-    folder = Path(tempfile.mkdtemp(prefix="valkey-test-"))
-    port = free_port()
+    folder, port = Path(tempfile.mkdtemp(prefix="valkey-test-")), free_port()
     if "--cluster-enabled" in options:  # by default a port 10,000 higher, which may be none
         options = (*options, "--cluster-port", str(free_port()))
     own = PrivateValkey(port, folder, options, _spawn(port, folder, options))
@@ -131,12 +130,6 @@ def private_valkey(*options: str) -> Iterator[PrivateValkey]:
         own.go_on()
         own.kill()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _spawn(port: int, folder: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -205,7 +198,3 @@ class Clocked:
         if self.lasting:
             text = re.sub(r"(redis\.call\('PEXPIRE', KEYS\[\d\], )", r"\g<1>3600000 + ", text)
         return Command(Evaluation(replace(step.script, text=text), step.keys, step.arguments).by_text())
-
-
-def script(name: str) -> Script:
-    return Script.load(name)

@@ -20,7 +20,6 @@ from tests.support.raw import (
     INITIALIZED,
     VERSION_2025,
     Connection,
-    SseClient,
     ask,
     call,
     head,
@@ -28,6 +27,7 @@ from tests.support.raw import (
     message,
     post_2026,
 )
+from tests.support.sse import SseClient
 
 PATIENCE = 1.5
 WAIT = 15.0

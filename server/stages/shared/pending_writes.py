@@ -7,8 +7,8 @@ from dataclasses import replace
 from server.call import CACHE, STALE, Call, Outcome
 from server.stages.shared.call_event import remembered
 from session import keys
-from session.history import HistoryEntry, LastShown
-from session.memory import NOTHING, SessionMemory
+from session.history import NOTHING, HistoryEntry, LastShown
+from session.memory import SessionMemory
 from session.redis.keyvalue import Command, Step
 from tools.contract import CachePolicy
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -12,7 +13,9 @@ from server.runtime.health import Dependencies
 from server.telemetry.breakers import Breakers
 from server.telemetry.metrics import Metrics
 from session.redis.address import RedisAddress
+from session.redis.dialer import Dialer
 from session.redis.multiplexed import DIALS, MultiplexedRedis
+from session.redis.wire import Wire
 from session.resilience.breaker import BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.outage import Outage
@@ -83,18 +86,20 @@ async def test_a_backend_whose_breaker_opens_is_told_of_with_the_reason(caplog: 
     assert "is back" in found
 
 
-async def test_a_redis_that_is_not_there_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_redis_that_is_not_there_is_told_of_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a single call that needs it, and however often it is dialled."""
     redis = MultiplexedRedis(RedisAddress(port=1, password="secret"))
     dialled = 0
-    greet = redis._greet
+    dial = Dialer.dial
 
-    async def counted() -> object:
+    async def counted(self: Dialer, when_lost: Callable[[], None]) -> Wire:
         nonlocal dialled
         dialled += 1
-        return await greet()
+        return await dial(self, when_lost)
 
-    redis._greet = counted  # type: ignore[method-assign,assignment]
+    monkeypatch.setattr(Dialer, "dial", counted)
     await redis.connect(Deadline.after(0.1))
     await eventually(lambda: dialled >= 2 * DIALS)
     await redis.aclose()

@@ -7,7 +7,9 @@ import json
 from collections import deque
 from collections.abc import Callable
 
-from tests.load.raw_client import CONNECT_SECONDS, INITIALIZE, INITIALIZED, EventStream, Poster
+from tests.load.handshake import INITIALIZED, initialize
+from tests.load.raw_client import CONNECT_SECONDS
+from tests.load.sse_wire import EventStream, Poster
 
 MOST_CONNECTIONS, LONGEST_IDLE_SECONDS = 64, 4.0
 ACCEPTED = 202
@@ -61,7 +63,7 @@ class Conversation:
         )
         async with asyncio.timeout(CONNECT_SECONDS):
             self._path = await self._endpoint
-            self.send(HANDSHAKE, json.dumps(INITIALIZE).encode())
+            self.send(HANDSHAKE, json.dumps(initialize("bench", "2025-06-18")).encode())
             await self._greeted
             self.send(HANDSHAKE, json.dumps(INITIALIZED).encode())
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from tests.load.open_loop.client import SOURCES
+from tests.load.open_loop.run import SOURCES
 from tests.load.open_loop.schedule import CALLS_A_TURN
 from tests.load.results import percentile
 

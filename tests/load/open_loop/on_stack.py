@@ -118,20 +118,25 @@ async def _backends(
     watch["Redis"] = redis.child.pid
     titan = await stack.enter_async_context(python(folder, "tests.load.stack_bedrock", worker=True))
     watch["Bedrock"] = titan.pid
+    bedrock_url = (await titan.ask("where"))["url"]
+    return _settings(index, tables, redis.url, bedrock_url), watch
+
+
+def _settings(index: str, tables: str, redis: str, bedrock_url: str) -> dict[str, str]:
     name = f"load{uuid.uuid4().hex[:8]}"
     return {
         "MANGA_CATALOG_URL": f"{index}/?alias={name}",
         "MANGA_STORE_URL": f"dynamodb://{dynamodb.REGION}?endpoint={tables}&table_prefix={name}-",
-        "MANGA_REDIS_URL": redis.url,
+        "MANGA_REDIS_URL": redis,
         "MANGA_EMBEDDER": f"bedrock:{bedrock.MODEL}",
-        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": (await titan.ask("where"))["url"],
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock_url,
         "AWS_DEFAULT_REGION": bedrock.REGION,
         "AWS_ACCESS_KEY_ID": dynamodb.KEYS["aws_access_key_id"],
         "AWS_SECRET_ACCESS_KEY": dynamodb.KEYS["aws_secret_access_key"],
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-    }, watch
+    }
 
 
 async def _through(proxies: Child, direct: Mapping[str, str]) -> dict[str, str]:

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.load.children import Child, free_port, python
+from tests.load.children import Child, python
 from tests.load.open_loop.measured import CLIENT_LATE_MS, ClientTooLate, Measured
 from tests.load.procfs import valkey_of
+from tests.support.ports import free_port
 
 STREAMS = 4
 """Agents beside the server, each with one stream for all of its customers."""

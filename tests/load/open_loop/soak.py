@@ -18,10 +18,10 @@ from tests.load.procfs import rss_mb, unix_socket_of
 from tests.load.results import Bar, percentile
 
 SAMPLE_SECONDS = 2.0
-WARM_SHARE = 0.5
-"""Of the soak's minutes, before them: the bounded caches fill, the largest with 5,000 searches at some 15 new ones a second."""
 SLOPE_MB_A_MINUTE, GROWTH_SHARE = 1.0, 0.05
 P99_GROWTH = 1.5
+WARM_SHARE = 0.5
+"""Of the soak's minutes, before them: the bounded caches fill, the largest with 5,000 searches at some 15 new ones a second."""
 
 
 @dataclass(frozen=True, slots=True)

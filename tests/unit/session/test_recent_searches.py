@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from session import recent
 from session.begin import BeginRequest, Begun
 from session.history import RECOMMENDATIONS, LastShown
-from session.recent import RecentSearches
+from session.local import recent
+from session.local.recent import RecentSearches
 from session.resilience.deadline import Deadline
 from session.turn import Turn, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock

@@ -36,7 +36,7 @@ def test_a_node_is_reached_by_what_it_announces_or_as_it_was_asked(announced: li
     topology = Topology.read([[0, 16383, announced]], "asked", by_name=by_name)
     assert topology.ranges == ((0, 16383, NodeAddress(host, 6379)),)
     named = NodeAddress((announced[0] or b"").decode(), 6379)
-    assert topology.place(named, "another") == NodeAddress(host, 6379), "by a redirection as well"
+    assert topology.locate(named, "another") == NodeAddress(host, 6379), "by a redirection as well"
 
 
 def test_replicas_are_left_out_and_a_serverless_cache_is_one_node_with_every_slot() -> None:
@@ -58,9 +58,9 @@ def test_what_is_no_topology_is_none(reply: Reply) -> None:
 def test_a_node_that_nobody_has_told_of_is_found_by_the_redirection_alone() -> None:
     """A new node is named by those that hand slots to it before the topology has it."""
     known = Topology((), {})
-    assert known.place(NodeAddress("new", 1), "asked") == NodeAddress("new", 1)
-    assert known.place(NodeAddress("", 1), "asked") == NodeAddress("asked", 1)
-    assert known.place(NodeAddress("?", 1), "asked") == NodeAddress("asked", 1)
+    assert known.locate(NodeAddress("new", 1), "asked") == NodeAddress("new", 1)
+    assert known.locate(NodeAddress("", 1), "asked") == NodeAddress("asked", 1)
+    assert known.locate(NodeAddress("?", 1), "asked") == NodeAddress("asked", 1)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from session.local.turn_arithmetic import TurnArithmetic
+from session.local.turn_shadows import Shadow, TurnShadows
 from session.resilience.deadline import Deadline
-from session.turn import IMPLICIT, Shadow, Turn, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
+from session.turn import IMPLICIT, Turn, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock
 
 NAMED = TurnName(TurnKind.NAMED, "t")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from session.turn import FORGET_MS, Shadow, TurnKind, TurnName, TurnShadows
+from session.local.turn_shadows import Shadow, TurnShadows
+from session.turn import FORGET_MS, TurnKind, TurnName
 from tests.support.clocks import HandClock
 
 TURN_SECONDS = 3.0
@@ -16,7 +17,7 @@ def test_turns_that_are_long_over_make_room_by_themselves() -> None:
     for number in range(1000):
         shadows.keep(f"turn {number}", Shadow(clock.now, clock.now + TURN_SECONDS, 3000))
         clock.advance(1.0)
-    assert len(shadows._shadows) <= TURN_SECONDS + FORGET_MS / 1000 + 1
+    assert len(shadows) <= TURN_SECONDS + FORGET_MS / 1000 + 1
     assert shadows.live("turn 999", NAMED) is not None
     assert shadows.live("turn 940", NAMED) is not None, "over, and remembered as such for a minute"
 
@@ -26,4 +27,4 @@ def test_a_turn_that_was_over_before_it_was_seen_is_not_kept() -> None:
     clock = HandClock()
     shadows = TurnShadows(clock)
     shadows.keep("old", Shadow(clock.now - 100, clock.now - 97, 3000))
-    assert not shadows._shadows
+    assert len(shadows) == 0

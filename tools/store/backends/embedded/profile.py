@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from session.keys import user_hash
-from session.profile import KEPT_DAYS, RECALLED, Event, Profile, place, written
+from session.profile import KEPT_DAYS, RECALLED, Event, Profile, sort_key, written
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
@@ -37,7 +37,7 @@ class EmbeddedProfiles:
     def _add(self, key: str, event: Event) -> None:
         events = self._events.peek(key) or []
         self._events.put(key, events)
-        where = bisect_left(events, place(event), key=place)
+        where = bisect_left(events, sort_key(event), key=sort_key)
         if events[where : where + 1] != [event]:
             events.insert(where, event)
         del events[:-RECALLED]

@@ -1,0 +1,102 @@
+"""What a sample order consists of, in the words in which one is planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NEXT = -1
+"""Stands for the volume of a title that has not come out yet."""
+ANY_WAITING = "*"
+"""Stands for the most popular title with a volume that is out of stock and has a restock date."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`title` is the romaji title in the catalogue; `volume` is None for a full set."""
+
+    title: str
+    volume: int | None
+    format: str = "physical"
+    quantity: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """`items` are positions in the order; `reached` is the last state the carrier has reported."""
+
+    carrier: str
+    service: str
+    shipped: str
+    reached: str
+    items: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPlan:
+    """One order. The thousands of its `number` are the customer; `ordered` and `shipped` are `YYYY-MM-DD HH:MM`."""
+
+    number: int
+    ordered: str
+    status: str
+    items: tuple[Item, ...]
+    parcels: tuple[Parcel, ...] = ()
+    estimated: str | None = None
+    note: str | None = None
+
+    @property
+    def owner(self) -> str:
+        """The customer's id, the only thing the store knows of a customer beside the prefecture."""
+        return f"demo-user-{self.number // 1000}"
+
+    @property
+    def order_id(self) -> str:
+        """`MNG-` and eight letters or digits."""
+        return f"MNG-DEMO{self.number}"
+
+
+PREFECTURES = {
+    "demo-user-1": "Tokyo",
+    "demo-user-2": "Hokkaido",
+    "demo-user-3": "Okinawa",
+    "demo-user-4": "Osaka",
+    "demo-user-5": "Taiwan",
+    "demo-user-6": "Fukuoka",
+}
+
+
+def paper(title: str, *volumes: int) -> tuple[Item, ...]:
+    """One copy of each of the volumes."""
+    return tuple(Item(title, volume) for volume in volumes)
+
+
+def digital(title: str, *volumes: int) -> tuple[Item, ...]:
+    """Each of the volumes as an e-book."""
+    return tuple(Item(title, volume, "digital") for volume in volumes)
+
+
+def full_set(title: str) -> tuple[Item, ...]:
+    """All paper volumes in one bundle."""
+    return (Item(title, None, "set"),)
+
+
+TAKKYUBIN = ("yamato", "takkyubin")
+HIKYAKU = ("sagawa", "hikyaku_takuhaibin")
+YU_PACKET = ("japan_post", "yu_packet")
+YU_PACK = ("japan_post", "yu_pack")
+EMS = ("japan_post", "ems")
+
+
+def sent(
+    number: int,
+    ordered: str,
+    items: tuple[Item, ...],
+    by: tuple[str, str],
+    shipped: str,
+    *,
+    reached: str = "delivered",
+    estimated: str | None = None,
+    note: str | None = None,
+) -> OrderPlan:
+    """An order that went out in one parcel, `by` a carrier's service."""
+    parcel = Parcel(*by, shipped, reached, tuple(range(len(items))))
+    return OrderPlan(number, ordered, "shipped", items, (parcel,), estimated, note)

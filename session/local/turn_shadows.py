@@ -1,0 +1,59 @@
+"""What this process has seen of its turns, whatever Redis says of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from session.resilience.clocks import Clock
+from session.resilience.lru import Lru
+from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, TurnName
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What this process has seen of a turn: when first, and the earliest end it ever computed. Seconds, monotonic.
+    `ahead_ms` is how far Redis's clock was ahead of this process's when it first spoke of the turn; None before."""
+
+    first_seen: float
+    ends: float
+    total_ms: int
+    ahead_ms: float | None = None
+
+
+class TurnShadows:
+    """The process's own view of its turns, so that Redis lost, failed over or with another clock can only shorten them.
+
+    Holds at most `capacity` turns, each until `FORGET_MS` after its end.
+    """
+
+    def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
+        self._clock = clock
+        self._shadows: Lru[str, Shadow] = Lru(capacity)
+
+    def __len__(self) -> int:
+        return len(self._shadows)
+
+    def live(self, key: str, name: TurnName) -> Shadow | None:
+        """The turn as seen so far; None when it is unknown, forgotten, or an unnamed one that is over."""
+        shadow = self._shadows.peek(key)
+        if shadow is None:
+            return None
+        left_ms = (shadow.ends - self._clock()) * 1000
+        over = left_ms < -FORGET_MS if name.named else left_ms - RESERVE_MS <= FLOOR_MS
+        if over:
+            self._shadows.pop(key)
+            return None
+        return shadow
+
+    def keep(self, key: str, shadow: Shadow) -> None:
+        self._shadows.put(key, shadow)
+        oldest_end = self._clock() - FORGET_MS / 1000
+        self._shadows.pop_while(lambda shadow: shadow.ends < oldest_end)
+
+    def forget(self, key: str) -> None:
+        self._shadows.pop(key)
+
+    def latest_end(self) -> float:
+        """When the last of the turns under way is over (monotonic seconds): a server that stops waits for it."""
+        return max((shadow.ends for shadow in self._shadows.values()), default=0.0)

@@ -1,0 +1,59 @@
+"""Redis behind its breaker: what a call asks of it is bounded in time, and not asked where it would be in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
+from session.redis.keyvalue import KeyValue, Reply, Step
+from session.resilience.breaker import Breaker
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+
+TRIP_SECONDS = 0.05
+
+
+class GuardedRedis:
+    """Trips of `TRIP_SECONDS` unless they say otherwise."""
+
+    def __init__(self, redis: KeyValue, breaker: Breaker, clock: Clock) -> None:
+        self._redis = redis
+        self._breaker = breaker
+        self._clock = clock
+
+    async def trip(self, steps: Sequence[Step], seconds: float | None = None) -> list[Reply]:
+        """One bounded trip behind the breaker. With an error reply nothing of it is used, but only one that is about Redis
+        itself counts against it: what is wrong with one call's command takes nobody else's memory away. Raises
+        `MemoryUnavailable`."""
+        if not self._breaker.admits():
+            raise MemoryUnavailable("Redis is being left alone")
+        started, era = self._clock(), self._breaker.era
+        allowed = TRIP_SECONDS if seconds is None else seconds
+        try:
+            replies = await self._redis.trip(steps, Deadline.after(allowed, self._clock))
+        except PartlyUnavailable:
+            self._breaker.ignored(era)
+            raise
+        except MemoryUnavailable as failure:
+            if allowed <= self._clock() - started < TRIP_SECONDS:
+                self._breaker.ignored(era)  # this call was in a hurry, which is not Redis's fault
+            else:
+                self._breaker.failed(era, str(failure))
+            raise
+        except BaseException:
+            self._breaker.ignored(era)
+            raise
+        self._judge(replies, self._clock() - started, era)
+        return replies
+
+    def _judge(self, replies: Sequence[Reply | Exception], seconds: float, era: int) -> None:
+        """Tells the breaker what came of a trip. Raises `MemoryUnavailable` for an error reply."""
+        refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
+        if not refusals:
+            self._breaker.succeeded(seconds, era)
+            return
+        if any(refusal.of_redis_itself for refusal in refusals):
+            self._breaker.failed(era, "Redis refused a command")
+        else:
+            self._breaker.ignored(era)
+        raise MemoryUnavailable("Redis refused a command")

@@ -1,0 +1,43 @@
+"""The Lua scripts: what two of them share stands once, and a cluster finds every key among those that are declared."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from session.scripts import Script
+
+FILES = {
+    file.name.removesuffix(".lua"): file.read_text("utf-8")
+    for file in files("session.scripts").iterdir()
+    if file.name.endswith(".lua")
+}
+SCRIPTS = sorted(FILES.keys() - {"bucket"})
+CALL = re.compile(r"redis\.p?call\('(\w+)'(?:, (\w+(?:\[\d\])?))?")
+
+
+@pytest.mark.parametrize("name", ["begin", "limit"])
+def test_both_limits_take_from_the_one_token_bucket(name: str) -> None:
+    """It is part of what Redis gets, once, and what is included is no longer a comment that asks for it."""
+    text = Script.load(name).text
+    assert text.count(FILES["bucket"]) == 1
+    assert "-- include" not in text
+    assert "take(KEYS[1]," in text
+
+
+def test_the_token_bucket_stands_in_no_other_file() -> None:
+    """Neither its arithmetic nor its fields."""
+    assert [name for name, text in FILES.items() if "'refilled'" in text or "function take" in text] == ["bucket"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_key_of_a_script_is_a_declared_one(name: str) -> None:
+    """None is made up inside: a cluster, and ElastiCache Serverless above all, has to know them beforehand. The function of
+    the bucket is given its key by those who include it."""
+    called = CALL.findall(Script.load(name).text)
+    assert called
+    for command, key in called:
+        assert command == "TIME" or re.fullmatch(r"KEYS\[\d\]|key", key), f"{command} {key}"
+    assert "take(" not in FILES[name] or re.search(r"take\(KEYS\[\d\],", FILES[name])
