@@ -46,6 +46,8 @@ from tools.store.records.catalog_file import parse
 from tools.store.records.store_files import read_orders, read_volumes
 from tools.store.records.title import NESTED, record_fields, record_of, stored_title
 
+UNTIMED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+"""Files, validators and machines that are busy take their time."""
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -64,6 +66,7 @@ def cached(kind: Any, value: T) -> T:
     return shape.validate_json(shape.dump_json(value), strict=True)
 
 
+@UNTIMED
 @given(TITLES, OFFERS)
 def test_a_title_is_the_same_in_every_form(title: Title, offers: tuple[Offer, ...]) -> None:
     line = json.dumps(record_of(title, offers), ensure_ascii=False).encode()
@@ -75,6 +78,7 @@ def test_a_title_is_the_same_in_every_form(title: Title, offers: tuple[Offer, ..
     fits(get_manga_details.OUTPUT, get_manga_details.facts(title))
 
 
+@UNTIMED
 @given(OFFERS, VOLUMES)
 def test_offers_and_a_volume_are_the_same_in_every_form(offers: tuple[Offer, ...], volume: VolumeStock) -> None:
     row = stock_row(stock_item("m-1", offers, [volume]), "2026-11-01T00:00:00Z")
@@ -87,6 +91,7 @@ def test_offers_and_a_volume_are_the_same_in_every_form(offers: tuple[Offer, ...
         assert read_volumes(path) == [("m-1", volume)]
 
 
+@UNTIMED
 @given(AVAILABILITIES)
 def test_what_is_known_of_a_titles_stock_fits_what_tools_answer(row: Availability) -> None:
     assert cached(Availability, row) == row
@@ -95,7 +100,7 @@ def test_what_is_known_of_a_titles_stock_fits_what_tools_answer(row: Availabilit
     fits(get_manga_details.OUTPUT, {"title_id": row.title_id, "title": "x", **get_manga_details.offers(row)})
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@UNTIMED
 @given(orders())
 async def test_an_order_is_the_same_in_every_form(order: Order) -> None:
     with TemporaryDirectory() as folder:
@@ -110,6 +115,7 @@ async def test_an_order_is_the_same_in_every_form(order: Order) -> None:
     fits(order_results.OUTPUT, order_results.latest([order], NOW))
 
 
+@UNTIMED
 @given(EVENTS)
 def test_an_event_is_the_same_in_every_form(event: Event) -> None:
     assert event_of(event_item("reader", event), "reader") == event

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.nouns import orders
@@ -14,6 +14,7 @@ from tools.store.models import Order, OrderLine, VolumeStock
 from tools.store.records.shape import ShapeError, decode, decode_json
 
 
+@settings(deadline=None, max_examples=50)
 @given(orders())
 def test_an_order_survives_the_way_through_json(order: Order) -> None:
     assert decode(Order, json.loads(json.dumps(asdict(order)))) == order
