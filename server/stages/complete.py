@@ -15,6 +15,8 @@ turn that is used up it starts nothing, and finds what was read lately."""
 
 
 class Complete:
+    """Asks the tool itself to complete what it, the cache or the ladder has answered."""
+
     def __init__(self, store: Store) -> None:
         self._store = store
 

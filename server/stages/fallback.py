@@ -13,6 +13,8 @@ RUNG_SECONDS = 0.025
 
 
 class Ladder:
+    """Catches what a backend did not deliver, and answers from the highest rung below that holds."""
+
     def __init__(self, store: Store, wall: WallClock) -> None:
         self._store = store
         self._wall = wall

@@ -19,6 +19,8 @@ from tools.store.failures import Failure, InvalidArguments, ServerBusy, Violatio
 
 
 class Idempotency:
+    """Runs a call with a key once. The claim on the key came with the trip of the session stage."""
+
     def __init__(self, memory: SessionMemory, wall: WallClock) -> None:
         self._memory = memory
         self._wall = wall

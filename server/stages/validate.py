@@ -15,6 +15,8 @@ NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing p
 
 
 class Validate:
+    """Replaces the arguments by checked ones. Raises `InvalidArguments` with all that is wrong at once."""
+
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         given, validator = call.arguments, call.tool.validator
         call.arguments = validator.validated(given)

@@ -107,6 +107,8 @@ class Metrics:
 
 
 class _Counted(Collector):
+    """A count that somebody else keeps, read when it is asked for."""
+
     def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
         self._name, self._about, self._read = name, about, read
 

@@ -20,6 +20,8 @@ from tools.store.failures import Failure
 
 
 class ScopeCheck:
+    """Asks the bearer alone: who calls on whose behalf is told by the pipeline."""
+
     def __init__(self, identifier: Identifier, registry: Registry, challenge: Challenge) -> None:
         self._identifier = identifier
         self._registry = registry

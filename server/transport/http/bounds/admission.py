@@ -15,6 +15,8 @@ MOST_BYTES = 32 * 1024
 
 
 class Admission:
+    """Refuses what is too long for what it is, and one subscription too many."""
+
     def __init__(self, subscriptions: Subscriptions) -> None:
         self._subscriptions = subscriptions
 

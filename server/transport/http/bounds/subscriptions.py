@@ -26,6 +26,8 @@ FULL = "There are as many subscriptions as this server keeps."
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Subscription(Slot):
+    """To close its `handler` ends it."""
+
     handler: ListenHandler
 
 

@@ -31,6 +31,8 @@ IN_USE = "There is a request with this id under way in this session."
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Session(Slot):
+    """One that is being opened has no `name` yet. `posts` are under way in it, `quiet` is set while there are none."""
+
     name: str = ""
     user: AuthenticatedUser | None = None
     posts: int = 0
