@@ -25,6 +25,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.result_cache import encode
 from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest
+from tests.support.breakers import mend, trip
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import STACK_URLS, all_keys, cluster_address, flush_scripts, forget_everything, reached
 from tests.support.valkey import Clocked, Recorded, answering, ask, connected, private_valkey
@@ -463,7 +464,7 @@ async def test_without_redis_a_user_has_one_limit_over_all_sessions_and_an_anony
     assert [(await own.begin("s", user, limited=True)).retry_after_ms for user in ("v", None)] == [0, 0]
     own.clock.advance(0.1)
     assert [(await own.begin("x", "u", limited=True)).retry_after_ms for _ in range(2)] == [0, 100]
-    own.breaker._enter(BreakerState.OPEN)
+    trip(own.breaker)
     assert (await own.begin("y", "u", limited=True)).retry_after_ms == 100, "an open breaker lifts no limit"
 
 
@@ -566,7 +567,7 @@ async def test_each_trip_holds_an_answer_for_fifty_ms_at_most(process: Callable[
     await own.begin(turn="t")
     for seconds in (None, 0.02, 0.0, 7.0):
         assert not await own.memory.end([own.memory.record("s", "u", entry(), None)], seconds)
-        own.breaker._enter(BreakerState.CLOSED)
+        await mend(own.breaker)
     assert timed.allowed == [50, 50, 20, 0, 50]
 
 

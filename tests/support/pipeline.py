@@ -33,7 +33,7 @@ from tests.support.store import Backends
 from tests.support.valkey import Clocked, Recorded
 from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Store, Tool
-from tools.registry import TOOLS, Registry
+from tools.registry import TOOLS, Registered, Registry
 from tools.store.guarded.backend import Backend
 
 
@@ -68,6 +68,10 @@ class Kit:
     @property
     def guards(self) -> Mapping[str, Backend]:
         return self.app.backends
+
+    def exchange(self, name: str, **changed: Any) -> None:
+        """Another tool, or another form, under a name of the registry from now on: what an upgrade does between processes."""
+        self.registry._by_name[name] = replace(self.registry._by_name[name], **changed)
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **stated: Any) -> Call:
         """`stated` are fields of Stated, or of Call itself."""
@@ -138,11 +142,18 @@ Opener = Callable[..., Any]
 COMPILED = Registry()
 
 
+def registered(name: str) -> Registered:
+    """A tool of the store's own, with its validators."""
+    found = COMPILED.get(name)
+    assert found is not None, name
+    return found
+
+
 def registry_of(tools: Sequence[Tool]) -> Registry:
     """With the validators of the store's own: compiling schemas takes longer than most tests."""
     own = copy(COMPILED)
     object.__setattr__(own, "tools", tuple(tools))
-    object.__setattr__(own, "_by_name", {tool.name: replace(COMPILED._by_name[tool.name], tool=tool) for tool in tools})
+    object.__setattr__(own, "_by_name", {tool.name: replace(registered(tool.name), tool=tool) for tool in tools})
     return own
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from session.resilience.breaker import BreakerState
+from tests.support.breakers import mend
 from tests.support.calls import ARGUMENTS, IDS, QUERY
 from tests.support.pipeline import Kit, Opener
 from tests.support.store import BAD, Backends, Mood
@@ -100,7 +100,7 @@ async def test_stock_is_told_without_names_when_nobody_knows_them(opener: Opener
         assert kit.open_breakers() == [], "who waited so short a time can say nothing of it"
     moody.catalog.mood = moody.titles.mood = Mood.WORKS
     for guard in kit.guards.values():
-        guard.breaker._enter(BreakerState.CLOSED)
+        await mend(guard.breaker)
     asked = kit.calls_of("get")
     for _ in range(2):
         checked = await kit.ask("check_inventory", IDS)

@@ -12,13 +12,13 @@ from server.call import Call, Outcome, RequestMetadata
 from server.results import call_tool_result
 from session.begin import Begun
 from session.redis.multiplexed import MultiplexedRedis
-from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import Rate
 from session.resilience.retry import RetryPolicy
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
+from tests.support.breakers import trip, until_probed
 from tests.support.clocks import HandClock
-from tests.support.pipeline import COMPILED, Answer, Kit, open_kit
+from tests.support.pipeline import Answer, Kit, open_kit, registered
 from tests.support.store import Backends, Mood
 from tests.support.valkey import eventually
 from tools.registry import TOOLS
@@ -54,7 +54,7 @@ def promised(answer: Answer) -> dict[str, Any]:
 
 
 def told(failure: Failure, *, left_ms: int | None = None, name: TurnName = NAMED, tool: str = SEARCH) -> tuple[Any, ...]:
-    call = Call("call-1", COMPILED._by_name[tool], {}, RequestMetadata(), 0.0)
+    call = Call("call-1", registered(tool), {}, RequestMetadata(), 0.0)
     if left_ms is not None:
         call.begun = Begun(Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0))))
     data = call_tool_result(call, Outcome(failure=failure))["structuredContent"]["error"]["data"]
@@ -144,7 +144,8 @@ async def test_an_open_circuit_says_when_it_lets_a_call_through(redis: Multiplex
 
 async def test_while_a_circuit_is_probed_a_call_is_told_to_wait_for_the_probe(kit: Kit) -> None:
     breaker = kit.guards["orders"].breaker
-    breaker._enter(BreakerState.HALF_OPEN)
+    trip(breaker)
+    await until_probed(breaker)
     kit.backends.orders.gate = asyncio.Event()
     probe = asyncio.create_task(kit.ask(ORDER, AN_ORDER, user="u"))
     await eventually(lambda: kit.calls_of("order") == 1)
@@ -224,7 +225,7 @@ async def test_who_waited_for_a_call_that_failed_with_all_its_rungs_is_promised_
         first = asyncio.create_task(kit.ask(STOCK, IDS, user="u", idempotency_key="k"))
         await eventually(lambda: kit.calls_of("availability") == 1)
         patient = replace(kit.registry.get(STOCK).tool, timeout_ms=2700)  # type: ignore[union-attr]
-        kit.registry._by_name[STOCK] = replace(kit.registry.get(STOCK), tool=patient)  # type: ignore[type-var]
+        kit.exchange(STOCK, tool=patient)
         second = await kit.ask(STOCK, IDS, user="u", idempotency_key="k")
         assert ((await first).failure, second.failure) == ("TIMEOUT", "SERVER_BUSY")
         assert promised(second) == {"retryable": True, "retry_after_ms": 100, "fallback_available": False}

@@ -30,7 +30,7 @@ from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
 from tests.stack import artefacts
 from tests.stack.require import require
-from tests.support.pipeline import COMPILED
+from tests.support.pipeline import registered
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
 
@@ -288,9 +288,7 @@ def exported() -> dict[str, dict[str, str]]:
     metrics.background_died("flags")
     metrics.profile_event("written")
     metrics.watch_lines(lambda: 0, lambda: 0)
-    metrics.answer_sent(
-        Call("c", COMPILED._by_name["lookup_order"], {}, RequestMetadata(), 0.0, deadline=Deadline.after(-1))
-    )
+    metrics.answer_sent(Call("c", registered("lookup_order"), {}, RequestMetadata(), 0.0, deadline=Deadline.after(-1)))
     samples = [sample for family in metrics.registry.collect() for sample in family.samples]
     return {sample.name: dict(sample.labels) for sample in samples}
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from session.resilience.breaker import BreakerState
 from session.result_cache import encode
+from tests.support.breakers import mend
 from tests.support.calls import ARGUMENTS, CACHED, QUERY, age
 from tests.support.pipeline import Kit, Opener
 from tests.support.store import BAD, Mood
@@ -136,7 +135,7 @@ async def test_a_cached_result_of_another_shape_is_a_miss_and_overwritten(kit: K
             assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "fallback"
             kit.backends.catalog.mood = kit.backends.titles.mood = Mood.WORKS
             for guard in ("catalog", "titles"):
-                kit.guards[guard].breaker._enter(BreakerState.CLOSED)
+                await mend(kit.guards[guard].breaker)
         assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "live"
         again = await kit.ask(tool, ARGUMENTS[tool], user="u")
         assert (again.meta["source"], again.value) == ("cache", first.value)
@@ -154,8 +153,7 @@ async def test_a_cached_result_of_a_time_that_cannot_be_is_a_miss(kit: Kit, made
 
 async def test_versions_whose_results_look_different_do_not_share_a_cache(opener: Opener) -> None:
     kit, other = await opener(), await opener()
-    registered = other.registry.get("search_manga_catalog")
-    other.registry._by_name["search_manga_catalog"] = replace(registered, form="another")
+    other.exchange("search_manga_catalog", form="another")
     await kit.ask("search_manga_catalog", QUERY)
     assert (await other.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
     assert [(await each.ask("search_manga_catalog", QUERY)).meta["source"] for each in (kit, other)] == ["cache", "cache"]

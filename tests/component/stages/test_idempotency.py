@@ -97,12 +97,12 @@ async def test_a_key_that_runs_elsewhere_is_busy(opener: Opener, moody: Backends
 async def test_a_call_that_failed_leaves_its_key_free_and_who_had_joined_is_told_to_try_again(kit: Kit) -> None:
     kit.backends.orders.gate = asyncio.Event()
     plain = replace(kit.registry.get("check_inventory").tool, fallback=None)  # type: ignore[union-attr]
-    kit.registry._by_name["check_inventory"] = replace(kit.registry.get("check_inventory"), tool=plain)  # type: ignore[type-var]
+    kit.exchange("check_inventory", tool=plain)
     kit.backends.stock.mood = Mood.HANGS
     first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
     await eventually(lambda: kit.calls_of("availability") == 1)
     patient = replace(plain, timeout_ms=1000)
-    kit.registry._by_name["check_inventory"] = replace(kit.registry.get("check_inventory"), tool=patient)  # type: ignore[type-var]
+    kit.exchange("check_inventory", tool=patient)
     second = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
     assert [(await first).failure, (await second).failure] == ["TIMEOUT", "SERVER_BUSY"]
     kit.backends.stock.mood = Mood.WORKS

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.breakers import mend
 from tests.support.calls import ARGUMENTS, IDS, TITLE
 from tests.support.pipeline import Kit
 from tests.support.store import BAD, Mood
@@ -26,7 +27,7 @@ async def test_price_and_stock_that_are_late_are_null_and_labelled(kit: Kit, too
     assert "some prices and stock" in answer.note
     kit.backends.stock.mood = Mood.WORKS
     for guard in kit.guards.values():
-        guard.breaker._enter(type(guard.breaker.state).CLOSED)
+        await mend(guard.breaker)
     again = await kit.ask(tool, ARGUMENTS[tool])
     assert (again.meta["source"], again.meta["degraded"]) == ("cache", [])
     cards = again.value.get("results") or again.value.get("recommendations") or [again.value]

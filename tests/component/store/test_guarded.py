@@ -14,6 +14,7 @@ from session.profile import Event, EventKind
 from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.retry import Backoff, RetryBudget, RetryPolicy
+from tests.support.breakers import mend, trip
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Shelf
 from tools.store.failures import (
@@ -184,7 +185,7 @@ async def test_callers_that_leave_open_a_breaker_only_when_it_was_too_late_anywa
 async def test_who_leaves_while_a_backend_is_tried_again_lets_the_next_one_try() -> None:
     clock = HandClock()
     backend = Backend("catalog", CATALOG, clock)
-    backend.breaker._open()
+    trip(backend.breaker)
     clock.advance(5)
     await left_after(backend, clock, 0.3)
     assert backend.breaker.state is BreakerState.HALF_OPEN
@@ -211,7 +212,9 @@ async def test_what_waits_for_a_place_says_nothing_of_the_backend() -> None:
         each.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
     assert backend.breaker.state is BreakerState.CLOSED
-    assert backend.breaker._bad == 0
+    for _ in range(backend.breaker.policy.in_a_row - 1):
+        backend.breaker.failed(backend.breaker.era)
+    assert backend.breaker.state is BreakerState.CLOSED, "not one of them counted"
 
 
 async def test_only_so_many_run_at_once_and_the_others_wait_within_their_deadline(backend: Backend) -> None:
@@ -250,7 +253,7 @@ async def test_retries_are_a_share_of_the_calls() -> None:
     )
     made = 0
     for _ in range(60):
-        backend.breaker._enter(BreakerState.CLOSED)
+        await mend(backend.breaker)
         attempts = Attempts(DependencyFailure("down"))
         with pytest.raises(DependencyFailure):
             await backend.call(attempts, soon())
@@ -277,8 +280,8 @@ def test_pauses_double_up_to_the_longest_and_are_drawn_from_zero(draw: float, at
 async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_profiles(shelf: Shelf) -> None:
     """Health asks the backend itself: a probe that the breaker answered would never see it recover. Profiles are written
     behind the calls: what becomes of that is no word on how the backend answers one."""
-    moody = shelf.in_moods()
-    backend = Backend("it", POLICY)
+    moody, clock = shelf.in_moods(), HandClock()
+    backend = Backend("it", POLICY, clock)
     catalog = GuardedCatalog(moody.catalog, backend)
     stock, orders = GuardedStock(moody.stock, backend), GuardedOrders(moody.orders, backend)
     profiles = GuardedProfiles(moody.profiles, backend)
@@ -301,14 +304,14 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
     for each in ports:
         each.mood = Mood.FAILS
     for each in calls:
-        backend.breaker._enter(BreakerState.OPEN)
-        backend.breaker._opens_again_at = 1e12
+        trip(backend.breaker)
         with pytest.raises(CircuitOpen):
             await each()
     for _ in range(100):
         with pytest.raises(DependencyFailure):
             await profiles.remember([("u", viewed)], soon())
-    backend.breaker._enter(BreakerState.CLOSED)
+    clock.advance(backend.breaker.policy.longest * 2)
+    await mend(backend.breaker)
     for _ in range(100):
         with pytest.raises(DependencyFailure):
             await profiles.remember([("u", viewed)], soon())

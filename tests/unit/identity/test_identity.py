@@ -13,7 +13,7 @@ from server.config.settings import Settings
 from server.identity import TrustEverybody, TrustTokens, Unproven
 from server.identity.bearer import bearer_of
 from server.identity.tool_access import ToolAccess
-from tests.support.pipeline import COMPILED
+from tests.support.pipeline import COMPILED, registered
 from tests.support.process import until
 from tools.registry import TOOLS
 from tools.store.failures import Forbidden, InvalidArguments, ToolNotFound
@@ -107,7 +107,7 @@ def test_a_tool_that_is_off_is_not_listed_and_not_found() -> None:
         tool.name for tool in COMPILED if tool.name != "check_inventory"
     ]
     with pytest.raises(ToolNotFound, match="get_manga_details") as caught:
-        access.check(COMPILED._by_name["check_inventory"].tool, Principal())
+        access.check(registered("check_inventory").tool, Principal())
     assert caught.value.details["instead"]
 
 
@@ -115,9 +115,9 @@ def test_scopes_decide_the_tools() -> None:
     access = ToolAccess(COMPILED, Flags())
     granted = Principal(user="u", scopes=frozenset({"mcp:manga-tools:lookup_order"}))
     assert [tool.name for tool in access.listed(granted)] == ["lookup_order"]
-    access.check(COMPILED._by_name["lookup_order"].tool, granted)
+    access.check(registered("lookup_order").tool, granted)
     with pytest.raises(Forbidden, match="mcp:manga-tools:check_inventory") as caught:
-        access.check(COMPILED._by_name["check_inventory"].tool, granted)
+        access.check(registered("check_inventory").tool, granted)
     assert caught.value.details == {"scope": "mcp:manga-tools:check_inventory"}
     assert access.listed(Principal(scopes=frozenset())) == []
 
@@ -133,5 +133,5 @@ def test_a_share_of_the_users_is_listed_the_tool() -> None:
 def test_no_text_of_a_call_shows_a_secret() -> None:
     from server.call import Call
 
-    call = Call("id", COMPILED._by_name["lookup_order"], {}, RequestMetadata(user_token="hunter2"), 0.0, bearer="hunter3")
+    call = Call("id", registered("lookup_order"), {}, RequestMetadata(user_token="hunter2"), 0.0, bearer="hunter3")
     assert "hunter" not in repr(call)

@@ -13,7 +13,7 @@ from session.begin import Begun
 from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.clocks import HandClock
-from tests.support.pipeline import COMPILED
+from tests.support.pipeline import registered
 from tools.store.failures import (
     BudgetExhausted,
     Failure,
@@ -31,7 +31,7 @@ NAMED = TurnName(TurnKind.NAMED, "t-1")
 def a_call(
     tool: str = "search_manga_catalog", *, left_ms: int | None = None, name: TurnName = NAMED, without: str = ""
 ) -> Call:
-    call = Call("call-1", COMPILED._by_name[tool], {}, RequestMetadata(), 0.0)
+    call = Call("call-1", registered(tool), {}, RequestMetadata(), 0.0)
     if left_ms is not None:
         call.begun = Begun(Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0))))
     call.degraded = set(without.split())

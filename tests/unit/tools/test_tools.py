@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, SchemaError
 
 from server.transport.tool_listing import listed_tool
 from tests.support.examples import defaults, least_arguments, least_result
-from tests.support.pipeline import COMPILED
+from tests.support.pipeline import COMPILED, registered
 from tools.contract import TEXT, CachePolicy, Tool
 from tools.registry import TOOLS, Registry
 from tools.schema.parts import NOTE
@@ -166,7 +166,7 @@ def test_summaries_are_short_and_need_no_more_than_a_result(tool: Tool) -> None:
 
 
 def validated(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-    return COMPILED._by_name[tool.name].validator.validated(arguments)
+    return registered(tool.name).validator.validated(arguments)
 
 
 # -- the registry
@@ -191,7 +191,7 @@ def test_two_tools_of_one_name_and_a_schema_that_is_none_stop_the_start() -> Non
 
 def violations(name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
     with pytest.raises(InvalidArguments) as caught:
-        validated(COMPILED._by_name[name].tool, arguments)
+        validated(registered(name).tool, arguments)
     assert all(each.message and each.fix for each in caught.value.violations)
     return [(each.path, each.rule) for each in caught.value.violations]
 
@@ -251,7 +251,7 @@ def test_the_operators_freshness_is_that_of_text_about_titles_and_of_nothing_els
 
 def fix_of(name: str, arguments: dict[str, Any]) -> str:
     with pytest.raises(InvalidArguments) as caught:
-        validated(COMPILED._by_name[name].tool, arguments)
+        validated(registered(name).tool, arguments)
     return caught.value.violations[0].fix
 
 
@@ -277,7 +277,7 @@ def test_a_refusal_says_what_was_probably_meant(name: str, arguments: dict[str, 
 def test_a_name_that_is_near_none_is_not_guessed_at_and_many_cost_no_more_than_a_few() -> None:
     assert "did you mean" not in fix_of("search_manga_catalog", {"query": "x", "zzzz": 1})
     with pytest.raises(InvalidArguments) as caught:
-        validated(COMPILED._by_name["search_manga_catalog"].tool, {"query": "x", **{f"author{n}": 1 for n in range(200)}})
+        validated(registered("search_manga_catalog").tool, {"query": "x", **{f"author{n}": 1 for n in range(200)}})
     assert sum("did you mean" in each.fix for each in caught.value.violations) == 5
 
 
@@ -307,12 +307,12 @@ def test_an_argument_that_is_needed_has_to_say_something(tool: Tool) -> None:
 def test_who_calls_is_no_argument_and_no_reason_to_refuse(tool: Tool, name: str) -> None:
     arguments = {**least_arguments(tool), name: {"any": ["value"]}}
     assert validated(tool, arguments) == validated(tool, least_arguments(tool))
-    assert COMPILED._by_name[tool.name].validator.ignored(arguments) == [name]
+    assert registered(tool.name).validator.ignored(arguments) == [name]
 
 
 @EVERY_TOOL
 def test_an_argument_that_a_tool_has_is_never_ignored(tool: Tool) -> None:
-    assert COMPILED._by_name[tool.name].validator.ignored(tool.input_schema["properties"]) == []
+    assert registered(tool.name).validator.ignored(tool.input_schema["properties"]) == []
 
 
 @pytest.mark.parametrize(
@@ -321,19 +321,19 @@ def test_an_argument_that_a_tool_has_is_never_ignored(tool: Tool) -> None:
      "ＭＮＧーＤＥＭＯ１００１", "MNG\u2010DEMO1001", "mng_demo1001", "MNG\u3000DEMO1001"],
 )  # fmt: skip
 def test_an_order_number_counts_however_it_was_said(said: str) -> None:
-    assert validated(COMPILED._by_name["lookup_order"].tool, {"order_id": said}) == {"order_id": "MNG-DEMO1001"}
+    assert validated(registered("lookup_order").tool, {"order_id": said}) == {"order_id": "MNG-DEMO1001"}
 
 
 @pytest.mark.parametrize(
     ("said", "meant"), [("Seinen", "seinen"), ("shounen", "shonen"), ("Shōjo", "shojo"), ("少女漫画", "shojo"), ("", "")]
 )
 def test_a_readership_counts_however_it_is_spelled(said: str, meant: str) -> None:
-    assert validated(COMPILED._by_name["search_manga_catalog"].tool, {"query": "x", "genre": said})["genre"] == meant
+    assert validated(registered("search_manga_catalog").tool, {"query": "x", "genre": said})["genre"] == meant
 
 
 def test_a_number_that_begins_like_the_prefix_is_not_taken_for_it() -> None:
     for said, meant in (("MNGA0001", "MNG-MNGA0001"), ("mng-mnga0001", "MNG-MNGA0001")):
-        assert validated(COMPILED._by_name["lookup_order"].tool, {"order_id": said}) == {"order_id": meant}
+        assert validated(registered("lookup_order").tool, {"order_id": said}) == {"order_id": meant}
 
 
 @pytest.mark.parametrize(
@@ -345,6 +345,6 @@ def test_what_is_no_order_number_is_still_refused(said: str) -> None:
 
 def test_no_titles_are_no_argument() -> None:
     """A model that fills in every field means the last search."""
-    check = COMPILED._by_name["check_inventory"].tool
+    check = registered("check_inventory").tool
     assert validated(check, {"title_ids": [], "result_set": "rs_" + "a" * 16})["result_set"]
     assert violations("check_inventory", {"title_ids": ["manga-000001"], "result_set": "rs_" + "a" * 16}) == [("$", "not")]

@@ -1,0 +1,30 @@
+"""Breakers brought into a state the way their callers do it: by what they report."""
+
+from __future__ import annotations
+
+import asyncio
+
+from session.resilience.breaker import Breaker, BreakerState
+
+
+def trip(breaker: Breaker) -> None:
+    """Failures until it is open."""
+    while breaker.state is not BreakerState.OPEN:
+        assert breaker.admits()
+        breaker.failed(breaker.era)
+
+
+async def until_probed(breaker: Breaker) -> None:
+    """Waits, by the loop's clock, until an open one would let a probe through."""
+    while breaker.state is BreakerState.OPEN:
+        await asyncio.sleep(breaker.retry_after_ms() / 1000)
+
+
+async def mend(breaker: Breaker) -> None:
+    """Good answers until it is closed, and enough more that what was bad before counts for nothing."""
+    await until_probed(breaker)
+    while breaker.state is not BreakerState.CLOSED:
+        assert breaker.admits()
+        breaker.succeeded(0.0, breaker.era)
+    for _ in range(breaker.policy.least_calls):
+        breaker.succeeded(0.0, breaker.era)
