@@ -14,15 +14,13 @@ COLUMNS = {"server": "server", "tools": "tools", "tools.store": "store", "sessio
 TOGETHER = {
     "server": {
         "__main__": "commands",
-        "guarded_store": "wiring",
-        "policies": "wiring",
-        "backends": "wiring",
+        "application": "wiring",
         "version": "call",
         "results": "call",
     },
     "tools": {"registry": "registry", "contract": "contract", "": "tools"},
     "tools.store": {"": "models"},
-    "session": {"memory": "memory", "snapshots": "memory", "profile": "memory", "": "turn"},
+    "session": {"memory": "memory", "opening": "memory", "snapshots": "memory", "profile": "memory", "": "turn"},
 }
 """Modules that stand at the root of a package, by the room that they belong to; "" for all the others. A module that nothing
 is said of is a room by itself."""
