@@ -25,6 +25,7 @@ from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.diagnosis import diagnose
 from tools.store.backends.opensearch.index import definition as index
+from tools.store.backends.opensearch.loading.plan import Plan
 from tools.store.models import CatalogQuery, Filters
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import Record
@@ -154,14 +155,21 @@ class WaitingEmbedder(CountingEmbedder):
         return await super().embed(texts, deadline)
 
 
+async def _load_that_waits(
+    url: str, records: Sequence[Record], embedder: Embedder
+) -> tuple[OpenSearchAddress, WaitingEmbedder, asyncio.Task[Plan]]:
+    """A load under way that goes on when its embedder is told to."""
+    address, slow = new_address(url), WaitingEmbedder(embedder)
+    load = asyncio.create_task(loaded(address, records, slow))
+    await asyncio.wait_for(slow.waiting.wait(), 60)
+    return address, slow, load
+
+
 async def test_of_two_loads_at_once_the_one_that_is_overtaken_says_so_and_leaves_nothing(
     opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, http: httpx.AsyncClient
 ) -> None:
     """The other one has removed the index that this one was filling: it must not come back by being written to."""
-    address = new_address(opensearch_url)
-    slow = WaitingEmbedder(local_embedder)
-    loser = asyncio.create_task(loaded(address, records[:100], slow))
-    await asyncio.wait_for(slow.waiting.wait(), 60)
+    address, slow, loser = await _load_that_waits(opensearch_url, records[:100], local_embedder)
     winner = await loaded(address, records[:50], None)
     slow.go_on.set()
     with pytest.raises(
@@ -177,10 +185,7 @@ async def test_two_loads_of_one_catalogue_at_once_are_both_well(
     opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, http: httpx.AsyncClient
 ) -> None:
     """Whoever is first finishes it; the other finds that there is nothing left to do."""
-    address = new_address(opensearch_url)
-    slow = WaitingEmbedder(local_embedder)
-    second = asyncio.create_task(loaded(address, records[:100], slow))
-    await asyncio.wait_for(slow.waiting.wait(), 60)
+    address, slow, second = await _load_that_waits(opensearch_url, records[:100], local_embedder)
     first = await loaded(address, records[:100], local_embedder)
     slow.go_on.set()
     assert (await second).index == first.index

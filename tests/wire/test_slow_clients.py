@@ -12,28 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import raw
 from tests.support.fuzzing import encoded
 from tests.support.process import LISTENING, Process, run, until
-from tests.support.raw import (
-    BOTH,
-    INITIALIZE,
-    INITIALIZED,
-    VERSION_2025,
-    Connection,
-    ask,
-    call,
-    head,
-    in_2026,
-    message,
-    post_2026,
-)
 from tests.support.sse import SseClient
 
 PATIENCE = 1.5
 WAIT = 15.0
 ROOM = 80
-KNOWN = call("get_manga_details", {"title_id": "manga-002001"})
-LARGE = call("search_manga_catalog", {"query": "high school love story", "max_results": 20})
+KNOWN = raw.call("get_manga_details", {"title_id": "manga-002001"})
+LARGE = raw.call("search_manga_catalog", {"query": "high school love story", "max_results": 20})
 SHORT = f"""
 import sys
 from server.transport.http.streamable import endpoint as mcp_endpoint
@@ -61,18 +49,18 @@ async def serving(before: str = "", **settings: object) -> AsyncIterator[Process
 
 
 async def healthy(server: Process) -> None:
-    answer = await post_2026(server.port, KNOWN)
+    answer = await raw.post_2026(server.port, KNOWN)
     assert answer["result"]["structuredContent"]["title_id"] == "manga-002001"
 
 
-async def begun(server: Process, stack: AsyncExitStack, *pieces: bytes) -> Connection:
-    connection = await stack.enter_async_context(Connection.to(server.port))
+async def begun(server: Process, stack: AsyncExitStack, *pieces: bytes) -> raw.Connection:
+    connection = await stack.enter_async_context(raw.Connection.to(server.port))
     for piece in pieces:
         await connection.send(piece)
     return connection
 
 
-async def dripped(connection: Connection, piece: bytes) -> bytes:
+async def dripped(connection: raw.Connection, piece: bytes) -> bytes:
     """Everything that is said to a client that sends a piece now and then, until it is hung up on."""
 
     async def drip() -> None:
@@ -96,22 +84,22 @@ async def test_requests_that_are_not_whole_in_time_are_ended() -> None:
     clients are answered all the while."""
     async with serving() as server, AsyncExitStack() as stack:
         stream = await stack.enter_async_context(SseClient.to(server.port))
-        opened = await ask(server.port, "POST", "/mcp", INITIALIZE)
-        session = {**BOTH, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
-        await ask(server.port, "POST", "/mcp", INITIALIZED, session)
-        modern = in_2026(message("ping"))[1]
+        opened = await raw.ask(server.port, "POST", "/mcp", raw.INITIALIZE)
+        session = {**raw.BOTH, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": raw.VERSION_2025}
+        await raw.ask(server.port, "POST", "/mcp", raw.INITIALIZED, session)
+        modern = raw.in_2026(raw.message("ping"))[1]
         starts = {
             "nothing": (b"", b""),
             "half a first line": (b"GET /heal", b"t"),
             "headers without end": (b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n", b"a: b\r\n"),
-            "a second request": (head("GET", "/healthz") + b"GET ", b"x"),
-            "half a body": (head("POST", "/mcp", modern, 50_000), b" "),
-            "half a body in a session": (head("POST", "/mcp", session, 50_000), b" "),
-            "half a body that opens one": (head("POST", "/mcp", BOTH, 50_000), b" "),
-            "half a body for a stream": (head("POST", stream.messages, BOTH, 50_000), b" "),
-            "a body for nobody": (head("POST", "/nothing", BOTH, 50_000), b" "),
-            "chunks without end": (head("POST", "/mcp", {**modern, "transfer-encoding": "chunked"}), b"1\r\n \r\n"),
-            "a body that waits": (head("POST", "/mcp", {**modern, "expect": "100-continue"}, 50_000), b""),
+            "a second request": (raw.head("GET", "/healthz") + b"GET ", b"x"),
+            "half a body": (raw.head("POST", "/mcp", modern, 50_000), b" "),
+            "half a body in a session": (raw.head("POST", "/mcp", session, 50_000), b" "),
+            "half a body that opens one": (raw.head("POST", "/mcp", raw.BOTH, 50_000), b" "),
+            "half a body for a stream": (raw.head("POST", stream.messages, raw.BOTH, 50_000), b" "),
+            "a body for nobody": (raw.head("POST", "/nothing", raw.BOTH, 50_000), b" "),
+            "chunks without end": (raw.head("POST", "/mcp", {**modern, "transfer-encoding": "chunked"}), b"1\r\n \r\n"),
+            "a body that waits": (raw.head("POST", "/mcp", {**modern, "expect": "100-continue"}, 50_000), b""),
         }
         connections = {name: await begun(server, stack, first) for name, (first, _) in starts.items()}
         ends = asyncio.gather(*(dripped(connections[name], piece) for name, (_, piece) in starts.items()))
@@ -128,7 +116,7 @@ async def test_requests_that_are_not_whole_in_time_are_ended() -> None:
             assert b"HTTP/1.1 408 " in words, (name, words)
         # What was open and well stays so.
         assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
-        assert (await ask(server.port, "POST", "/mcp", message("tools/list"), session)).status == 200
+        assert (await raw.ask(server.port, "POST", "/mcp", raw.message("tools/list"), session)).status == 200
 
 
 def files_of(server: Process) -> int:
@@ -146,19 +134,19 @@ def deaf(port: int) -> socket.socket:
 
 async def test_answers_that_nobody_takes_are_given_up() -> None:
     """On a stream and on a connection of many requests: the client is hung up on, and what it held is free again."""
-    async with serving() as server, Connection.to(server.port) as stream, Connection.to(server.port) as posts:
+    async with serving() as server, raw.Connection.to(server.port) as stream, raw.Connection.to(server.port) as posts:
         stream.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await stream.ask("GET", "/sse", headers={"accept": "text/event-stream"})
         await stream.begin()
         endpoint = (await stream.chunk() or b"").decode().split("data: ")[1].strip()
         stream.writer.transport.pause_reading()
-        for first in (INITIALIZE, INITIALIZED):
+        for first in (raw.INITIALIZE, raw.INITIALIZED):
             await posts.request("POST", endpoint, first)
         files = files_of(server)
         pipelining = deaf(server.port)
         loop = asyncio.get_running_loop()
-        body, headers = in_2026(LARGE)
-        many = (head("POST", "/mcp", headers, len(encoded(body))) + encoded(body)) * 3000
+        body, headers = raw.in_2026(LARGE)
+        many = (raw.head("POST", "/mcp", headers, len(encoded(body))) + encoded(body)) * 3000
         flood = asyncio.create_task(loop.sock_sendall(pipelining, many))
 
         async def stream_is_gone() -> bool:
@@ -191,7 +179,7 @@ async def test_idle_connections_keep_nobody_out() -> None:
 async def test_a_server_full_of_sessions_still_answers_who_needs_none() -> None:
     """Sessions of the 2025 era are 503 when there are too many; stateless callers and streams do not care."""
     async with serving() as server:
-        statuses = [(await ask(server.port, "POST", "/mcp", INITIALIZE)).status for _ in range(25)]
+        statuses = [(await raw.ask(server.port, "POST", "/mcp", raw.INITIALIZE)).status for _ in range(25)]
         assert statuses == [200] * 20 + [503] * 5
         await healthy(server)
         async with SseClient.to(server.port) as stream:
