@@ -33,6 +33,22 @@ CATALOG = DEMO / "catalog.jsonl"
 RECORDS = read_records(CATALOG)
 SERVERLESS_URL = "aoss+https://abc123.ap-northeast-1.aoss.amazonaws.com"
 
+WRONG_ADDRESSES = {
+    "url": "problem",
+    "ftp://h": "scheme",
+    "http://": "host",
+    "http://h:99999": "port",
+    "http://h:0": "host",
+    "http://h?alias=A": "alias",
+    "http://h?alias=a&alias=b": "more than once",
+    "http://h?password=x": "unknown parameter",
+    "http://h?region=us-east-1": "region",
+    "aoss+https://h": "Serverless needs",
+    "aoss+https://h?region=somewhere": "Serverless needs",
+    "aoss+https://u:secret@h?region=us-east-1": "credentials",
+    "aoss+http://h?region=us-east-1": "stand-in",
+}
+
 
 @pytest.mark.parametrize(
     ("url", "said"),
@@ -61,23 +77,7 @@ def test_parts_of_an_address_are_decoded() -> None:
     assert OpenSearchAddress.parse(SERVERLESS_URL).region == "ap-northeast-1"
 
 
-@pytest.mark.parametrize(
-    ("url", "problem"),
-    [
-        ("ftp://h", "scheme"),
-        ("http://", "host"),
-        ("http://h:99999", "port"),
-        ("http://h:0", "host"),
-        ("http://h?alias=A", "alias"),
-        ("http://h?alias=a&alias=b", "more than once"),
-        ("http://h?password=x", "unknown parameter"),
-        ("http://h?region=us-east-1", "region"),
-        ("aoss+https://h", "Serverless needs"),
-        ("aoss+https://h?region=somewhere", "Serverless needs"),
-        ("aoss+https://u:secret@h?region=us-east-1", "credentials"),
-        ("aoss+http://h?region=us-east-1", "stand-in"),
-    ],
-)
+@pytest.mark.parametrize(("url", "problem"), WRONG_ADDRESSES.items())
 def test_a_wrong_address_is_refused_by_the_part_that_is_wrong(url: str, problem: str) -> None:
     refused(OpenSearchAddress.parse, url, problem)
 
