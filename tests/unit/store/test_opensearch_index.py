@@ -34,7 +34,6 @@ RECORDS = read_records(CATALOG)
 SERVERLESS_URL = "aoss+https://abc123.ap-northeast-1.aoss.amazonaws.com"
 
 WRONG_ADDRESSES = {
-    "url": "problem",
     "ftp://h": "scheme",
     "http://": "host",
     "http://h:99999": "port",
