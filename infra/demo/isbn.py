@@ -11,7 +11,7 @@ _FREE_DIGITS = 8
 
 def with_check_digit(first_twelve: str) -> str:
     """The thirteen digits: the last makes the sum, weighted 1, 3, 1, 3, …, a multiple of 10."""
-    total = sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(first_twelve))
+    total = sum(int(digit) * (3 if position % 2 else 1) for position, digit in enumerate(first_twelve))
     return f"{first_twelve}{-total % 10}"
 
 
