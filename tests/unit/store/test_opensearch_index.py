@@ -90,7 +90,7 @@ texts = st.text(min_size=1, max_size=20)
 maybe = st.none() | texts
 any_title = st.builds(
     Title,
-    title_id=st.from_regex(r"[a-z0-9-]{1,20}", fullmatch=True),
+    title_id=st.from_regex(r"[a-z0-9][a-z0-9-]{0,19}", fullmatch=True),
     en=texts,
     ja=maybe,
     kana=maybe,
