@@ -1,3 +1,5 @@
+"""Items of a backend become models, or are refused with the field that is wrong."""
+
 from __future__ import annotations
 
 import json
