@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import fields
 from fnmatch import fnmatch
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from infra.agent.options import parser as agent_parser
 from infra.seed.__main__ import _parser as seed_parser
-from server.call import Call, RequestMetadata
 from server.config.settings import ROOT, Settings
 from server.config.unknown import unknown_settings
-from server.telemetry.events import CallFinished
-from server.telemetry.metrics import Metrics
 from server.transport.http.origins import AllowedOrigins
 from session.redis.address import RedisAddress
-from session.resilience.breaker import BreakerState
-from session.resilience.deadline import Deadline
 from tests.stack import artefacts
-from tests.stack.require import require
-from tests.support.pipeline import registered
+from tests.support.compose import OBSERVABILITY, composed, tool
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
 
@@ -38,30 +27,7 @@ OURS = ("server", "seed")
 ONE_SHOT = ("seed", "agent")
 COMPOSE = (ROOT / "docker-compose.yml").read_text("utf-8")
 DOCKERFILES = ("Dockerfile", "infra/agent/Dockerfile")
-OBSERVABILITY = ROOT / "infra/observability"
 DEFAULTS = Settings()
-
-
-def tool(name: str) -> str:
-    """A program that a wheel of the test requirements brought along."""
-    beside = Path(sys.executable).with_name(name)
-    found = str(beside) if beside.exists() else shutil.which(name)
-    require(name, None if found else "it is not installed with requirements-dev.lock")
-    assert found is not None
-    return found
-
-
-@cache
-def composed(**environment: str) -> dict[str, Any]:
-    """Every service, as Compose understands the file, in an environment without settings."""
-    clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | environment
-    profiles = ("--profile", "observability", "--profile", "agent")
-    # An .env of whoever runs this is none of the test's affair.
-    command = [tool("docker-compose"), "--env-file", os.devnull, *profiles, "config", "--format", "json"]
-    done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return json.loads(done.stdout)["services"]  # type: ignore[no-any-return]
 
 
 def instructions(dockerfile: str, kind: str) -> list[str]:
@@ -265,133 +231,3 @@ def test_hadolint_has_nothing_to_say(dockerfile: str) -> None:
     command = [tool("hadolint"), "--no-color", str(ROOT / dockerfile)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
-
-
-# -- observability
-
-
-def named(expression: str) -> set[str]:
-    return set(re.findall(r"\b(?:manga|process)_\w+", expression))
-
-
-def rules() -> list[dict[str, Any]]:
-    groups = yaml.safe_load((OBSERVABILITY / "alerts.yml").read_text("utf-8"))["groups"]
-    return [rule for group in groups for rule in group["rules"] if rule["alert"] != "MangaDown"]
-
-
-def exported() -> dict[str, dict[str, str]]:
-    """The server's metrics with the labels of each, after a call that went well."""
-    metrics = Metrics()
-    metrics(CallFinished("c", "lookup_order", "ok", "live", None, 3.0, 2800, ("stock",), "sse", "u", None, {}, empty=True))
-    metrics.breaker_changed("catalog", BreakerState.OPEN)
-    metrics.refused("http_401")
-    metrics.background_died("flags")
-    metrics.profile_event("written")
-    metrics.watch_lines(lambda: 0, lambda: 0)
-    metrics.answer_sent(Call("c", registered("lookup_order"), {}, RequestMetadata(), 0.0, deadline=Deadline.after(-1)))
-    samples = [sample for family in metrics.registry.collect() for sample in family.samples]
-    return {sample.name: dict(sample.labels) for sample in samples}
-
-
-def test_the_dashboard_asks_for_metrics_and_labels_that_the_server_has() -> None:
-    board = json.loads((OBSERVABILITY / "dashboards/manga-tools.json").read_text("utf-8"))
-    known, asked = exported(), set()
-    for panel in board["panels"]:
-        assert panel["targets"], panel["title"]
-        for target in panel["targets"]:
-            (name,) = named(target["expr"])
-            assert name in known, name
-            labels = {each.strip() for by in re.findall(r"by \(([^)]+)\)", target["expr"]) for each in by.split(",")}
-            labels |= set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
-            assert labels <= known[name].keys(), target["expr"]
-            chosen = dict(re.findall(r'(\w+)!?="([^"]*)"', target["expr"]))
-            assert chosen.items() <= known[name].items(), target["expr"]
-            asked.add(name)
-    shown = {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in asked}
-    ours = {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in known if name.startswith("manga_")}
-    assert ours <= shown, "a metric nobody looks at"
-
-
-def test_the_rules_ask_for_metrics_and_labels_that_the_server_has() -> None:
-    known = exported()
-    for rule in rules():
-        names = named(rule["expr"])
-        assert names, rule
-        for name in names:
-            assert name in known, name
-        labels = {each.strip() for by in re.findall(r"by \(([^)]+)\)", rule["expr"]) for each in by.split(",")}
-        stated = set(re.findall(r"\$labels\.(\w+)", json.dumps(rule["annotations"]))) - {"instance"}
-        has = {label for name in names for label in known.get(name, {})}
-        assert labels | stated <= has, rule["alert"]
-        grouped = re.search(r"sum by \(([^)]+)\)", rule["expr"])
-        if grouped and "group_left" not in rule["expr"]:
-            assert stated <= {each.strip() for each in grouped[1].split(",")}, "a label that the sum has dropped"
-
-
-def test_every_rule_says_what_is_wrong_and_what_to_do() -> None:
-    found = rules()
-    assert len({rule["alert"] for rule in found}) == len(found) > 10
-    for rule in found:
-        assert rule["labels"]["severity"] in ("page", "ticket")
-        assert set(rule["annotations"]) == {"summary", "do"}
-        assert set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
-        assert re.fullmatch(r"\d+m", rule.get("for", "0m"))
-        assert rule["expr"].count("(") == rule["expr"].count(")")
-
-
-def test_prometheus_reads_the_rules() -> None:
-    (where,) = yaml.safe_load((OBSERVABILITY / "prometheus.yml").read_text("utf-8"))["rule_files"]
-    mounted = {volume["target"]: Path(volume["source"]) for volume in composed()["prometheus"]["volumes"]}
-    assert mounted[where] == OBSERVABILITY / "alerts.yml"
-
-
-def test_promtool_takes_the_rules_and_they_fire_as_they_say(tmp_path: Path) -> None:
-    """Where Prometheus is installed."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is not installed (Debian: apt-get install prometheus)")
-    for each in (OBSERVABILITY / "alerts.yml", Path(__file__).with_name("alerts.test.yml")):
-        shutil.copy(each, tmp_path)
-    for command in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts.test.yml"]):
-        done = subprocess.run([promtool, *command], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_both_sides_of_a_division_have_the_labels_that_are_matched() -> None:
-    """Prometheus divides what has equal labels, and says nothing where nothing has: the rule never fires."""
-    divisions = [rule for rule in rules() if " / " in " ".join(rule["expr"].split())]
-    assert len(divisions) > 3
-    for rule in divisions:
-        left, right = " ".join(rule["expr"].split()).split(" / ")
-        ignored = re.search(r"ignoring \(([^)]+)\)", right)
-        assert _labels(left) == _labels(right) | ({ignored[1]} if ignored else set()), rule["alert"]
-
-
-def _labels(side: str) -> set[str]:
-    """Those that a sum keeps; what is not summed keeps all."""
-    summed = re.search(r"sum(?: by \(([^)]+)\))? ?\(", side)
-    return set((summed[1] or "").split(", ")) - {""} if summed else {"all of its own"}
-
-
-def test_a_backend_that_is_being_probed_is_lost_all_the_same() -> None:
-    (rule,) = (rule for rule in rules() if rule["alert"] == "MangaBackendLost")
-    comparison = re.fullmatch(r"manga_breaker_state > (\d)", rule["expr"])
-    assert comparison is not None
-    metrics = Metrics()
-    for state, lost in ((BreakerState.CLOSED, False), (BreakerState.HALF_OPEN, True), (BreakerState.OPEN, True)):
-        metrics.breaker_changed("catalog", state)
-        value = metrics.registry.get_sample_value("manga_breaker_state", {"backend": "catalog"})
-        assert value is not None
-        assert (value > int(comparison[1])) is lost
-
-
-def test_the_dashboard_is_where_grafana_looks_and_asks_the_source_that_is_there() -> None:
-    grafana = composed()["grafana"]
-    mounted = {volume["target"]: Path(volume["source"]) for volume in grafana["volumes"]}
-    home = Path(grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
-    board = json.loads((mounted[str(home.parent)] / home.name).read_text("utf-8"))
-    provisioned = (OBSERVABILITY / "provisioning/datasources/prometheus.yml").read_text("utf-8")
-    assert f"path: {home.parent}" in (OBSERVABILITY / "provisioning/dashboards/files.yml").read_text("utf-8")
-    (uid,) = {panel["datasource"]["uid"] for panel in board["panels"]}
-    assert f"uid: {uid}\n" in provisioned
-    assert f"url: http://prometheus:{composed()['prometheus']['ports'][0]['target']}\n" in provisioned

@@ -1,159 +1,32 @@
-"""The embedded catalogue: searching, filtering, keeping what was computed, and living within deadlines."""
+"""The embedded catalogue: searching, filtering, and living within deadlines."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from server.config.settings import ROOT
 from session.resilience.deadline import Deadline
+from tests.support.embedded import LATER, RECORDS, WordEmbedder, ids, search
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.columns import TitleColumns, build_columns
-from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
+from tools.store.backends.embedded.computed import ComputedStore
 from tools.store.backends.embedded.lexical.index import build_index
 from tools.store.backends.embedded.lexical.people import PeopleLeg
 from tools.store.backends.embedded.loading import load_catalog
 from tools.store.backends.embedded.searching.engine import Engine
-from tools.store.failures import DependencyFailure, TimedOut
-from tools.store.models import Author, CatalogPage, CatalogQuery, Facets, Filters, Title
+from tools.store.failures import TimedOut
+from tools.store.models import Author, CatalogQuery, Facets, Filters, Title
 from tools.store.records.catalog_file import CatalogFileError
 from tools.store.search.conditions import satisfies
-
-LATER = Deadline.after(3600)
-
-
-class WordEmbedder:
-    """A stand-in: texts that share words are near. `gate` holds it back, `failures` are raised first."""
-
-    def __init__(self) -> None:
-        self.gate = asyncio.Event()
-        self.gate.set()
-        self.asked: list[str] = []
-        self.failures: list[Exception] = []
-        self.called = asyncio.Event()
-
-    name, dimensions = "words", 64
-
-    async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
-        self.asked.extend(texts)
-        self.called.set()
-        if self.failures:
-            raise self.failures.pop(0)
-        try:
-            async with asyncio.timeout(deadline.remaining()):
-                await self.gate.wait()
-        except TimeoutError as error:
-            raise TimedOut("late", dependency="embedder") from error
-        return np.array([self._vector(t) for t in texts], np.float32)
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        vector = np.full(self.dimensions, 0.01, np.float32)
-        for word in text.lower().replace(".", " ").split():
-            vector[sum(map(ord, word)) % self.dimensions] += 1
-        return vector / np.float32(np.linalg.norm(vector))
-
-
-def record(number: int, romaji: str, **fields: Any) -> dict[str, Any]:
-    title = {"romaji": romaji, "en": fields.pop("en", None), "ja": fields.pop("ja", None), "kana": fields.pop("kana", None)}
-    return {"title_id": f"manga-{number:06}", "title": title, **fields}
-
-
-def author(name: str, ja: str | None = None, kana: str | None = None) -> dict[str, Any]:
-    return {"name": name, "name_ja": ja, "name_kana": kana, "role": "Story & Art"}
-
-
-HOSHINO = author("Hoshino, Mio", "星野澪", "ホシノミオ")
-KURODA = author("Kuroda, Shuuji", "黒田修司", "クロダシュウジ")
-RECORDS = [
-    record(
-        1,
-        "Kami no Toudai",
-        en="Paper Lighthouse",
-        ja="紙の灯台",
-        kana="かみのとうだい",
-        alt_titles=["カミトウ"],
-        authors=[HOSHINO],
-        genre="seinen",
-        tags=["Drama", "Iyashikei"],
-        rating=4.4,
-        rating_count=90_000,
-        synopsis={"en": "A lonely keeper folds letters for drowned sailors.", "ja": "孤独な灯台守が手紙を折る。"},
-    ),
-    record(
-        2,
-        "Kami no Toudai: Natsu no Hi",
-        authors=[HOSHINO],
-        genre="seinen",
-        tags=["Drama"],
-        rating=4.0,
-        rating_count=800,
-    ),
-    record(
-        3,
-        "Ryuu to Parfait",
-        en="Dragon Parfait",
-        ja="竜とパフェ",
-        kana="りゅうとぱふぇ",
-        authors=[KURODA],
-        genre="shonen",
-        tags=["Comedy", "Gourmet", "Dragons"],
-        rating=3.9,
-        rating_count=60_000,
-        synopsis={"en": "A dragon opens a dessert cafe in a harbour town and hires a clumsy waiter.", "ja": None},
-    ),
-    record(
-        4,
-        "Tetsu no Gloria",
-        en="Iron Gloria",
-        authors=[KURODA, HOSHINO],
-        genre="shonen",
-        tags=["Mecha", "War"],
-        rating=None,
-        rating_count=None,
-        popularity_rank=900,
-        synopsis={"en": "Girls pilot walking tanks in a winter war.", "ja": None},
-    ),
-    record(
-        5,
-        "Monochrome",
-        en="Monochrome",
-        authors=[author("Saeki, Jun")],
-        genre="josei",
-        tags=["Romance", "Visual Arts"],
-        rating=4.6,
-        rating_count=20_000,
-        synopsis={"en": "Two painters share one studio and one model.", "ja": None},
-    ),
-]
-
-
-def ids(titles: Sequence[Title]) -> list[int]:
-    return [int(t.title_id.removeprefix("manga-")) for t in titles]
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "catalog.jsonl"
-    path.write_text("\n".join(json.dumps(r, ensure_ascii=False) for r in RECORDS), encoding="utf-8")
-    return path
-
-
-async def search(catalog: EmbeddedCatalog, text: str, limit: int = 10, **filters: Any) -> CatalogPage:
-    return await catalog.search(CatalogQuery(text, Filters(**filters), limit), LATER)
 
 
 @pytest.mark.parametrize(
@@ -286,165 +159,6 @@ async def test_alike_prefers_rare_shared_tags_and_asks_for_something_shared(file
         assert ids(await catalog.alike(Facets({"Drama": 1.0, "Mecha": 1.0}), 5, LATER))[0] == 4
         assert ids(await catalog.alike(Facets({}, ("Saeki, Jun",)), 5, LATER)) == [5]
         assert await catalog.alike(Facets({"Unheard of": 1.0}), 5, LATER) == ()
-
-
-async def test_it_is_searched_before_vectors_are_there_and_says_so(file: Path) -> None:
-    embedder = WordEmbedder()
-    embedder.gate.clear()
-    async with EmbeddedCatalog.open(file, embedder) as catalog:
-        page = await search(catalog, "Paper Lighthouse")
-        assert (ids(page.titles)[0], page.degraded) == (1, ("vector",))
-        assert (await search(catalog, "popular manga")).degraded == ()
-        embedder.gate.set()
-        assert await catalog.wait_for_vectors()
-        assert (await search(catalog, "Paper Lighthouse")).degraded == ()
-
-
-async def test_progress_counts_up_to_all_texts(file: Path) -> None:
-    seen: list[tuple[int, int, str]] = []
-    async with EmbeddedCatalog.open(file, WordEmbedder(), progress=lambda *step: seen.append(step)) as catalog:
-        await catalog.wait_for_vectors()
-    assert [what for _, _, what in seen[:4]] == ["read", "parsed", "indexed", "ready"]
-    assert seen[-1][0] == seen[-1][1] > len(RECORDS)
-
-
-async def test_a_late_embedder_costs_only_the_vector_leg(file: Path) -> None:
-    embedder = WordEmbedder()
-    async with EmbeddedCatalog.open(file, embedder) as catalog:
-        await catalog.wait_for_vectors()
-        embedder.gate.clear()
-        page = await catalog.search(CatalogQuery("Dragon Parfait", Filters(), 5), Deadline.after(0.4))
-        assert (ids(page.titles)[0], page.degraded) == (3, ("vector",))
-
-
-async def test_a_failing_embedder_costs_only_the_vector_leg(file: Path) -> None:
-    embedder = WordEmbedder()
-    async with EmbeddedCatalog.open(file, embedder) as catalog:
-        await catalog.wait_for_vectors()
-        embedder.failures.append(DependencyFailure("down"))
-        assert (await search(catalog, "dragon")).degraded == ("vector",)
-        assert (await search(catalog, "parfait")).degraded == ()
-
-
-async def test_a_query_is_embedded_once(file: Path) -> None:
-    embedder = WordEmbedder()
-    async with EmbeddedCatalog.open(file, embedder) as catalog:
-        await catalog.wait_for_vectors()
-        for text in ("dragon cafe", "Dragon  Cafe", "ｄｒａｇｏｎ cafe"):
-            await search(catalog, text)
-        assert embedder.asked.count("dragon cafe") == 1
-
-
-async def test_kept_vectors_are_used_at_once_and_not_computed_again(file: Path, tmp_path: Path) -> None:
-    async with EmbeddedCatalog.open(file, WordEmbedder(), cache_dir=tmp_path / "kept") as catalog:
-        await catalog.wait_for_vectors()
-        before = await search(catalog, "sailors and letters")
-    again = WordEmbedder()
-    async with EmbeddedCatalog.open(file, again, cache_dir=tmp_path / "kept") as catalog:
-        await catalog.wait_for_vectors()
-        assert await search(catalog, "sailors and letters") == before
-    assert again.asked == ["warm up", "sailors and letters"]
-
-
-@pytest.mark.parametrize("damage", ["truncate", "garbage", "flip", "other"])
-async def test_a_damaged_cache_is_rebuilt(file: Path, tmp_path: Path, damage: str) -> None:
-    kept = tmp_path / "kept"
-    async with EmbeddedCatalog.open(file, WordEmbedder(), cache_dir=kept) as catalog:
-        await catalog.wait_for_vectors()
-        before = await search(catalog, "paper lighthouse")
-    files = sorted(kept.iterdir())
-    assert [f.suffix for f in files] == [".npz", ".npz"]
-    contents = [f.read_bytes() for f in files]
-    for path, content in zip(files, contents, strict=True):
-        path.write_bytes(_damaged(content, damage, contents))
-    async with EmbeddedCatalog.open(file, WordEmbedder(), cache_dir=kept) as catalog:
-        await catalog.wait_for_vectors()
-        assert await search(catalog, "paper lighthouse") == before
-    assert len(list(kept.iterdir())) == 2
-
-
-def _damaged(content: bytes, damage: str, others: list[bytes]) -> bytes:
-    if damage == "truncate":
-        return content[: len(content) // 2]
-    if damage == "garbage":
-        return b"no archive"
-    if damage == "other":
-        return next(o for o in others if o != content)
-    middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
-
-
-async def test_another_catalogue_does_not_use_what_was_kept_for_this_one(file: Path, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    async with EmbeddedCatalog.open(file, None, cache_dir=kept):
-        pass
-    file.write_text(json.dumps(RECORDS[4]))
-    async with EmbeddedCatalog.open(file, None, cache_dir=kept) as catalog:
-        assert (await search(catalog, "Monochrome")).total == 1
-        assert (await search(catalog, "Paper Lighthouse")).total == 0
-    assert len(list(kept.iterdir())) == 2
-
-
-async def test_a_cache_that_cannot_be_written_is_no_failure(file: Path, tmp_path: Path) -> None:
-    blocked = tmp_path / "blocked"
-    blocked.write_text("a file, no folder")
-    async with EmbeddedCatalog.open(file, None, cache_dir=blocked) as catalog:
-        assert (await search(catalog, "Monochrome")).total == 1
-
-
-def test_kept_arrays_come_back_only_under_their_key(tmp_path: Path) -> None:
-    store = ComputedStore(tmp_path)
-    store.save("kind", "key", {"a": pack(("x", "ÿ", ""))})
-    arrays = store.load("kind", "key")
-    assert arrays is not None
-    assert unpack(arrays["a"]) == ["x", "ÿ", ""]
-    next(tmp_path.iterdir()).rename(store._path("kind", "other"))  # type: ignore[arg-type]
-    assert store.load("kind", "other") is None
-
-
-def test_of_each_kind_the_current_file_stays_and_the_one_used_last_before_it(tmp_path: Path) -> None:
-    """Another catalogue or embedder is another file; a disk does not fill up with those that nobody uses any more."""
-    store = ComputedStore(tmp_path)
-    other = {"a": pack(("x",))}
-    store.save("index", "only", other)
-    for n, key in enumerate(("oldest", "older", "old")):
-        store.save("vectors", key, other)
-        path = store._path("vectors", key)
-        assert path is not None
-        os.utime(path, (1_000 + n, 1_000 + n))
-    assert store.load("vectors", "oldest") is None
-    assert store.load("vectors", "older") is not None, "it was used just now, by a process of the version before, say"
-    store.save("vectors", "current", other)
-    kept = [key for key in ("oldest", "older", "old", "current") if store.load("vectors", key) is not None]
-    assert (kept, store.load("index", "only") is not None) == (["older", "current"], True)
-
-
-def test_what_a_killed_process_was_writing_goes_and_what_another_writes_now_stays(tmp_path: Path) -> None:
-    abandoned, under_way = tmp_path / ".vectors-abc-1.tmp", tmp_path / ".vectors-abc-2.tmp"
-    for path in (abandoned, under_way):
-        path.write_bytes(b"half")
-    os.utime(abandoned, (1_000, 1_000))
-    ComputedStore(tmp_path).save("vectors", "key", {"a": pack(("x",))})
-    assert (abandoned.exists(), under_way.exists()) == (False, True)
-
-
-def test_processes_that_keep_and_remove_at_once_do_not_fail_each_other(tmp_path: Path) -> None:
-    """Whatever one removes, the other finds whole or not at all."""
-    stores = [ComputedStore(tmp_path) for _ in range(4)]
-
-    def work(number: int) -> int:
-        found = 0
-        for turn in range(25):
-            stores[number].save("vectors", f"{number}-{turn}", {"a": pack((f"{number}-{turn}",))})
-            for other in range(4):
-                arrays = stores[number].load("vectors", f"{other}-{turn}")
-                assert arrays is None or unpack(arrays["a"]) == [f"{other}-{turn}"]
-                found += arrays is not None
-        return found
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sum(pool.map(work, range(4))) > 0
-    assert len(list(tmp_path.iterdir())) <= 5
 
 
 async def test_a_bad_file_stops_the_opening(tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+"""The embedded store: stock and orders, from files and from what the catalogue offers."""
+
 from __future__ import annotations
 
 import asyncio

@@ -21,15 +21,12 @@ from tools.store.failures import (
     BackendFailure,
     CircuitOpen,
     DependencyFailure,
-    Failure,
-    InternalFailure,
     InvalidArguments,
     NotFound,
     QuestionRefused,
     ServerBusy,
     Throttled,
     TimedOut,
-    ToolNotFound,
 )
 from tools.store.guarded.backend import Backend, BackendPolicy
 from tools.store.guarded.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
@@ -322,45 +319,3 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
     assert (await profiles.recall("u", soon())).events == (viewed,)
     for port in (catalog, stock, orders, profiles):
         assert (await port.health(soon())).ok
-
-
-# -- failures as values
-
-
-def all_failures() -> list[type[Failure]]:
-    def below(kind: type[Failure]) -> list[type[Failure]]:
-        return [kind, *(each for sub in kind.__subclasses__() for each in below(sub))]
-
-    return [kind for kind in below(Failure) if hasattr(kind, "code")]
-
-
-def test_codes_and_names_are_the_designs() -> None:
-    assert {kind.name: kind.code for kind in all_failures()} == {
-        "VALIDATION_ERROR": -32602,
-        "TOOL_NOT_FOUND": -32601,
-        "INTERNAL_ERROR": -32603,
-        "TIMEOUT": -32001,
-        "RATE_LIMITED": -32002,
-        "CIRCUIT_OPEN": -32003,
-        "DEPENDENCY_FAILURE": -32005,
-        "BUDGET_EXHAUSTED": -32006,
-        "NOT_FOUND": -32007,
-        "FORBIDDEN": -32008,
-        "SERVER_BUSY": -32009,
-    }
-
-
-def test_only_what_a_backend_did_descends_the_ladder() -> None:
-    descends = {kind.name for kind in all_failures() if issubclass(kind, BackendFailure)}
-    assert descends == {"DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "BUDGET_EXHAUSTED"}
-
-
-def test_what_can_be_tried_again_says_so() -> None:
-    again = {kind.name for kind in all_failures() if kind.retryable}
-    assert again == {"DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "RATE_LIMITED", "SERVER_BUSY"}
-
-
-def test_a_failure_carries_only_what_it_was_given() -> None:
-    assert ToolNotFound("m", details={"instead": "x"}).details == {"instead": "x"}
-    assert InternalFailure("m").details == {}
-    assert TimedOut("m", dependency="stock", details={"a": 1}).details == {"dependency": "stock", "a": 1}

@@ -1,3 +1,5 @@
+"""ISBNs: the check digit of published ones, and a number of its own for each volume."""
+
 from __future__ import annotations
 
 import pytest

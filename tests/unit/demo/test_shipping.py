@@ -1,3 +1,5 @@
+"""What shipping costs, by the region of an address."""
+
 from __future__ import annotations
 
 import pytest

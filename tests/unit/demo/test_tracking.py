@@ -1,3 +1,5 @@
+"""Tracking numbers as carriers make them, with their check digits."""
+
 from __future__ import annotations
 
 import pytest

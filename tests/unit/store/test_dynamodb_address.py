@@ -1,3 +1,5 @@
+"""Addresses of a DynamoDB."""
+
 from __future__ import annotations
 
 import subprocess

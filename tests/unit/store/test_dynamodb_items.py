@@ -1,3 +1,5 @@
+"""What is written to DynamoDB is read back as it was."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime

@@ -1,0 +1,64 @@
+"""What was computed and is kept in files: under its key, whole or not at all, and no more of it than is used."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
+
+
+def test_kept_arrays_come_back_only_under_their_key(tmp_path: Path) -> None:
+    store = ComputedStore(tmp_path)
+    store.save("kind", "key", {"a": pack(("x", "ÿ", ""))})
+    arrays = store.load("kind", "key")
+    assert arrays is not None
+    assert unpack(arrays["a"]) == ["x", "ÿ", ""]
+    next(tmp_path.iterdir()).rename(store._path("kind", "other"))  # type: ignore[arg-type]
+    assert store.load("kind", "other") is None
+
+
+def test_of_each_kind_the_current_file_stays_and_the_one_used_last_before_it(tmp_path: Path) -> None:
+    """Another catalogue or embedder is another file; a disk does not fill up with those that nobody uses any more."""
+    store = ComputedStore(tmp_path)
+    other = {"a": pack(("x",))}
+    store.save("index", "only", other)
+    for n, key in enumerate(("oldest", "older", "old")):
+        store.save("vectors", key, other)
+        path = store._path("vectors", key)
+        assert path is not None
+        os.utime(path, (1_000 + n, 1_000 + n))
+    assert store.load("vectors", "oldest") is None
+    assert store.load("vectors", "older") is not None, "it was used just now, by a process of the version before, say"
+    store.save("vectors", "current", other)
+    kept = [key for key in ("oldest", "older", "old", "current") if store.load("vectors", key) is not None]
+    assert (kept, store.load("index", "only") is not None) == (["older", "current"], True)
+
+
+def test_what_a_killed_process_was_writing_goes_and_what_another_writes_now_stays(tmp_path: Path) -> None:
+    abandoned, under_way = tmp_path / ".vectors-abc-1.tmp", tmp_path / ".vectors-abc-2.tmp"
+    for path in (abandoned, under_way):
+        path.write_bytes(b"half")
+    os.utime(abandoned, (1_000, 1_000))
+    ComputedStore(tmp_path).save("vectors", "key", {"a": pack(("x",))})
+    assert (abandoned.exists(), under_way.exists()) == (False, True)
+
+
+def test_processes_that_keep_and_remove_at_once_do_not_fail_each_other(tmp_path: Path) -> None:
+    """Whatever one removes, the other finds whole or not at all."""
+    stores = [ComputedStore(tmp_path) for _ in range(4)]
+
+    def work(number: int) -> int:
+        found = 0
+        for turn in range(25):
+            stores[number].save("vectors", f"{number}-{turn}", {"a": pack((f"{number}-{turn}",))})
+            for other in range(4):
+                arrays = stores[number].load("vectors", f"{other}-{turn}")
+                assert arrays is None or unpack(arrays["a"]) == [f"{other}-{turn}"]
+                found += arrays is not None
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(work, range(4))) > 0
+    assert len(list(tmp_path.iterdir())) <= 5
