@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.store.search.arrays import Floats
-from tools.store.search.ranking.likeness import likeness, likest, tag_shares
+from tools.store.search.likeness import likeness, likest, tag_shares
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text import prefixes
 from tools.store.search.text.prefixes import SortedKeys

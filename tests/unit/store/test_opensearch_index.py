@@ -19,7 +19,7 @@ from tools.store.backends.opensearch.index.definition import HEADLINE, NODES, SE
 from tools.store.backends.opensearch.index.documents import card_from, direction_from, document, titles_from
 from tools.store.backends.opensearch.index.identity import Identity, index_name, is_index_of
 from tools.store.backends.opensearch.loading.load import identity_of
-from tools.store.backends.opensearch.searching.nearest import cosine_of
+from tools.store.backends.opensearch.queries.nearest import cosine_of
 from tools.store.models import Author, Filters, Offer, Title
 from tools.store.records.catalog_file import load as read_records
 from tools.store.records.catalog_file import parse

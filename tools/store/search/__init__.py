@@ -1,6 +1,7 @@
-"""What a query means and how titles are ranked, whatever engine finds them. The rooms, uppermost first:
+"""What a query means and how titles are ranked, whatever engine finds them. Uppermost first:
 
-    ranking        evidence of what a backend recalled to one order: weights, fusion, series, orderings, likeness
+    likeness       titles like what a reader likes, and titles like one title
+    ranking        evidence of what a backend recalled to one order: weights, fusion, series, orderings
     conditions     what a title has to satisfy exactly, whatever it is about: the one definition for every backend
     query          free text to a `ParsedQuery`: wordings, nicknames, themes
     titles         a title as keys of names and authors, index terms, and texts to embed

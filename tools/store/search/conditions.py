@@ -3,7 +3,7 @@ wrong answer, however well it reads.
 
 This is their one definition. A new condition is a field of `tools.store.models.Filters`, the fact that it is about in
 `Facts`, and a line in `Conditions.admit`; each backend asks for it in its own terms besides, over columns
-(embedded/searching/conditions.py) and as queries (opensearch/searching/conditions.py). Tests hold both against `satisfies`.
+(embedded/searching/conditions.py) and as queries (opensearch/queries/conditions.py). Tests hold both against `satisfies`.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from tools.store.backends.opensearch.errors import answering
 from tools.store.backends.opensearch.index.definition import ID
 from tools.store.backends.opensearch.index.state import IndexState
 from tools.store.backends.opensearch.index.statistics import Statistics
-from tools.store.backends.opensearch.searching.conditions import filter_queries
-from tools.store.backends.opensearch.searching.dsl import column
-from tools.store.backends.opensearch.searching.likeness import like_facets
-from tools.store.backends.opensearch.searching.lookups import best_known, with_ids
+from tools.store.backends.opensearch.queries.conditions import filter_queries
+from tools.store.backends.opensearch.queries.dsl import column
+from tools.store.backends.opensearch.queries.likeness import like_facets
+from tools.store.backends.opensearch.queries.lookups import best_known, with_ids
 from tools.store.backends.opensearch.searching.matches import Matches
 from tools.store.backends.opensearch.searching.search import Search
 from tools.store.backends.opensearch.searching.title_cache import TitleCache, hit_keys

@@ -14,7 +14,7 @@ def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | Non
 
     A name or an author needs no help, and where many titles have all the themes, the best of them is nobody's leader.
     """
-    if not scores.any():
+    if not len(scores):
         return None
     best = int(np.argmax(scores))
     named = evidence.names[best] >= weights.name_threshold or evidence.people[best] > 0

@@ -8,7 +8,7 @@ from tools.store.backends.embedded.columns import TitleColumns
 from tools.store.backends.embedded.meaning.vectors import Vectors
 from tools.store.models import Facets
 from tools.store.search.arrays import Floats, Mask
-from tools.store.search.ranking.likeness import likeness, likest, tag_shares
+from tools.store.search.likeness import likeness, likest, tag_shares
 from tools.store.search.ranking.weights import Weights
 
 

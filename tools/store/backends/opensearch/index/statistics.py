@@ -11,7 +11,7 @@ import numpy as np
 from session.resilience.lru import Lru
 from tools.store.backends.opensearch.index.identity import Identity
 from tools.store.search.arrays import Floats
-from tools.store.search.ranking.likeness import tag_shares
+from tools.store.search.likeness import tag_shares
 
 Json = dict[str, Any]
 _K1, _B = 1.2, 0.25
@@ -70,7 +70,7 @@ class Statistics:
         return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
 
     def tag_shares(self, wanted: Mapping[str, float]) -> dict[str, float]:
-        """What sharing each of the wanted tags is worth (`ranking.likeness.tag_shares`)."""
+        """What sharing each of the wanted tags is worth (`search.likeness.tag_shares`)."""
         return tag_shares(wanted, self.tags, self.titles)
 
     def _idf(self, term: str) -> float:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from tools.store.backends.opensearch.index.definition import ID
 from tools.store.backends.opensearch.index.documents import card_from, direction_from
 from tools.store.backends.opensearch.index.statistics import Statistics
+from tools.store.backends.opensearch.queries.dsl import column
 from tools.store.backends.opensearch.searching.candidates import Anchor, RecalledTitles
-from tools.store.backends.opensearch.searching.dsl import column
 from tools.store.backends.opensearch.searching.title_cache import Answer
 from tools.store.search.ranking.names import pointed_from
 from tools.store.search.ranking.weights import Weights

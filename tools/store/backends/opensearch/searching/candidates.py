@@ -10,8 +10,8 @@ import numpy as np
 from tools.store.backends.opensearch.index.definition import ID
 from tools.store.backends.opensearch.index.documents import Card
 from tools.store.backends.opensearch.index.statistics import Statistics
-from tools.store.backends.opensearch.searching.dsl import column
-from tools.store.backends.opensearch.searching.nearest import cosine_of
+from tools.store.backends.opensearch.queries.dsl import column
+from tools.store.backends.opensearch.queries.nearest import cosine_of
 from tools.store.backends.opensearch.searching.title_cache import Answer, Entry
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.conditions import Conditions

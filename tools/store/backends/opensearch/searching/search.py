@@ -17,14 +17,14 @@ from typing import Any
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.index.statistics import Statistics
+from tools.store.backends.opensearch.queries.conditions import filter_queries
+from tools.store.backends.opensearch.queries.dsl import Json
+from tools.store.backends.opensearch.queries.lexical import RECALL, lexical
+from tools.store.backends.opensearch.queries.lookups import by_authors_of, frequencies
+from tools.store.backends.opensearch.queries.nearest import nearest, sense_of
 from tools.store.backends.opensearch.searching.anchor import anchor_among
 from tools.store.backends.opensearch.searching.candidates import Anchor, Recalled, RecalledTitles
-from tools.store.backends.opensearch.searching.conditions import filter_queries
-from tools.store.backends.opensearch.searching.dsl import Json
-from tools.store.backends.opensearch.searching.lookups import by_authors_of, frequencies
 from tools.store.backends.opensearch.searching.matches import Matches, total_of
-from tools.store.backends.opensearch.searching.nearest import nearest, sense_of
-from tools.store.backends.opensearch.searching.queries import RECALL, lexical
 from tools.store.backends.opensearch.searching.similar import Similar
 from tools.store.backends.opensearch.searching.title_cache import HitKey, TitleCache, hit_keys
 from tools.store.failures import BackendFailure

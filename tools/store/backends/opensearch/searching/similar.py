@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from tools.store.backends.opensearch.index.statistics import Statistics
+from tools.store.backends.opensearch.queries.conditions import filter_queries
+from tools.store.backends.opensearch.queries.dsl import Json
+from tools.store.backends.opensearch.queries.lexical import RECALL
+from tools.store.backends.opensearch.queries.likeness import like_facets
+from tools.store.backends.opensearch.queries.nearest import nearest
 from tools.store.backends.opensearch.searching.candidates import Anchor, Recalled, RecalledTitles
-from tools.store.backends.opensearch.searching.conditions import filter_queries
-from tools.store.backends.opensearch.searching.dsl import Json
-from tools.store.backends.opensearch.searching.likeness import like_facets
-from tools.store.backends.opensearch.searching.nearest import nearest
-from tools.store.backends.opensearch.searching.queries import RECALL
 from tools.store.models import Facets, Filters
 from tools.store.search.arrays import Floats
-from tools.store.search.ranking.likeness import likeness, likest
+from tools.store.search.likeness import likeness, likest
 from tools.store.search.ranking.weights import Weights
 
 _RECALL = 2 * RECALL

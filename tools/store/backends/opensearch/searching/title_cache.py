@@ -16,8 +16,8 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.index.documents import Card, card_from, title_from, titles_from
-from tools.store.backends.opensearch.searching.dsl import column
-from tools.store.backends.opensearch.searching.lookups import with_ids
+from tools.store.backends.opensearch.queries.dsl import column
+from tools.store.backends.opensearch.queries.lookups import with_ids
 from tools.store.models import Title
 
 MOST_AT_ONCE = 8

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.store.backends.opensearch.index.definition import ID
-from tools.store.backends.opensearch.searching.dsl import Json, nested, search
+from tools.store.backends.opensearch.queries.dsl import Json, nested, search
 
 _MOST_SENSES = 10_000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.store.backends.opensearch.searching.dsl import NOTHING, Json, either, nested, prefix, term
+from tools.store.backends.opensearch.queries.dsl import NOTHING, Json, either, nested, prefix, term
 from tools.store.models import Filters
 from tools.store.search.titles.people import AskedName
 

@@ -1,10 +1,10 @@
-"""Titles like what a reader likes: ranked by the cluster, by the weights of `tools.store.search.ranking.likeness`."""
+"""Titles like what a reader likes: ranked by the cluster, by the weights of `tools.store.search.likeness`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tools.store.backends.opensearch.searching.dsl import Json, constant, either, nested, search, term
+from tools.store.backends.opensearch.queries.dsl import Json, constant, either, nested, search, term
 from tools.store.models import Facets
 from tools.store.search.ranking.weights import Weights
 

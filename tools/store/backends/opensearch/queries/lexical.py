@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tools.store.backends.opensearch.index.definition import FOUND
-from tools.store.backends.opensearch.searching.conditions import author_query, begins_or_ends, filter_queries
-from tools.store.backends.opensearch.searching.dsl import (
+from tools.store.backends.opensearch.queries.conditions import author_query, begins_or_ends, filter_queries
+from tools.store.backends.opensearch.queries.dsl import (
     BEST_KNOWN_FIRST,
     NOTHING,
     Json,
@@ -19,7 +19,7 @@ from tools.store.backends.opensearch.searching.dsl import (
     search,
     term,
 )
-from tools.store.backends.opensearch.searching.lookups import by
+from tools.store.backends.opensearch.queries.lookups import by
 from tools.store.models import Filters
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.authors import TYPO_LENGTHS
@@ -44,14 +44,14 @@ def lexical(parsed: ParsedQuery, filters: Filters, aliases: Sequence[str]) -> di
     allowed = filter_queries(filters)
     keys = [*parsed.names, *parsed.aliases]
     found = {
-        "names": search(called(keys, parsed.subject), allowed, RECALL, sort=BEST_KNOWN_FIRST),
-        "people": search(named(AskedName(parsed.author or parsed.subject)), allowed, RECALL, sort=BEST_KNOWN_FIRST),
+        "names": search(titles_called(keys, parsed.subject), allowed, RECALL, sort=BEST_KNOWN_FIRST),
+        "people": search(titles_by(AskedName(parsed.author or parsed.subject)), allowed, RECALL, sort=BEST_KNOWN_FIRST),
     }
     for i, (author, rest) in enumerate(parsed.titles_beside_authors()):
-        found[f"works{i}"] = search(called([sound_key(rest)], rest), [*allowed, author_query(author)], RECALL // 2)
+        found[f"works{i}"] = search(titles_called([sound_key(rest)], rest), [*allowed, author_query(author)], RECALL // 2)
     for which, terms in (("words", parsed.terms), ("translated", parsed.translated)):
         if terms:
-            found[which] = search(told(terms), allowed, RECALL)
+            found[which] = search(titles_with(terms), allowed, RECALL)
     if parsed.themes or parsed.genre:
         found["tags"] = _tagged(parsed, allowed)
     if pointed := parsed.points_from:
@@ -61,11 +61,11 @@ def lexical(parsed: ParsedQuery, filters: Filters, aliases: Sequence[str]) -> di
 
 def _anchor(name: str, aliases: Sequence[str]) -> Json:
     """Titles that may be called `name`, with all that is needed to search on from one of them."""
-    named = search(called([sound_key(name), *aliases], name), [], RECALL // 4)
-    return {**named, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
+    called = search(titles_called([sound_key(name), *aliases], name), [], RECALL // 4)
+    return {**called, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
 
 
-def called(keys: Sequence[str], text: str) -> Json:
+def titles_called(keys: Sequence[str], text: str) -> Json:
     """Titles with a name like one of `keys`: it, what begins with it, what shares many grams, what `text` spells.
 
     Grams are costly, and the keys after the first are other ways to write it: those are looked for as they stand.
@@ -92,7 +92,7 @@ def _shares_grams(field: str, key: str) -> Json:
     return {"match": {field: {"query": " ".join(told), "minimum_should_match": least}}}
 
 
-def named(asked: AskedName) -> Json:
+def titles_by(asked: AskedName) -> Json:
     """Titles by an author who may be the asked one; nothing when there is no word in it."""
     key = asked.key
     likely = [constant(term("people.spellings", key), 100.0)]
@@ -107,7 +107,7 @@ def named(asked: AskedName) -> Json:
     return nested("people", either(likely)) if key else NOTHING
 
 
-def told(terms: Iterable[str]) -> Json:
+def titles_with(terms: Iterable[str]) -> Json:
     """Titles whose text has some of `terms`."""
     return either([term("prose", each) for each in list(terms)[:MOST_TERMS]])
 

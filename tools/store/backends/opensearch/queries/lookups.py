@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tools.store.backends.opensearch.index.definition import FOUND, ID
-from tools.store.backends.opensearch.searching.conditions import filter_queries
-from tools.store.backends.opensearch.searching.dsl import BY_FAME, Json, columns, nested, search, term
+from tools.store.backends.opensearch.queries.conditions import filter_queries
+from tools.store.backends.opensearch.queries.dsl import BY_FAME, Json, columns, nested, search, term
 from tools.store.models import Filters, Ordering
 
 _COLUMNS = {Ordering.RATING: "weighted_rating", Ordering.NEWEST: "start_year"}
