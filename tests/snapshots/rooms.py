@@ -15,15 +15,23 @@ TOGETHER = {
     "server": {
         "__main__": "commands",
         "application": "wiring",
+        "backends": "wiring",
         "version": "call",
         "results": "call",
     },
     "tools": {"registry": "registry", "contract": "contract", "": "tools"},
-    "tools.store": {"": "models"},
-    "session": {"memory": "memory", "opening": "memory", "snapshots": "memory", "profile": "memory", "": "turn"},
+    "tools.store": {"records": "models", "": "models"},
+    "session": {
+        "memory": "memory",
+        "opening": "memory",
+        "local": "memory",
+        "snapshots": "memory",
+        "profile": "memory",
+        "": "turn",
+    },
 }
-"""Modules that stand at the root of a package, by the room that they belong to; "" for all the others. A module that nothing
-is said of is a room by itself."""
+"""What stands at the root of a package, by the room that it belongs to; "" for all modules that are not named. A package that
+nothing is said of is a room by itself."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,9 +74,9 @@ def room_of(module: str) -> Room | None:
     if module == package:
         return None
     first = module.removeprefix(f"{package}.").partition(".")[0]
-    if (ROOT / package.replace(".", "/") / first).is_dir():
-        return Room(COLUMNS[package], first)
     together = TOGETHER[package]
+    if first not in together and (ROOT / package.replace(".", "/") / first).is_dir():
+        return Room(COLUMNS[package], first)
     return Room(COLUMNS[package], together.get(first, together.get("", first)))
 
 
