@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
-from server.call import Call, Outcome, RequestMetadata
+from server.call import Call, Outcome, Principal, RequestMetadata
 from server.stages.admit import Admit
+from server.stages.shared.result_keys import flight_key
 from server.stages.shed import Shed, StandingQueue
+from session.begin import Begun
+from session.history import LastShown
 from session.resilience.deadline import Deadline
+from session.turn import IMPLICIT, Turn
 from tests.support.clocks import HandClock
 from tools.registry import Registry
 from tools.store.failures import DependencyFailure, ServerBusy, TimedOut
@@ -152,8 +156,7 @@ async def answers(admit: Admit, clock: HandClock, seconds: float, left: float, *
     try:
         await admit(a_call(clock, deadline=Deadline(clock() + left, clock)), inner)
     except TimedOut as told:
-        assert told.retry_after_ms == 1000
-        return "refused"
+        return "refused" if told.retry_after_ms == 1000 else f"refused for {told.retry_after_ms} ms"
     except DependencyFailure:
         return "failed"
     return "ran"
@@ -216,3 +219,28 @@ def test_what_a_call_has_taken_is_told_in_ms() -> None:
     clock.advance(1.5)
     assert call.elapsed_ms() == 1500.0
     assert abs(Call("c", call.tool, {}, RequestMetadata(), time.monotonic()).elapsed_ms()) < 60_000
+
+
+# -- who flies together
+
+
+def shown(clock: HandClock, *title_ids: str, tool: str, user: str | None = None) -> Call:
+    turn = Turn(IMPLICIT, 3000, Deadline(clock() + 3, clock))
+    begun = Begun(turn, last=LastShown(title_ids, (), "q"))
+    return a_call(clock, tool=tool, begun=begun, principal=Principal(user=user))
+
+
+def test_equal_searches_fly_together_whatever_each_conversation_was_shown() -> None:
+    clock = HandClock()
+    one = shown(clock, "manga-000001", tool="search_manga_catalog", user="a")
+    assert flight_key(one) == flight_key(shown(clock, "manga-000002", tool="search_manga_catalog", user="b"))
+    assert flight_key(one) == flight_key(a_call(clock))
+
+
+def test_what_refers_to_what_was_shown_flies_with_the_same_only() -> None:
+    clock = HandClock()
+    one = shown(clock, "manga-000001", tool="check_inventory")
+    assert flight_key(one) == flight_key(shown(clock, "manga-000001", tool="check_inventory"))
+    assert flight_key(one) != flight_key(shown(clock, "manga-000002", tool="check_inventory"))
+    assert flight_key(one) != flight_key(shown(clock, "manga-000001", tool="check_inventory", user="a"))
+    assert flight_key(one) != flight_key(a_call(clock, tool="check_inventory"))
