@@ -95,7 +95,9 @@ def test_an_agents_own_token_names_no_user(claims: dict[str, str], user: str | N
 
 
 def token(header: object, payload: bytes = b"{}") -> str:
-    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in (json.dumps(header).encode(), payload, b"s"))
+    return ".".join(
+        base64.urlsafe_b64encode(part).decode().rstrip("=") for part in (json.dumps(header).encode(), payload, b"s")
+    )
 
 
 @pytest.mark.parametrize("kid", ["k", "k" * 256])
@@ -131,7 +133,9 @@ def test_a_token_of_8_kib_is_looked_at_and_a_longer_one_is_not() -> None:
         taken_apart(token({**header, "x": "x" * lengths[longer]}, b"p" * 6000))
 
 
-@pytest.mark.parametrize("text", [b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": {"b": 1, "b": 1}}', b"\xff", b"{", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "text", [b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": {"b": 1, "b": 1}}', b"\xff", b"{", b"[" * 100_000]
+)
 def test_json_that_can_be_read_in_two_ways_is_malformed(text: bytes) -> None:
     with pytest.raises(Unproven, match="malformed"):
         strict_json(text)
