@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants.journal import JOURNAL, lines_of
+from tests.mutants.journal import JOURNAL, forget, lines_of
 from tests.mutants.mutants import Mutant
 
 TESTS = ("tests/unit", "tests/contract")
@@ -45,6 +45,8 @@ def measure(tree: Path, python: Path, measured: Measured, tests: Sequence[str] =
     if tests is TESTS:
         measured.journal.unlink(missing_ok=True)
         measured.data.unlink(missing_ok=True)
+    else:
+        forget(measured.journal, tests)
     coverage = [f"--cov={name}" for name in ("server", "session", "tools")]
     command = [
         str(python),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,12 @@ def lines_of(journal: Path) -> Iterator[Line]:
             yield Line(**json.loads(line))
 
 
+def forget(journal: Path, files: Sequence[str]) -> None:
+    """What is there of the tests of these files, which are run anew."""
+    kept = [line for line in lines_of(journal) if line.test.partition("::")[0] not in files]
+    journal.write_text("".join(json.dumps(asdict(line)) + "\n" for line in kept), encoding="utf-8")
+
+
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     if WANTED not in os.environ:
         return
@@ -40,8 +46,10 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     place = {test: index for index, test in enumerate(wanted)}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in place])
     items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])
+    import pytest  # the environment of the mutants has none
+
     for item in items:
-        item.add_marker(_pytest().mark.timeout(wanted[item.nodeid]), append=False)
+        item.add_marker(pytest.mark.timeout(wanted[item.nodeid]), append=False)
 
 
 def pytest_runtest_logreport(report: Any) -> None:
@@ -56,10 +64,3 @@ def pytest_collectreport(report: Any) -> None:
 def _write(line: Line) -> None:
     with Path(os.environ[JOURNAL]).open("a", encoding="utf-8") as journal:
         journal.write(json.dumps(asdict(line)) + "\n")
-
-
-def _pytest() -> Any:
-    """Not at import: the environment of the mutants has none."""
-    import pytest
-
-    return pytest
