@@ -39,6 +39,15 @@ def forget(journal: Path, files: Sequence[str]) -> None:
     journal.write_text("".join(json.dumps(asdict(line)) + "\n" for line in kept), encoding="utf-8")
 
 
+def pytest_configure() -> None:
+    """Any failing example will do: to look for the smallest one takes minutes."""
+    if WANTED in os.environ:
+        from hypothesis import Phase, settings  # the environment of the mutants has none
+
+        settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate), database=None)
+        settings.load_profile("mutants")
+
+
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     if WANTED not in os.environ:
         return
@@ -46,7 +55,7 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     place = {test: index for index, test in enumerate(wanted)}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in place])
     items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])
-    import pytest  # the environment of the mutants has none
+    import pytest
 
     for item in items:
         item.add_marker(pytest.mark.timeout(wanted[item.nodeid]), append=False)
