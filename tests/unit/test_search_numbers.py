@@ -123,7 +123,7 @@ def test_kin_follow_at_nine_tenths_and_by_fame_and_never_overtake() -> None:
     assert kin(floats(0.5, 0.0), people=floats(0.01, 0)) == [0.5, 0.0], "nor does an author"
 
 
-@pytest.mark.parametrize(("many", "followed"), [(50, True), (51, False)])
+@pytest.mark.parametrize(("many", "followed"), [(2, True), (50, True), (51, False)])
 def test_where_more_than_fifty_carry_all_the_themes_nobody_leads(many: int, followed: bool) -> None:
     scores = floats(0.5, *[0.45] * (many - 1), 0.0)
     assert (kin(scores, tags=floats(*[1.0] * many, 0.0))[-1] > 0) is followed

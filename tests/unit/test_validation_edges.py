@@ -188,6 +188,8 @@ def test_names_of_fields_are_made_visible_too() -> None:
 
 # -- the quick look
 
+EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
+
 
 @pytest.mark.parametrize(
     ("schema", "fits", "does_not"),
@@ -207,6 +209,11 @@ def test_names_of_fields_are_made_visible_too() -> None:
             [{"a": ["1"]}, {"a": [1], "b": 0}, {"a": 1}],
         ),
         ({"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, [{"a": 1}, {"b": 1}], [{}, {"c": 1}]),
+        (
+            {"type": "object", "properties": {"a": {**EITHER, "type": "object", "description": "d", "properties": {}}}},
+            [{"a": {"b": 1}}, {"a": {"c": 1}}, {}],
+            [{"a": {}}, {"a": []}],
+        ),
         ({"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}, ["a", None], ["b", 1]),
         ({}, [1, "a", None, [], {}], []),
         ({"description": "anything"}, [1, None], []),
