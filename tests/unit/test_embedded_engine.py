@@ -1,0 +1,185 @@
+"""A whole search over a small shelf, leg by leg: what is found, in which order, and what a filter keeps out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tools.store.backends.embedded.engine import Engine
+from tools.store.backends.embedded.index import build_index
+from tools.store.backends.embedded.legs import Legs
+from tools.store.backends.embedded.shelf import build_shelf
+from tools.store.backends.embedded.vectors import Vectors
+from tools.store.models import Author, Filters, Title
+from tools.store.search.evidence import Evidence
+from tools.store.search.query import QueryReader
+
+READER = QueryReader.load()
+SATO, MORI, CLAN = Author("Sato, Rin", "佐藤凛"), Author("Mori, Kai", "森海"), Author("Hakusen")
+
+TITLES = [
+    Title("tide", en="Tide Hunters", authors=(SATO,), tags=("Pirates",), genre="seinen", rating=4.0, rating_count=900,
+          synopsis_en="Divers look for a sunken bell below a frozen lighthouse."),
+    Title("winter", en="Tide Hunters: Winter", authors=(SATO,), tags=("Drama",), genre="josei", rating=3.0),
+    Title("side", en="Bell Songs", authors=(CLAN,), tags=("Music",), genre="shojo", related=("tide",)),
+    Title("kin", en="Lantern Street", authors=(MORI,), tags=("Horror", "Samurai"), genre="seinen", rating=4.5),
+    Title("harbour", en="Blue Harbour", ja="青い港", authors=(MORI, SATO), tags=("Drama", "Romance"), genre="josei", rating_count=50),
+    Title("monster", en="Monster Ferry", authors=(CLAN,), tags=("Horror",), genre="seinen", rating=2.0),
+    Title("told", en="Quiet Rooms", authors=(MORI,), related=("tide", "nowhere"), synopsis_en="Ghosts rent rooms in an old inn."),
+]  # fmt: skip
+TITLES[0] = Title(**{name: getattr(TITLES[0], name) for name in Title.__slots__} | {"related": ("side",)})
+NUMBER = {title.title_id: place for place, title in enumerate(TITLES)}
+SHELF, INDEX = build_shelf(TITLES, [()] * len(TITLES)), build_index(TITLES)
+ENGINE, LEGS = Engine(SHELF, INDEX, READER), Legs(SHELF, INDEX)
+DESCRIBED = "sunken bell below a frozen lighthouse"
+
+
+def found(query: str, filters: Filters | None = None, limit: int = 10, **legs: object) -> list[str]:
+    ranked = ENGINE.search(query, filters or Filters(), limit, legs.get("vector"), legs.get("vectors"))  # type: ignore[arg-type]
+    return [TITLES[number].title_id for number in ranked.numbers]
+
+
+def evidence(query: str, **how: object) -> Evidence:
+    allowed = np.ones(len(TITLES), np.bool_)
+    return LEGS.evidence(READER.read(query), allowed, how.get("anchor"), how.get("vector"), how.get("vectors"))  # type: ignore[arg-type]
+
+
+def of(leg: NDArray[np.float32] | None) -> dict[str, float]:
+    """What is above nothing."""
+    assert leg is not None
+    return {TITLES[place].title_id: round(float(each), 3) for place, each in enumerate(leg) if each > 0}
+
+
+# -- what is found
+
+
+@pytest.mark.parametrize(
+    ("query", "answers"),
+    [
+        ("Blue Harbour", ["harbour"]),
+        ("blue harbor", ["harbour"]),
+        ("青い港", ["harbour"]),
+        ("モンスターフェリー", ["monster"]),
+        ("tide hunters", ["tide", "winter", "side"]),  # its series, and what the catalogue says is related
+        (DESCRIBED, ["tide", "winter", "side"]),
+        ("manga by Sato", ["tide", "harbour", "winter"]),
+        ("blue harbour sato", ["harbour"]),
+        ("by the author of Monster Ferry", ["side", "monster"]),
+        ("samurai horror", ["kin"]),
+        ("zxqv flurble", []),
+    ],
+)
+def test_a_query_finds_what_it_names_describes_or_asks_for(query: str, answers: list[str]) -> None:
+    assert found(query) == answers
+
+
+def test_a_limit_cuts_the_answers_and_not_their_number() -> None:
+    ranked = ENGINE.search("tide hunters", Filters(), 1, None, None)
+    assert (len(ranked.numbers), ranked.total, ranked.by_query) == (1, 3, True)
+
+
+def test_where_nothing_is_asked_for_the_best_known_come_first() -> None:
+    ranked = ENGINE.search("manga", Filters(genre="seinen"), 2, None, None)
+    assert [TITLES[number].title_id for number in ranked.numbers] == ["tide", "kin"]
+    assert (ranked.total, ranked.by_query) == (3, False)
+
+
+@pytest.mark.parametrize(
+    ("filters", "answers"),
+    [
+        (Filters(genre="seinen"), ["tide"]),
+        (Filters(genre="kodomo"), []),
+        (Filters(min_rating=4.0), ["tide"]),
+        (Filters(min_rating=4.5), []),
+        (Filters(min_rating=0.0), ["tide", "winter", "side"]),
+        (Filters(author="Hakusen"), []),
+        (Filters(author="Rin Sato"), ["tide", "winter"]),
+    ],
+)
+def test_a_filter_keeps_out_what_the_series_would_bring(filters: Filters, answers: list[str]) -> None:
+    assert found("tide hunters", filters) == answers
+
+
+@pytest.mark.parametrize(
+    ("least", "answers"),
+    [(2.0, ["kin", "tide", "winter", "monster"]), (2.1, ["kin", "tide", "winter"]), (4.5, ["kin"]), (4.6, [])],
+)
+def test_a_least_rating_is_met_at_itself_and_never_without_one(least: float, answers: list[str]) -> None:
+    assert found("best rated", Filters(min_rating=least)) == answers
+
+
+# -- the legs
+
+
+def test_names_are_as_near_as_they_sound_and_their_series_a_little_farther() -> None:
+    near = {title: each for title, each in of(evidence("tide hunters").names).items() if each >= 0.5}
+    assert near == {"tide": 1.0, "winter": 0.95, "side": 0.736}
+    assert of(evidence("tide hunters winter").names)["winter"] == 1.0
+
+
+def test_a_name_beside_a_part_of_its_authors_is_nearly_the_name() -> None:
+    assert of(evidence("blue harbour sato").names)["harbour"] == 0.97
+    assert of(evidence("sato blue harbour").names)["harbour"] == 0.97
+    assert of(evidence("hakusen モンスターフェリー").names)["monster"] > 0.85
+    assert of(evidence("blue harbour hakusen").names).get("harbour", 0.0) < 0.97
+
+
+def test_the_share_of_a_querys_words_that_a_title_has() -> None:
+    assert of(evidence(DESCRIBED).words)["tide"] > 0.8
+    assert evidence("zxqv").known == 0.0
+    assert evidence("lantern").known == 1.0
+
+
+def test_japanese_words_meet_an_english_story_at_nine_tenths() -> None:
+    own, translated = of(evidence("ghost").words), of(evidence("幽霊").words)
+    assert own["told"] > 0
+    assert translated["told"] == pytest.approx(0.9 * own["told"], abs=0.002)
+
+
+def test_tags_are_the_share_of_the_themes_and_of_the_readership() -> None:
+    assert of(evidence("samurai horror").tags) == {"kin": 1.0, "monster": 0.5}
+    assert of(evidence("seinen horror").tags) == {"kin": 1.0, "monster": 1.0, "tide": 0.5}
+    assert of(evidence("josei").tags) == {"winter": 1.0, "harbour": 1.0}
+
+
+def test_an_anchors_authors_raise_all_their_works() -> None:
+    assert of(evidence("x", anchor=NUMBER["harbour"]).people) == dict.fromkeys(
+        ("tide", "winter", "kin", "harbour", "told"), 1.0
+    )
+
+
+def test_without_both_vectors_there_is_no_meaning() -> None:
+    vector, vectors = turned(0), all_vectors()
+    for how in ({}, {"vector": vector}, {"vectors": vectors}):
+        assert evidence("x", **how).meaning is None
+        assert evidence("x", **how).headline is None
+    seen = evidence("x", vector=vector, vectors=vectors)
+    assert of(seen.meaning) == {"told": 1.0}
+    assert of(seen.headline) == {"tide": 1.0}
+
+
+def turned(axis: int) -> NDArray[np.float32]:
+    vector = np.zeros(9, np.float32)
+    vector[axis] = 1.0
+    return vector
+
+
+def all_vectors() -> Vectors:
+    """A headline each along an axis of its own, and a passage of the last title along the first's."""
+    rows = [turned(place) for place in range(len(TITLES))] + [turned(0)]
+    return Vectors(np.array(rows, np.float32), np.array([len(TITLES) - 1], np.int32), len(TITLES))
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("Blue Harbour", "harbour"), ("tide hunters", "tide"), ("blue harbou", "harbour"), ("harbour", None)],
+)
+def test_a_title_is_called_by_a_name_that_is_near_enough(name: str, number: str | None) -> None:
+    assert LEGS.called(name, ()) == (None if number is None else NUMBER[number])
+    assert LEGS.called("zxqv", ("blueharbour",)) == NUMBER["harbour"]
+
+
+def test_kin_are_those_whose_name_begins_so_and_those_it_is_related_to() -> None:
+    assert of(LEGS.kin_of(NUMBER["tide"])) == {"tide": 1.0, "winter": 0.95, "side": 0.8}
+    assert of(LEGS.kin_of(NUMBER["told"])) == {"told": 1.0, "tide": 0.8}
