@@ -183,3 +183,12 @@ def test_a_title_is_called_by_a_name_that_is_near_enough(name: str, number: str 
 def test_kin_are_those_whose_name_begins_so_and_those_it_is_related_to() -> None:
     assert of(LEGS.kin_of(NUMBER["tide"])) == {"tide": 1.0, "winter": 0.95, "side": 0.8}
     assert of(LEGS.kin_of(NUMBER["told"])) == {"told": 1.0, "tide": 0.8}
+
+
+def test_a_name_with_a_typo_is_found_among_many_that_are_a_part_of_it() -> None:
+    """More of them than are looked at letter by letter."""
+    crowd = [Title(f"king-{n}", en="King") for n in range(150)]
+    shelf = [*crowd, Title("hearts", en="Kingdom Hearts")]
+    engine = Engine(build_shelf(shelf, [()] * len(shelf)), build_index(shelf), READER)
+    ranked = engine.search("kingdomheatrs", Filters(), 10, None, None)
+    assert [shelf[number].title_id for number in ranked.numbers] == ["hearts"]
