@@ -58,7 +58,8 @@ def sample(root: Path, mutants: list[Mutant], size: int, draw: random.Random) ->
     """At most `size` of them, and no line twice as long as there are others: ten ways to break one comparison say little."""
     order = draw.sample(mutants, len(mutants))
     lines: set[tuple[Path, int]] = set()
-    firsts, others = [], []
+    firsts: list[Mutant] = []
+    others: list[Mutant] = []
     for mutant in order:
         (others if (mutant.path, mutant.line) in lines else firsts).append(mutant)
         lines.add((mutant.path, mutant.line))

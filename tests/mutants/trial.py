@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from itertools import accumulate
@@ -123,7 +123,7 @@ class Bench:
         # 5: nothing was collected, since a mutant may change what tests are named after. Nobody has noticed that.
         return None if code in (0, 5) else Failure("", HANGS_AFTER)
 
-    def _exit_code(self, order: dict[str, object]) -> int:
+    def _exit_code(self, order: Mapping[str, object]) -> int:
         assert self._forks.stdin
         assert self._forks.stdout
         self._forks.stdin.write(json.dumps(order) + "\n")
