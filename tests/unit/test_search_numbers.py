@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tools.store.models import Author, Filters, Title
+from tools.store.models import Author, Filters, Ordering, Title
 from tools.store.search.document import headline, passages, prior, prose_terms
 from tools.store.search.evidence import Evidence
 from tools.store.search.filters import satisfies
 from tools.store.search.fusion import Weights, fuse, with_kin
+from tools.store.search.guessing import is_guess, near_names, ordering_of
 from tools.store.search.loans import consonants, is_loan
 from tools.store.search.name_table import NameTable
 from tools.store.search.names import NameKeys, begun_likeness, loan_likeness, name_keys, names_of, one_likeness
 from tools.store.search.naming import AskedAuthor
-from tools.store.search.people import author_keys
+from tools.store.search.people import AskedName, AuthorKeys, author_keys
 from tools.store.search.query import QueryReader
 from tools.store.search.romaji import sound, to_romaji
 from tools.store.search.themes import ThemeTable
@@ -263,6 +264,46 @@ def test_a_name_of_one_word_may_be_anybodys_family() -> None:
     assert AskedAuthor(READER.read("oda")).sureness(author_keys(Author("Oda, Eiichiro"))) == 0.85
 
 
+@pytest.mark.parametrize(("letters", "sure"), [(8, True), (40, True), (41, False)])
+def test_a_typo_is_looked_for_in_names_of_up_to_forty_letters(letters: int, sure: bool) -> None:
+    name = ("kasamerona" * 5)[:letters]
+    keys = AuthorKeys(frozenset(), (AskedName(name).key,))
+    assert (AskedAuthor(READER.read(name[:-1] + "p")).sureness(keys) > 0.8) is sure
+
+
+@pytest.mark.parametrize(
+    ("likeness", "scored", "fame", "guess"),
+    [
+        (0.7, 0.7, 0.0, True),
+        (0.7, 0.72, 0.5, True),  # fame adds a little
+        (0.7, 0.74, 0.5, False),  # the story was stronger than the name
+        (0.7, 0.9, 0.0, False),
+        (0.66, 0.66, 0.0, True),
+        (0.65, 0.65, 0.0, False),
+        (0.79, 0.79, 0.0, True),
+        (0.8, 0.8, 0.0, False),  # that name with a slip
+        (0.7, 0.0, 0.0, False),
+    ],
+)
+def test_a_guess_is_a_name_that_is_only_somewhat_like_the_query(
+    likeness: float, scored: float, fame: float, guess: bool
+) -> None:
+    assert is_guess(floats(scored), evidence(names=likeness, prior=fame)) is guess
+
+
+def test_near_names_are_the_three_nearest_from_a_half_on() -> None:
+    empty = floats(0, 0, 0, 0, 0)
+    found = Evidence(floats(0.5, 0.49, 0.7, 0.6, 0.55), empty, empty, empty, None, None, empty)
+    assert near_names(found) == [2, 3, 4]
+    assert near_names(Evidence(floats(0.5, 0.49), *[floats(0, 0)] * 3, None, None, floats(0, 0))) == [0]
+
+
+def test_an_ordering_is_kept_unless_a_title_is_called_so() -> None:
+    reading = READER.read("most popular zxqv")
+    for likeness, ordering in ((0.65, Ordering.POPULARITY), (0.66, None)):
+        assert ordering_of(reading, floats(0.5), evidence(names=likeness)) is ordering
+
+
 @pytest.mark.parametrize(
     ("filters", "met"),
     [
@@ -368,6 +409,7 @@ TABLE = ThemeTable(
         "slic of lif": ("Daily",),
         "slic": ("Cut",),
         "げーむ": ("Games",),
+        "さむらい": ("Samurai",),
         "虫": ("Insects",),
         "恋愛": ("Love",),
     },
@@ -387,6 +429,9 @@ TABLE = ThemeTable(
         ("エンドゲーム", []),  # part of another word
         ("ゲームズ", []),
         ("エゲーム", []),
+        ("のゲームズ", []),
+        ("サムライズ", [("Samurai",)]),  # four letters and more are enough
+        ("エサムライ", []),
         ("虫", [("Insects",)]),
         ("虫の恋愛", [("Insects",), ("Love",)]),
         ("手塚治虫", []),
