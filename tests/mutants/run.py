@@ -9,38 +9,33 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.mutants.areas import AREAS, modules  # noqa: E402
-from tests.mutants.copies import renewed_copy  # noqa: E402
+from tests.mutants.copy_of_tree import renewed_copy  # noqa: E402
 from tests.mutants.covering import Covering, Measured, measure  # noqa: E402
 from tests.mutants.mutants import Mutant, mutants_of, sample  # noqa: E402
 from tests.mutants.report import Equivalents, Share, Verdicts, killers, write_figures  # noqa: E402
-from tests.mutants.trial import Bench, Verdict  # noqa: E402
+from tests.mutants.trial import Bench  # noqa: E402
 
 CACHE = ROOT / ".cache" / "mutants"
 BAR = 0.92
 
 
-def benches(at_once: int, python: Path, *, as_measured: bool) -> list[Bench]:
+def bench(python: Path, *, as_measured: bool) -> Bench:
     """Measures what has to be measured: everything, or only the tests that are new where nothing else is."""
-    trees = [CACHE / f"tree-{i}" for i in range(at_once)]
-    changed = [renewed_copy(ROOT, tree) for tree in trees][0]
-    measured = Measured(CACHE)
+    tree, measured = CACHE / "tree", Measured(CACHE)
+    changed = renewed_copy(ROOT, tree)
     tests = [each for each in changed if each.startswith(("tests/unit/test_", "tests/contract/test_"))]
     tests = [each for each in tests if (ROOT / each).exists()]
     if not measured.data.exists() or (not as_measured and set(changed) - set(tests)):
-        measure(trees[0], python, measured)
+        measure(tree, python, measured)
     elif tests:
-        measure(trees[0], python, measured, tests)
-    covering = Covering(trees[0], measured)
-    return [Bench(tree, python, covering) for tree in trees]
+        measure(tree, python, measured, tests)
+    return Bench(tree, python, Covering(tree, measured))
 
 
 def chosen(area: str, size: int, seed: int) -> list[Mutant]:
@@ -48,46 +43,33 @@ def chosen(area: str, size: int, seed: int) -> list[Mutant]:
     return sample(ROOT, mutants, size, random.Random(f"{seed} {area}"))
 
 
-def all_tried(mutants: Sequence[Mutant], at: Sequence[Bench]) -> Iterator[Verdict]:
-    """As many at once as there are benches."""
-    free: SimpleQueue[Bench] = SimpleQueue()
-    for bench in at:
-        free.put(bench)
-
-    def one(mutant: Mutant) -> Verdict:
-        bench = free.get()
-        try:
-            return bench.verdict(mutant)
-        finally:
-            free.put(bench)
-
-    with ThreadPoolExecutor(len(at)) as pool:
-        yield from pool.map(one, mutants)
+def share_of(area: str, at: Bench, options: argparse.Namespace) -> Share:
+    """Tries the sample. Raises SystemExit where a test that has killed something fails without any mutant."""
+    verdicts = Verdicts(CACHE / f"verdicts-{area}-{options.seed}.jsonl")
+    mutants = chosen(area, options.sample, options.seed)
+    known = verdicts.killed() if options.survivors else set()
+    to_try = [each for each in mutants if each.name not in known]
+    verdicts.forget(each.name for each in to_try)
+    for mutant in to_try:
+        verdict = at.verdict(mutant)
+        verdicts.add(verdict)
+        if verdict.outcome != "killed":
+            print(f"{verdict.outcome}  {mutant.name}\n{verdict.diff}", flush=True)
+    rows = verdicts.of(each.name for each in mutants)
+    if (liar := at.failing(killers(rows))) is not None:
+        raise SystemExit(f"{liar} fails without any mutant: what it has killed is not known")
+    return Share.of(area, rows, Equivalents.load())
 
 
 def main() -> int:
     options = _options()
     CACHE.mkdir(parents=True, exist_ok=True)
-    at = benches(options.at_once, ROOT / ".venv" / "bin" / "python", as_measured=options.measured)
-    equivalents = Equivalents.load()
+    at = bench(ROOT / ".venv" / "bin" / "python", as_measured=options.measured)
     shares = []
     for area in options.area or AREAS:
-        verdicts = Verdicts(CACHE / f"verdicts-{area}-{options.seed}.jsonl")
-        mutants = chosen(area, options.sample, options.seed)
-        known = verdicts.killed() if options.survivors else set()
-        to_try = [each for each in mutants if each.name not in known]
-        verdicts.forget(each.name for each in to_try)
-        for verdict in all_tried(to_try, at):
-            verdicts.add(verdict)
-            if verdict.outcome != "killed":
-                print(f"{verdict.outcome}  {verdict.mutant.name}\n{verdict.diff}", flush=True)
-        rows = verdicts.of(each.name for each in mutants)
-        if (liar := at[0].failing(killers(rows))) is not None:
-            raise SystemExit(f"{liar} fails without any mutant: what it has killed is not known")
-        shares.append(Share.of(area, rows, equivalents))
+        shares.append(share_of(area, at, options))
         print(shares[-1].row(), flush=True)
-    for bench in at:
-        bench.close()
+    at.close()
     if options.write:
         write_figures(shares, options.seed)
     return 0 if all(share.share >= BAR for share in shares) else 1
@@ -98,7 +80,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=50, help="mutants of each area")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--area", choices=AREAS, action="append", help="only this area; may be given again")
-    parser.add_argument("--at-once", type=int, default=2)
     parser.add_argument("--measured", action="store_true", help="which tests run which line is known from the run before")
     parser.add_argument("--survivors", action="store_true", help="only what the runs before have not killed")
     parser.add_argument("--write", action="store_true", help="write the figures to tests/mutants/README.md")

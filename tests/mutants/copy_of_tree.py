@@ -1,4 +1,4 @@
-"""Copies of the tree in which modules are changed, kept from run to run with their byte code."""
+"""The copy of the tree in which modules are changed, kept from run to run with its byte code."""
 
 from __future__ import annotations
 
