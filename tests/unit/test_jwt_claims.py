@@ -117,6 +117,15 @@ def test_every_length_of_a_part_is_read(length: int) -> None:
     assert taken_apart(token({"alg": "ES256", "kid": "k"}, payload)).payload == payload
 
 
+@pytest.mark.parametrize("last", "xyz059-_")
+def test_a_token_has_one_spelling(last: str) -> None:
+    """Whatever stands in the bits of the last character that say nothing."""
+    only = token({"alg": "RS256", "kid": "k"})
+    assert only.endswith("w")
+    with pytest.raises(Unproven, match="no signed JWT"):
+        taken_apart(only[:-1] + last)
+
+
 @pytest.mark.parametrize("member", ["crit", "b64"])
 def test_extensions_are_refused(member: str) -> None:
     with pytest.raises(Unproven, match="extension"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from server.call import Call, Outcome, Principal, RequestMetadata
 from server.stages.admit import Admit
+from server.stages.cache import Cache
 from server.stages.shared.result_keys import flight_key
 from server.stages.shed import Shed, StandingQueue
 from session.begin import Begun
@@ -244,3 +246,25 @@ def test_what_refers_to_what_was_shown_flies_with_the_same_only() -> None:
     assert flight_key(one) != flight_key(shown(clock, "manga-000002", tool="check_inventory"))
     assert flight_key(one) != flight_key(shown(clock, "manga-000001", tool="check_inventory", user="a"))
     assert flight_key(one) != flight_key(a_call(clock, tool="check_inventory"))
+
+
+async def test_closing_cancels_the_work_that_is_under_way() -> None:
+    clock, cancelled, begun = HandClock(), asyncio.Event(), asyncio.Event()
+
+    async def hangs(_: Call) -> Outcome:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        raise AssertionError("unreachable")
+
+    cache = Cache(None, enabled=False, wall=clock)  # type: ignore[arg-type]
+    waiting = asyncio.create_task(cache(a_call(clock, deadline=Deadline(clock() + 3600, clock)), hangs))
+    async with asyncio.timeout(5):
+        await begun.wait()
+        await cache.aclose()
+        with pytest.raises(TimedOut):
+            await waiting
+    assert cancelled.is_set()
+    assert not cache.flights

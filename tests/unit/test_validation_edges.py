@@ -73,6 +73,11 @@ def test_an_unknown_name_is_told_with_the_nearest_and_with_all_others() -> None:
     assert (path, fix) == ('$["q z!"]', "use only: text, code, number, ids, kind, form, either, thing")
 
 
+def test_what_a_schema_does_not_name_is_refused() -> None:
+    own = ArgumentsValidator(arguments({"a": {}}))
+    assert [each[:2] for each in violations({"a": 1, "b": 2}, own)] == [("$.b", "additionalProperties")]
+
+
 def test_what_is_at_its_limits_is_taken_and_completed_with_defaults() -> None:
     given = {"text": "12345", "code": "123", "ids": ["1", "2"], "kind": "b", "form": "xx", "either": "a"}
     assert VALIDATOR.validated({**given, "number": 9}) == {**given, "number": 9}
@@ -162,6 +167,7 @@ def test_text_is_brought_into_one_form_up_to_a_length() -> None:
 def test_thirty_marks_in_a_row_stay_and_no_more(mark: str) -> None:
     for marks, left in ((MOST_MARKS, 30), (31, 30), (32, 30), (500, 30)):
         assert stream_safe("a" + mark * marks + "b") == "a" + mark * left + "b"
+    assert stream_safe("ab" + mark * 29 + "cd") == "ab" + mark * 29 + "cd"
     twice = "a" + mark * 40 + "b" + mark * 40 + "c"
     assert stream_safe(twice) == "a" + mark * 30 + "b" + mark * 30 + "c"
 
@@ -209,6 +215,11 @@ EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
             [{"a": ["1"]}, {"a": [1], "b": 0}, {"a": 1}],
         ),
         ({"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, [{"a": 1}, {"b": 1}], [{}, {"c": 1}]),
+        (
+            {"type": "object", "properties": {"a": {**EITHER, "type": "object", "description": "d"}}},
+            [{"a": {"b": 1}}, {"a": {"c": 1}}, {}],
+            [{"a": {}}, {"a": []}],
+        ),
         (
             {"type": "object", "properties": {"a": {**EITHER, "type": "object", "description": "d", "properties": {}}}},
             [{"a": {"b": 1}}, {"a": {"c": 1}}, {}],
