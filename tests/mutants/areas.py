@@ -6,7 +6,13 @@ from pathlib import Path
 
 AREAS: dict[str, tuple[str, ...]] = {
     "session": ("session/*.py", "session/local/*.py", "session/redis/*.py"),
-    "stages": ("server/pipeline.py", "server/call.py", "server/stages/*.py", "server/stages/shared/*.py"),
+    "stages": (
+        "server/pipeline.py",
+        "server/call.py",
+        "server/runtime/standing_queue.py",
+        "server/stages/*.py",
+        "server/stages/shared/*.py",
+    ),
     "identity": ("server/identity/*.py", "server/identity/jwt/*.py"),
     "validation": (
         "tools/schema/validation.py",

@@ -1,15 +1,19 @@
-"""The verdicts as a table, without the mutants that nothing could notice."""
+"""The verdicts, kept as they come, and the share of the mutants that could be noticed and were."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.mutants.trial import Verdict
 
-FILE = Path(__file__).with_name("equivalents.json")
+HERE = Path(__file__).parent
+MARK = "<!-- seed {} -->\n"
+END = "<!-- end -->\n"
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +25,72 @@ class Equivalents:
     @classmethod
     def load(cls) -> Equivalents:
         """Raises OSError and LookupError for a file that is none."""
-        rows = json.loads(FILE.read_text(encoding="utf-8"))
+        rows = json.loads((HERE / "equivalents.json").read_text(encoding="utf-8"))
         return cls({(row["path"], row["change"]): row["why"] for row in rows})
 
-    def reason(self, verdict: Verdict) -> str | None:
-        return self.reasons.get((str(verdict.mutant.path), change_of(verdict.diff)))
+    def has(self, row: Row) -> bool:
+        return (row["path"], row["change"]) in self.reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Of one area and seed: a line of JSON each."""
+
+    file: Path
+
+    def _rows(self) -> list[Row]:
+        if not self.file.exists():
+            return []
+        return [json.loads(line) for line in self.file.read_text(encoding="utf-8").splitlines()]
+
+    def add(self, verdict: Verdict) -> None:
+        mutant = verdict.mutant
+        row = {
+            "name": mutant.name,
+            "path": str(mutant.path),
+            "line": mutant.line,
+            "outcome": verdict.outcome,
+            "killer": verdict.killer,
+            "change": change_of(verdict.diff),
+        }
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def killed(self) -> set[str]:
+        return {row["name"] for row in self._rows() if row["outcome"] == "killed"}
+
+    def of(self, names: Iterable[str]) -> list[Row]:
+        chosen = set(names)
+        return [row for row in self._rows() if row["name"] in chosen]
+
+    def forget(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        kept = [row for row in self._rows() if row["name"] not in gone]
+        self.file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept), encoding="utf-8")
+
+
+def killers(rows: Iterable[Row]) -> list[str]:
+    return sorted({row["killer"] for row in rows} - {""})
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    area: str
+    mutants: int
+    equivalent: int
+    killed: int
+
+    @classmethod
+    def of(cls, area: str, rows: Sequence[Row], equivalents: Equivalents) -> Share:
+        alive = [row for row in rows if row["outcome"] != "killed"]
+        return cls(area, len(rows), sum(map(equivalents.has, alive)), len(rows) - len(alive))
+
+    @property
+    def share(self) -> float:
+        return self.killed / max(1, self.mutants - self.equivalent)
+
+    def row(self) -> str:
+        return f"| {self.area} | {self.mutants} | {self.equivalent} | {self.killed} | {self.share:.1%} |"
 
 
 def change_of(diff: str) -> str:
@@ -33,14 +98,12 @@ def change_of(diff: str) -> str:
     return "\n".join(line for line in diff.splitlines() if line[:1] in "+-" and line[:2] != "@@")
 
 
-def table(verdicts: Mapping[str, Sequence[Verdict]], equivalents: Equivalents, seed: int) -> tuple[str, float]:
-    """Markdown, and the share of the mutants that could be noticed and were."""
-    lines = [f"\nSeed {seed}.\n", "| area | mutants | equivalent | killed | share |", "| --- | ---: | ---: | ---: | ---: |"]
-    every = {"all": [verdict for each in verdicts.values() for verdict in each]}
-    share = 0.0
-    for area, found in {**verdicts, **every}.items():
-        killed = sum(verdict.outcome == "killed" for verdict in found)
-        equal = sum(verdict.outcome != "killed" and equivalents.reason(verdict) is not None for verdict in found)
-        share = killed / max(1, len(found) - equal)
-        lines.append(f"| {area} | {len(found)} | {equal} | {killed} | {share:.3f} |")
-    return "\n".join(lines) + "\n", share
+def write_figures(shares: Sequence[Share], seed: int) -> None:
+    """Into the README, in place of those of the same seed."""
+    mark = MARK.format(seed)
+    head = [f"Seed {seed}:\n", "| area | mutants | equivalent | killed | share |", "| --- | ---: | ---: | ---: | ---: |"]
+    text = f"{mark}\n" + "\n".join([*head, *(share.row() for share in shares)]) + f"\n\n{END}"
+    readme = HERE / "README.md"
+    before, found, after = readme.read_text(encoding="utf-8").partition(mark)
+    rest = after.partition(END)[2] if found else ""
+    readme.write_text(before + text + rest, encoding="utf-8")

@@ -73,4 +73,5 @@ def _properties(properties: Mapping[str, Schema]) -> Check:
 
 
 def _only_kinds(schema: Schema) -> frozenset[type] | None:
-    return _kinds(schema) if schema.keys() <= {"type", "anyOf", "description"} else None
+    only = any(schema.keys() <= {word, "description"} for word in ("type", "anyOf"))
+    return _kinds(schema) if only else None

@@ -16,6 +16,8 @@ from server.identity.jwt.strict_json import Json, strict_json
 LEEWAY_SECONDS = 30.0
 """How far the issuer's clock and this one may be apart."""
 TIMES = ("exp", "nbf", "iat")
+END_OF_TIME = 2**53
+"""In seconds. JSON's numbers are exact up to here (RFC 8259, section 6); far above, 1e999 or 400 digits make no float."""
 OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False}
 """The subject has rules of its own (`claims`), and nobody looks at the token's number."""
 
@@ -28,8 +30,7 @@ class StrictJwt(jwt.PyJWT):
         for the app client that it names."""
         claims = strict_json(decoded["payload"])
         for name in TIMES:
-            time = claims.get(name, 0)
-            if isinstance(time, bool) or not isinstance(time, int | float):
+            if not _is_time(claims.get(name, 0)):
                 raise Unproven("The token's times are malformed.")
         claims.setdefault("aud", claims.get("client_id"))
         return claims
@@ -57,6 +58,10 @@ class AccessTokens:
             )
         except jwt.PyJWTError as error:
             raise Unproven(_reason(error)) from None
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < END_OF_TIME
 
 
 def _reason(error: jwt.PyJWTError) -> str:

@@ -67,3 +67,45 @@ def test_single_late_calls_far_apart_are_no_queue(queue: StandingQueue, clock: H
     for _ in range(10):
         assert not queue.stands_before(LATE)
         clock.advance(STANDING_SECONDS * 2)
+
+
+def test_a_queue_stands_once_calls_have_been_later_than_a_tenth_of_a_second_for_half_a_second() -> None:
+    clock = HandClock(0.0)
+    queue = StandingQueue(clock)
+    said = []
+    for waited_ms in (100.5, 100.5, 100.5, 100.5, 100.0):
+        said.append(queue.stands_before(waited_ms))
+        clock.advance(0.25)
+    assert said == [False, False, False, True, False]
+
+
+def test_a_hundred_ms_are_not_late() -> None:
+    clock = HandClock(0.0)
+    queue = StandingQueue(clock)
+    for _ in range(10):
+        assert not queue.stands_before(100.0)
+        clock.advance(0.25)
+
+
+def test_whoever_is_late_within_two_seconds_of_a_refusal_is_refused() -> None:
+    for pause, refused in ((1.875, True), (2.0, False)):
+        clock = HandClock(0.0)
+        queue = StandingQueue(clock)
+        for _ in range(3):
+            queue.stands_before(101.0)
+            clock.advance(0.25)
+        assert queue.stands_before(101.0)
+        assert not queue.stands_before(0.0)
+        clock.advance(pause)
+        assert queue.stands_before(101.0) is refused
+
+
+def test_late_calls_half_a_second_apart_are_still_one_queue_and_further_apart_none() -> None:
+    for pause, said in ((0.5, [False, False, True]), (0.5625, [False, False, False])):
+        clock = HandClock(0.0)
+        queue = StandingQueue(clock)
+        found = []
+        for _ in range(3):
+            found.append(queue.stands_before(101.0))
+            clock.advance(pause)
+        assert found == said

@@ -32,3 +32,13 @@ def test_whatever_is_made_of_it_is_no_later(first: float, second: float, less: f
 
 def test_two_of_the_same_instant_are_equal_whatever_their_clock() -> None:
     assert Deadline(5.0, HandClock()) == Deadline(5.0)
+
+
+def test_a_deadline_that_is_passed_on_is_only_shortened() -> None:
+    clock = HandClock(10.0)
+    deadline = Deadline(12.0, clock)
+    assert [deadline.within(seconds).at for seconds in (1.0, 2.0, 3.0)] == [11.0, 12.0, 12.0]
+    assert deadline.less(0.5).at == 11.5
+    assert deadline.sooner_of(Deadline(11.0)).at == 11.0
+    assert deadline.sooner_of(Deadline(13.0)) is deadline
+    assert deadline.sooner_of(Deadline(12.0)) is deadline

@@ -49,3 +49,35 @@ def test_it_is_the_last_ones_of_an_unbounded_mapping(acts: list[tuple[str, int]]
         while len(every) > most:
             every.popitem(last=False)
         assert {k: latest.peek(k) for k in range(7) if k in latest} == dict(every)
+
+
+def test_what_was_used_longest_ago_is_forgotten_first() -> None:
+    lru: Lru[str, int] = Lru(2)
+    lru.put("a", 1)
+    lru.put("b", 2)
+    assert lru.use("a") == 1
+    lru.put("c", 3)
+    assert (list(lru), list(reversed(lru)), list(lru.values())) == (["a", "c"], ["c", "a"], [1, 3])
+    assert (lru.use("b"), lru.peek("b"), lru.pop("b")) == (None, None, None)
+
+
+def test_looking_is_no_use_and_putting_again_is() -> None:
+    lru: Lru[str, int] = Lru(2)
+    lru.put("a", 1)
+    lru.put("b", 2)
+    assert lru.peek("a") == 1
+    assert "a" in lru
+    assert list(lru) == ["a", "b"]
+    lru.put("a", 3)
+    assert (list(lru), len(lru)) == (["b", "a"], 2)
+
+
+def test_what_is_over_is_forgotten_from_the_oldest_on_and_no_further() -> None:
+    lru: Lru[str, int] = Lru(9)
+    for name, value in (("a", 1), ("b", 2), ("c", 9), ("d", 1)):
+        lru.put(name, value)
+    lru.pop_while(lambda value: value < 5)
+    assert list(lru) == ["c", "d"]
+    assert lru.pop("c") == 9
+    lru.pop_while(lambda value: True)
+    assert list(lru) == []

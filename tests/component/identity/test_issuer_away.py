@@ -1,0 +1,93 @@
+"""An issuer that is away, by a clock that only waits: when it is asked again, and how often that is told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from server.identity.identifier import CannotTell
+from server.identity.jwt.issuer_keys import IssuerKeys
+from server.identity.jwt.jwks import JwksError, KeySet
+from server.identity.jwt.token_header import TokenHeader
+
+pytestmark = pytest.mark.virtual_time
+
+UNKNOWN = TokenHeader("unknown", "RS256")
+
+
+class Reading:
+    """Key sets, or what goes wrong; the last one for ever. `at` is when it was asked."""
+
+    def __init__(self, *answers: KeySet | Exception) -> None:
+        self.answers = list(answers)
+        self.at: list[float] = []
+
+    async def __call__(self) -> KeySet:
+        self.at.append(round(asyncio.get_running_loop().time() - 1000, 3))
+        answer = self.answers[min(len(self.at), len(self.answers)) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@asynccontextmanager
+async def kept(reading: Reading) -> AsyncIterator[IssuerKeys]:
+    keys = IssuerKeys(reading, asyncio.get_running_loop().time)
+    task = asyncio.create_task(keys.keep_fresh())
+    try:
+        yield keys
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_an_issuer_that_is_away_is_asked_ever_more_seldom_up_to_twice_a_minute() -> None:
+    reading = Reading(JwksError("away"))
+    async with kept(reading):
+        await asyncio.sleep(125)
+    began = reading.at[0]
+    assert [each - began for each in reading.at] == [0, 1, 3, 7, 15, 31, 61, 91, 121]
+
+
+async def test_one_that_is_well_is_asked_every_ten_minutes() -> None:
+    reading = Reading(KeySet({}))
+    async with kept(reading):
+        await asyncio.sleep(1801)
+    assert [each - reading.at[0] for each in reading.at] == [0, 600, 1200, 1800]
+
+
+@pytest.mark.parametrize("trouble", [JwksError("it is not JSON"), LookupError("what nobody foresaw")])
+async def test_its_absence_is_told_once_and_so_is_its_return(trouble: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    reading = Reading(*[trouble] * 4, KeySet({}))
+    async with kept(reading):
+        await asyncio.sleep(700)
+    told = [record.getMessage() for record in caplog.records if record.name == "server.identity.jwt.issuer_keys"]
+    assert len([each for each in told if "nobody can be let in" in each]) == 1
+    assert [each for each in told if "answers again" in each] == ["MANGA_JWT_JWKS_URL answers again"]
+
+
+async def test_the_last_keys_go_on_for_a_day_and_not_longer() -> None:
+    keys = KeySet({})
+    async with kept(Reading(keys, JwksError("away"))) as own:
+        await asyncio.sleep(24 * 3600)
+        assert own.current is keys
+        await asyncio.sleep(1)
+        assert own.current is None
+        with pytest.raises(CannotTell):
+            await own.key_of(UNKNOWN)
+
+
+async def test_an_unknown_key_has_the_issuer_asked_at_once_and_then_not_for_half_a_minute() -> None:
+    reading = Reading(KeySet({}))
+    async with kept(reading) as own:
+        await asyncio.sleep(100)
+        began = len(reading.at)
+        for after, asked in ((0, 1), (1, 1), (28, 1), (1.5, 2)):
+            await asyncio.sleep(after)
+            assert await own.key_of(UNKNOWN) is None
+            assert len(reading.at) - began == asked

@@ -1,0 +1,206 @@
+"""A whole search over a small catalogue, leg by leg: what is found, in which order, and what a filter keeps out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tools.store.backends.embedded.columns import build_columns
+from tools.store.backends.embedded.lexical.index import build_index
+from tools.store.backends.embedded.meaning.vectors import Vectors
+from tools.store.backends.embedded.searching.candidates import Legs, WholeCatalog
+from tools.store.backends.embedded.searching.engine import Engine
+from tools.store.models import Author, Filters, Title
+from tools.store.search.arrays import Floats
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.evidence import Evidence, evidence_of
+from tools.store.search.ranking.names import pointed_from
+from tools.store.search.ranking.series import series_of
+from tools.store.search.ranking.weights import Weights
+
+PARSER, WEIGHTS = QueryParser.load(), Weights()
+SATO, MORI, CLAN = Author("Sato, Rin", "佐藤凛"), Author("Mori, Kai", "森海"), Author("Hakusen")
+
+TITLES = [
+    Title("tide", en="Tide Hunters", authors=(SATO,), tags=("Pirates",), genre="seinen", rating=4.0, rating_count=900,
+          synopsis_en="Divers look for a sunken bell below a frozen lighthouse."),
+    Title("winter", en="Tide Hunters: Winter", authors=(SATO,), tags=("Drama",), genre="josei", rating=3.0),
+    Title("side", en="Bell Songs", authors=(CLAN,), tags=("Music",), genre="shojo", related=("tide",)),
+    Title("kin", en="Lantern Street", authors=(MORI,), tags=("Horror", "Samurai"), genre="seinen", rating=4.5),
+    Title("harbour", en="Blue Harbour", ja="青い港", authors=(MORI, SATO), tags=("Drama", "Romance"), genre="josei", rating_count=50),
+    Title("monster", en="Monster Ferry", authors=(CLAN,), tags=("Horror",), genre="seinen", rating=2.0),
+    Title("told", en="Quiet Rooms", authors=(MORI,), related=("tide", "nowhere"), synopsis_en="Ghosts rent rooms in an old inn."),
+]  # fmt: skip
+TITLES[0] = Title(**{name: getattr(TITLES[0], name) for name in Title.__slots__} | {"related": ("side",)})
+NUMBER = {title.title_id: place for place, title in enumerate(TITLES)}
+COLUMNS, INDEX = build_columns(TITLES, [()] * len(TITLES)), build_index(TITLES)
+ENGINE, LEGS = Engine(COLUMNS, INDEX, PARSER), Legs.of(COLUMNS, INDEX)
+DESCRIBED = "sunken bell below a frozen lighthouse"
+
+
+def found(query: str, filters: Filters | None = None, limit: int = 10, **legs: object) -> list[str]:
+    hits = ENGINE.search(query, filters or Filters(), limit, legs.get("vector"), legs.get("vectors"))  # type: ignore[arg-type]
+    return [TITLES[number].title_id for number in hits.numbers]
+
+
+def candidates(senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> WholeCatalog:
+    return WholeCatalog(LEGS, np.ones(len(TITLES), np.bool_), senses, pointed)
+
+
+def evidence(query: str, **how: Any) -> Evidence:
+    return evidence_of(PARSER.parse(query), candidates(**how), WEIGHTS)
+
+
+def of(leg: Floats | None) -> dict[str, float]:
+    """What is above nothing."""
+    assert leg is not None
+    return {TITLES[place].title_id: round(float(each), 3) for place, each in enumerate(leg) if each > 0}
+
+
+# -- what is found
+
+
+@pytest.mark.parametrize(
+    ("query", "answers"),
+    [
+        ("Blue Harbour", ["harbour"]),
+        ("blue harbor", ["harbour"]),
+        ("青い港", ["harbour"]),
+        ("モンスターフェリー", ["monster"]),
+        ("tide hunters", ["tide", "winter", "side"]),  # its series, and what the catalogue says is related
+        (DESCRIBED, ["tide", "winter", "side"]),
+        ("manga by Sato", ["tide", "harbour", "winter"]),
+        ("blue harbour sato", ["harbour"]),
+        ("by the author of Monster Ferry", ["side", "monster"]),
+        ("samurai horror", ["kin"]),
+        ("zxqv flurble", []),
+    ],
+)
+def test_a_query_finds_what_it_names_describes_or_asks_for(query: str, answers: list[str]) -> None:
+    assert found(query) == answers
+
+
+def test_a_limit_cuts_the_answers_and_not_their_number() -> None:
+    hits = ENGINE.search("tide hunters", Filters(), 1, None, None)
+    assert (len(hits.numbers), hits.total, hits.by_query) == (1, 3, True)
+
+
+def test_where_nothing_is_asked_for_the_best_known_come_first() -> None:
+    hits = ENGINE.search("manga", Filters(genre="seinen"), 2, None, None)
+    assert [TITLES[number].title_id for number in hits.numbers] == ["tide", "kin"]
+    assert (hits.total, hits.by_query) == (3, False)
+
+
+@pytest.mark.parametrize(
+    ("filters", "answers"),
+    [
+        (Filters(genre="seinen"), ["tide"]),
+        (Filters(genre="kodomo"), []),
+        (Filters(min_rating=4.0), ["tide"]),
+        (Filters(min_rating=4.5), []),
+        (Filters(min_rating=0.0), ["tide", "winter", "side"]),
+        (Filters(author="Hakusen"), []),
+        (Filters(author="Rin Sato"), ["tide", "winter"]),
+    ],
+)
+def test_a_filter_keeps_out_what_the_series_would_bring(filters: Filters, answers: list[str]) -> None:
+    assert found("tide hunters", filters) == answers
+
+
+@pytest.mark.parametrize(
+    ("least", "answers"),
+    [(2.0, ["kin", "tide", "winter", "monster"]), (2.1, ["kin", "tide", "winter"]), (4.5, ["kin"]), (4.6, [])],
+)
+def test_a_least_rating_is_met_at_itself_and_never_without_one(least: float, answers: list[str]) -> None:
+    assert found("best rated", Filters(min_rating=least)) == answers
+
+
+# -- the legs
+
+
+def test_names_are_as_near_as_they_sound_and_their_series_a_little_farther() -> None:
+    near = {title: each for title, each in of(evidence("tide hunters").names).items() if each >= 0.5}
+    assert near == {"tide": 1.0, "winter": 0.95, "side": 0.736}
+    assert of(evidence("tide hunters winter").names)["winter"] == 1.0
+
+
+def test_a_name_beside_a_part_of_its_authors_is_nearly_the_name() -> None:
+    assert of(evidence("blue harbour sato").names)["harbour"] == 0.97
+    assert of(evidence("sato blue harbour").names)["harbour"] == 0.97
+    assert of(evidence("hakusen モンスターフェリー").names)["monster"] > 0.85
+    assert of(evidence("blue harbour hakusen").names).get("harbour", 0.0) < 0.97
+
+
+def test_the_share_of_a_querys_words_that_a_title_has() -> None:
+    assert of(evidence(DESCRIBED).words)["tide"] > 0.8
+    assert evidence("zxqv").in_vocabulary == 0.0
+    assert evidence("lantern").in_vocabulary == 1.0
+
+
+def test_japanese_words_meet_an_english_story_at_nine_tenths() -> None:
+    own, translated = of(evidence("ghost").words), of(evidence("幽霊").words)
+    assert own["told"] > 0
+    assert translated["told"] == pytest.approx(0.9 * own["told"], abs=0.002)
+
+
+def test_tags_are_the_share_of_the_themes_and_of_the_readership() -> None:
+    assert of(evidence("samurai horror").tags) == {"kin": 1.0, "monster": 0.5}
+    assert of(evidence("seinen horror").tags) == {"kin": 1.0, "monster": 1.0, "tide": 0.5}
+    assert of(evidence("josei").tags) == {"winter": 1.0, "harbour": 1.0}
+
+
+def test_the_authors_of_the_title_that_is_pointed_from_raise_all_their_works() -> None:
+    assert of(evidence("x", pointed=NUMBER["harbour"]).people) == dict.fromkeys(
+        ("tide", "winter", "kin", "harbour", "told"), 1.0
+    )
+
+
+def test_without_both_vectors_there_is_no_meaning() -> None:
+    vector, vectors = turned(0), all_vectors()
+    for how in ({}, {"vector": vector}, {"vectors": vectors}):
+        assert found("zxqv flurble", **how) == []
+    assert found("zxqv flurble", vector=vector, vectors=vectors) == ["told"]
+
+
+def test_the_best_passage_and_the_headline_mean_each_their_own() -> None:
+    assert (evidence("x").meaning, evidence("x").headline) == (None, None)
+    seen = evidence("x", senses=all_vectors().cosines(turned(0)))
+    assert of(seen.meaning) == {"told": 1.0}
+    assert of(seen.headline) == {"tide": 1.0}
+
+
+def turned(axis: int) -> Floats:
+    vector = np.zeros(9, np.float32)
+    vector[axis] = 1.0
+    return vector
+
+
+def all_vectors() -> Vectors:
+    """A headline each along an axis of its own, and a passage of the last title along the first's."""
+    rows = [turned(place) for place in range(len(TITLES))] + [turned(0)]
+    return Vectors(np.array(rows, np.float32), np.array([len(TITLES) - 1], np.int32), len(TITLES))
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("Blue Harbour", "harbour"), ("tide hunters", "tide"), ("blue harbou", "harbour"), ("harbour", None)],
+)
+def test_a_title_is_called_by_a_name_that_is_near_enough(name: str, number: str | None) -> None:
+    assert pointed_from(name, (), candidates(), WEIGHTS) == (None if number is None else NUMBER[number])
+    assert pointed_from("zxqv", ("blueharbour",), candidates(), WEIGHTS) == NUMBER["harbour"]
+
+
+def test_a_series_is_those_whose_name_begins_so_and_those_it_is_related_to() -> None:
+    assert of(series_of(NUMBER["tide"], candidates(), WEIGHTS)) == {"tide": 1.0, "winter": 0.95, "side": 0.8}
+    assert of(series_of(NUMBER["told"], candidates(), WEIGHTS)) == {"told": 1.0, "tide": 0.8}
+
+
+def test_a_name_with_a_typo_is_found_among_many_that_are_a_part_of_it() -> None:
+    """More of them than are looked at letter by letter."""
+    crowd = [Title(f"king-{n}", en="King") for n in range(150)]
+    titles = [*crowd, Title("hearts", en="Kingdom Hearts")]
+    engine = Engine(build_columns(titles, [()] * len(titles)), build_index(titles), PARSER)
+    hits = engine.search("kingdomheatrs", Filters(), 10, None, None)
+    assert [titles[number].title_id for number in hits.numbers] == ["hearts"]

@@ -1,0 +1,49 @@
+"""Whose fault a trip to Redis is that was cut off: the call's that had no time, or Redis's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from session.failures import MemoryUnavailable
+from session.local.turn_arithmetic import TurnArithmetic
+from session.local.turn_shadows import TurnShadows
+from session.memory import TRIP_SECONDS, SessionMemory
+from session.redis.keyvalue import Command, Reply, Step
+from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import LocalLimits, Rate
+from tests.support.clocks import HandClock
+
+STEPS = [Command(("PING",))]
+HURRY = 1 / 128
+"""Seconds, less than a trip's, and exact as a binary fraction."""
+
+
+class Silent:
+    """A Redis that never answers: each trip takes all the time it is given."""
+
+    def __init__(self, clock: HandClock) -> None:
+        self._clock = clock
+
+    async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
+        self._clock.advance(deadline.remaining())
+        raise MemoryUnavailable("Redis did not answer in time")
+
+    async def aclose(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("seconds", "state"),
+    [(HURRY, BreakerState.CLOSED), (TRIP_SECONDS, BreakerState.OPEN), (None, BreakerState.OPEN)],
+)
+async def test_only_who_gave_redis_its_whole_time_says_that_it_is_slow(seconds: float | None, state: BreakerState) -> None:
+    clock = HandClock(0.0)
+    breaker = Breaker("redis", BreakerPolicy(slow_seconds=10), clock)
+    turns = TurnArithmetic(3000, TurnShadows(clock), clock)
+    memory = SessionMemory(Silent(clock), breaker, turns, None, LocalLimits(Rate(), clock), clock)
+    for _ in range(breaker.policy.in_a_row):
+        assert not await memory.end(STEPS, seconds)
+    assert breaker.state is state

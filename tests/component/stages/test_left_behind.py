@@ -1,0 +1,132 @@
+"""What a call writes at its end, for how long it is kept, and in what words it is remembered."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from session import keys
+from session.redis.keyvalue import Command, Evaluation, Step
+from session.redis.multiplexed import MultiplexedRedis
+from tests.support.pipeline import Kit, open_kit
+from tests.support.store import BAD, Backends
+from tools.contract import CachePolicy, Tool
+from tools.registry import TOOLS
+
+pytestmark = pytest.mark.virtual_time
+
+SEARCH = "search_manga_catalog"
+QUERY = {"query": "pirates"}
+Opener = Callable[..., Any]
+
+
+@pytest.fixture
+async def opener(redis: MultiplexedRedis, moody: Backends) -> AsyncIterator[Opener]:
+    async with AsyncExitStack() as stack:
+
+        async def enter(**how: Any) -> Kit:
+            kit: AbstractAsyncContextManager[Kit] = open_kit(redis, moody, **how)
+            return await stack.enter_async_context(kit)
+
+        yield enter
+
+
+def search_with(cache: CachePolicy | None) -> Tool:
+    return replace(next(tool for tool in TOOLS if tool.name == SEARCH), cache=cache)
+
+
+def last_written(kit: Kit) -> list[Step]:
+    """The steps of the last trip."""
+    return kit.redis.trips[-1]
+
+
+def seconds_of(steps: list[Step], key: str) -> list[Any]:
+    """How long the commands keep what they set under a name that begins so."""
+    return [step[4] for step in steps if isinstance(step, Command) and step[0] == "SET" and str(step[1]).startswith(key)]
+
+
+def remembered(steps: list[Step]) -> dict[str, Any]:
+    """The call as the session's history has it."""
+    (entry,) = [
+        json.loads(str(argument))
+        for step in steps
+        if isinstance(step, Evaluation)
+        for argument in step.arguments
+        if isinstance(argument, str) and argument.startswith("{")
+    ]
+    return dict(entry)
+
+
+@pytest.mark.parametrize(("cache", "seconds"), [(None, 1800), (CachePolicy(300, 86_400), 1800 + 86_400)])
+async def test_the_titles_shown_are_kept_half_an_hour_longer_than_the_answer_may_come_back(
+    opener: Opener, cache: CachePolicy | None, seconds: int
+) -> None:
+    kit: Kit = await opener(tools=[search_with(cache)])
+    await kit.ask(SEARCH, QUERY, session="s")
+    assert seconds_of(last_written(kit), keys.result_set("")) == [seconds]
+
+
+@pytest.mark.parametrize(("drawn", "seconds"), [(0.0, 86_400), (0.5, 82_080), (1.0, 77_760)])
+async def test_results_are_kept_up_to_a_tenth_shorter_than_they_may_be(opener: Opener, drawn: float, seconds: int) -> None:
+    kit: Kit = await opener()
+    kit.pipeline.cache.writes = replace(kit.pipeline.cache.writes, draw=lambda: drawn)
+    await kit.ask(SEARCH, QUERY, session="s")
+    assert seconds_of(last_written(kit), "manga:mcp:cache:") == [seconds]
+
+
+async def test_an_answer_that_came_from_the_cache_is_not_written_again(opener: Opener) -> None:
+    kit: Kit = await opener()
+    await kit.ask(SEARCH, QUERY, session="s")
+    again = await kit.ask(SEARCH, QUERY, session="s")
+    assert again.meta["source"] == "cache"
+    assert not [step for step in last_written(kit) if isinstance(step, Command) and step[0] == "SET"]
+    assert remembered(last_written(kit))["cache_hit"] is True
+
+
+async def test_history_says_what_a_call_was_and_what_it_cost(opener: Opener) -> None:
+    """Four bytes are a token."""
+    kit: Kit = await opener()
+    answer = await kit.ask(SEARCH, QUERY, session="s")
+    entry = remembered(last_written(kit))
+    assert entry["tokens"] == len(answer.texts[0].encode()) // 4
+    assert (entry["tool"], entry["succeeded"], entry["cache_hit"]) == (SEARCH, True, False)
+    assert abs(entry["at"] - time.time()) < 3600, "the wall clock's seconds"
+    assert entry["at"] == round(entry["at"], 3)
+    assert entry["latency_ms"] == round(answer.call.elapsed_ms())
+
+
+async def test_history_has_the_name_of_a_failure_in_place_of_a_summary(opener: Opener) -> None:
+    kit: Kit = await opener()
+    await kit.ask("get_manga_details", {"title_id": "manga-999999"}, session="s")
+    entry = remembered(last_written(kit))
+    assert (entry["summary"], entry["succeeded"], entry["tokens"]) == ("NOT_FOUND", False, 0)
+
+
+async def test_a_long_query_is_remembered_by_its_first_200_characters(opener: Opener) -> None:
+    kit: Kit = await opener()
+    for length in (200, 201, 230):
+        query = ("pirate treasure " * 20)[: length - 1] + "x"
+        await kit.ask(SEARCH, {"query": query}, session="s", turn="t")
+        shown = [step.arguments[-2] for step in last_written(kit) if isinstance(step, Evaluation)]
+        assert query[:200] in shown
+
+
+async def test_a_session_that_nobody_named_is_not_remembered(opener: Opener) -> None:
+    kit: Kit = await opener()
+    await kit.ask(SEARCH, QUERY)
+    assert not [step for step in last_written(kit) if isinstance(step, Evaluation)]
+
+
+async def test_what_a_fallback_shows_is_kept_to_be_referred_to_and_not_cached(opener: Opener, moody: Backends) -> None:
+    kit: Kit = await opener()
+    moody.catalog.mood = BAD[0]
+    answer = await kit.ask(SEARCH, QUERY, session="s")
+    assert answer.meta["source"] == "fallback"
+    assert seconds_of(last_written(kit), keys.result_set("")) == [1800 + 86_400]
+    assert seconds_of(last_written(kit), "manga:mcp:cache:") == []

@@ -1,0 +1,228 @@
+"""The numbers by which calls are let in, refused and kept apart."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from server.call import Call, Outcome, Principal, RequestMetadata
+from server.stages.admit import Admit
+from server.stages.cache import Cache
+from server.stages.shared.result_keys import flight_key
+from server.stages.shed import Shed
+from session.begin import Begun
+from session.history import LastShown
+from session.resilience.deadline import Deadline
+from session.turn import IMPLICIT, Turn
+from tests.support.clocks import HandClock
+from tools.registry import Registry
+from tools.store.failures import DependencyFailure, ServerBusy, TimedOut
+
+REGISTRY = Registry()
+
+
+def a_call(clock: HandClock, *, waited: float = 0.0, tool: str = "search_manga_catalog", **how: Any) -> Call:
+    registered = REGISTRY.get(tool)
+    assert registered is not None
+    return Call("c", registered, {}, RequestMetadata(), clock() - waited, clock=clock, **how)
+
+
+async def well(_: Call) -> Outcome:
+    return Outcome({})
+
+
+# -- shed
+
+
+async def test_places_are_counted_and_given_back() -> None:
+    clock = HandClock(0.0)
+    shed = Shed(2, clock)
+    seen: list[int] = []
+
+    async def nested(call: Call) -> Outcome:
+        seen.append(shed.under_way)
+        assert not shed.idle.is_set()
+        if len(seen) < 3:
+            return await shed(replace(call), nested)
+        return Outcome({})
+
+    with pytest.raises(ServerBusy) as told:
+        await shed(a_call(clock, origin="one"), nested)
+    assert (seen, told.value.retry_after_ms) == ([1, 2], 100)
+    assert (shed.under_way, shed.idle.is_set()) == (0, True)
+
+
+async def test_whoever_has_less_than_an_equal_share_is_let_in_beyond() -> None:
+    """Of four places: one caller holds all of them, a second gets two more, a third one more."""
+    clock = HandClock(0.0)
+    shed = Shed(4, clock)
+    let_in: list[str] = []
+
+    async def next_one(_: Call) -> Outcome:
+        for origin in ("a", "b", "c"):
+            try:
+                let_in.append(origin)
+                return await shed(a_call(clock, origin=origin), next_one)
+            except ServerBusy:
+                let_in.pop()
+        return Outcome({})
+
+    await next_one(a_call(clock))
+    assert "".join(let_in) == "aaaabbc"
+
+
+@pytest.mark.parametrize(
+    ("other", "let_in"),
+    [
+        ({"origin": "agent", "address": "10.0.0.2"}, False),  # the same principal, wherever it calls from
+        ({"origin": "other", "address": "10.0.0.1"}, True),
+        ({"address": "10.0.0.1"}, True),
+        ({}, True),
+    ],
+)
+async def test_callers_are_told_apart_by_principal_and_else_by_address(other: dict[str, str], let_in: bool) -> None:
+    clock = HandClock(0.0)
+    shed = Shed(2, clock)
+    agent = {"origin": "agent", "address": "10.0.0.1"}
+
+    async def when_all_places_are_taken(_: Call) -> Outcome:
+        return await shed(a_call(clock, **other), well)
+
+    async def second(_: Call) -> Outcome:
+        return await shed(a_call(clock, **agent), when_all_places_are_taken)
+
+    try:
+        await shed(a_call(clock, **agent), second)
+    except ServerBusy:
+        assert not let_in
+    else:
+        assert let_in
+
+
+# -- admit
+
+
+async def answers(admit: Admit, clock: HandClock, seconds: float, left: float, *, fails: bool = False) -> str:
+    async def inner(_: Call) -> Outcome:
+        clock.advance(seconds)
+        if fails:
+            raise DependencyFailure("away")
+        return Outcome({})
+
+    try:
+        await admit(a_call(clock, deadline=Deadline(clock() + left, clock)), inner)
+    except TimedOut as told:
+        return "refused" if told.retry_after_ms == 1000 else f"refused for {told.retry_after_ms} ms"
+    except DependencyFailure:
+        return "failed"
+    return "ran"
+
+
+async def test_a_tool_is_known_to_be_slow_after_twenty_calls_and_tried_once_a_second() -> None:
+    clock = HandClock(0.0)
+    admit = Admit(clock)
+    for _ in range(20):
+        assert await answers(admit, clock, 0.25, 0.125) == "ran"
+    assert await answers(admit, clock, 0.25, 0.125) == "ran", "a probe"
+    assert [await answers(admit, clock, 0.25, 0.125) for _ in range(2)] == ["refused"] * 2
+    clock.advance(0.5)
+    assert await answers(admit, clock, 0.25, 0.125) == "refused"
+    clock.advance(0.25)
+    assert await answers(admit, clock, 0.25, 0.125) == "ran"
+
+
+@pytest.mark.parametrize(("seconds", "then"), [(0.0625, "ran"), (0.25, "refused")])
+async def test_a_probe_that_comes_back_in_half_the_time_has_found_the_tool_well(seconds: float, then: str) -> None:
+    clock = HandClock(0.0)
+    admit = Admit(clock)
+    for _ in range(20):
+        await answers(admit, clock, 1.0, 0.5)
+    assert await answers(admit, clock, seconds, 0.5) == "ran"
+    assert await answers(admit, clock, 0.0, 0.5) == then
+
+
+async def test_a_call_that_failed_was_as_slow_as_it_was() -> None:
+    clock = HandClock(0.0)
+    admit = Admit(clock)
+    for _ in range(20):
+        assert await answers(admit, clock, 0.25, 0.125, fails=True) == "failed"
+    assert await answers(admit, clock, 0.25, 0.125) == "ran", "a probe"
+    assert await answers(admit, clock, 0.25, 0.125) == "refused"
+
+
+async def test_a_tool_says_nothing_of_another() -> None:
+    clock = HandClock(0.0)
+    admit = Admit(clock)
+    for _ in range(22):
+        await answers(admit, clock, 0.25, 0.125)
+    other = a_call(clock, tool="get_manga_details", deadline=Deadline(clock() + 0.125, clock))
+    assert await admit(other, well)
+
+
+# -- a call's own time
+
+
+def test_a_step_of_the_ladder_ends_by_ten_ms_past_the_call_and_has_four_at_least() -> None:
+    clock = HandClock(0.0)
+    assert a_call(clock).late_end(0.5).at == 0.5
+    for left, end in ((1.0, 0.5), (0.25, 0.26), (0.0, 0.01), (-1.0, 0.004)):
+        assert a_call(clock, deadline=Deadline(left, clock)).late_end(0.5).at == pytest.approx(end)
+
+
+def test_what_a_call_has_taken_is_told_in_ms() -> None:
+    clock = HandClock(0.0)
+    call = a_call(clock)
+    clock.advance(1.5)
+    assert call.elapsed_ms() == 1500.0
+    assert abs(Call("c", call.tool, {}, RequestMetadata(), time.monotonic()).elapsed_ms()) < 60_000
+
+
+# -- who flies together
+
+
+def shown(clock: HandClock, *title_ids: str, tool: str, user: str | None = None) -> Call:
+    turn = Turn(IMPLICIT, 3000, Deadline(clock() + 3, clock))
+    begun = Begun(turn, last=LastShown(title_ids, (), "q"))
+    return a_call(clock, tool=tool, begun=begun, principal=Principal(user=user))
+
+
+def test_equal_searches_fly_together_whatever_each_conversation_was_shown() -> None:
+    clock = HandClock()
+    one = shown(clock, "manga-000001", tool="search_manga_catalog", user="a")
+    assert flight_key(one) == flight_key(shown(clock, "manga-000002", tool="search_manga_catalog", user="b"))
+    assert flight_key(one) == flight_key(a_call(clock))
+
+
+def test_what_refers_to_what_was_shown_flies_with_the_same_only() -> None:
+    clock = HandClock()
+    one = shown(clock, "manga-000001", tool="check_inventory")
+    assert flight_key(one) == flight_key(shown(clock, "manga-000001", tool="check_inventory"))
+    assert flight_key(one) != flight_key(shown(clock, "manga-000002", tool="check_inventory"))
+    assert flight_key(one) != flight_key(shown(clock, "manga-000001", tool="check_inventory", user="a"))
+    assert flight_key(one) != flight_key(a_call(clock, tool="check_inventory"))
+
+
+async def test_closing_cancels_the_work_that_is_under_way() -> None:
+    clock, cancelled, begun = HandClock(), asyncio.Event(), asyncio.Event()
+
+    async def hangs(_: Call) -> Outcome:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        raise AssertionError("unreachable")
+
+    cache = Cache(None, enabled=False, wall=clock)  # type: ignore[arg-type]
+    waiting = asyncio.create_task(cache(a_call(clock, deadline=Deadline(clock() + 3600, clock)), hangs))
+    async with asyncio.timeout(5):
+        await begun.wait()
+        await cache.aclose()
+        with pytest.raises(TimedOut):
+            await waiting
+    assert cancelled.is_set()
+    assert not cache.flights

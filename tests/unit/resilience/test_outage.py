@@ -1,0 +1,33 @@
+"""When an outage begins, and what is said of its beginning and its end."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from session.resilience.outage import Outage
+from tests.support.clocks import HandClock
+
+
+def test_an_outage_begins_with_so_many_failures_in_a_row(caplog: pytest.LogCaptureFixture) -> None:
+    clock = HandClock(0.0)
+    outage = Outage(logging.getLogger("test"), "It", after=3, clock=clock)
+    for what in ("failed", "failed", "over", "failed", "failed"):
+        outage.failed("why") if what == "failed" else outage.over()
+        assert outage.why is None
+    with caplog.at_level(logging.INFO):
+        outage.failed("the reason")
+        outage.failed("another")
+        assert outage.why == "the reason"
+        clock.advance(2.5)
+        outage.over()
+        outage.over()
+    assert [record.getMessage() for record in caplog.records] == ["It is lost: the reason", "It is back after 2.5 s"]
+    assert outage.why is None
+
+
+def test_a_failure_for_good_is_an_outage_at_once() -> None:
+    outage = Outage(logging.getLogger("test"), "It", after=3)
+    outage.failed("why", for_good=True)
+    assert outage.why == "why"

@@ -1,0 +1,25 @@
+"""How often a call may be repeated, and after what pause."""
+
+from __future__ import annotations
+
+from session.resilience.retry import Backoff, RetryBudget, RetryPolicy
+
+
+def test_as_delivered_one_call_in_ten_is_repeated_after_ten_at_once() -> None:
+    budget = RetryBudget()
+    assert [budget.spend() for _ in range(11)] == [True] * 10 + [False]
+    for _ in range(11):  # of a tenth each, which are not exact
+        budget.earn()
+    assert [budget.spend() for _ in range(2)] == [True, False]
+
+
+def test_a_retry_budget_holds_no_more_than_its_most() -> None:
+    budget = RetryBudget(share=0.5, most=2)
+    budget.earn()
+    assert [budget.spend() for _ in range(3)] == [True, True, False]
+
+
+def test_as_delivered_a_call_is_repeated_once_after_at_most_40_ms() -> None:
+    backoff = Backoff(RetryPolicy(), lambda: 1.0)
+    assert RetryPolicy().attempts == 2
+    assert [backoff.pause(n) for n in (1, 2, 3, 4, 5)] == [0.04, 0.08, 0.16, 0.2, 0.2]
