@@ -14,13 +14,15 @@ import sys
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
+from unittest.mock import patch
 
+from server import wiring
 from server.application import Application
+from server.backends import open_redis
 from server.call import CACHE, Call, Outcome, RequestMetadata
 from server.config.settings import Settings
-from server.wiring import open_app
 from session.redis.keyvalue import KeyValue, Reply, Step
 from session.resilience.deadline import Deadline
 from tests.load.calls import ARGUMENTS, CALLS_A_TURN, TOOL, Turn, turns
@@ -45,16 +47,23 @@ class CountedTrips:
 
 
 class InProcess(Worker):
-    def __init__(self, app: Application) -> None:
+    def __init__(self, app: Application, counted: CountedTrips) -> None:
         self._app = app
         self._tool = app.registry.get(TOOL)
-        self._counted = app.memory._redis = CountedTrips(app.memory._redis)
+        self._counted = counted
 
     @classmethod
     @asynccontextmanager
     async def opened(cls) -> AsyncIterator[Self]:
-        async with open_app(Settings.from_environment(os.environ)) as app:
-            yield cls(app)
+        opened: list[CountedTrips] = []
+
+        async def counting(settings: Settings, stack: AsyncExitStack) -> CountedTrips:
+            opened.append(CountedTrips(await open_redis(settings, stack)))
+            return opened[0]
+
+        with patch.object(wiring, "open_redis", counting):
+            async with wiring.open_app(Settings.from_environment(os.environ)) as app:
+                yield cls(app, *opened)
 
     async def warm(self) -> dict[str, Any]:
         """Until the answer comes from the cache: one that had to do without something (the first vector) is not kept."""
