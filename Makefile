@@ -5,16 +5,24 @@ BIN     = $(VENV)/bin
 PORT   ?= $(or $(MANGA_PORT),$(shell echo $${MANGA_PORT:-8080}))
 ENOUGH  = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 # What meets the server on a socket only has environments of its own: the clients that tests drive, the example agent among
-# them, and the tools that look at the dependencies.
+# them, the tokenizers that results are measured by, and the tools that look at the dependencies.
 STRANDS = .cache/clients/strands
-CLIENTS = $(STRANDS)/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock
+PYTHON_CLIENTS = $(STRANDS)/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock .cache/clients/tokenizers/.lock
+NPM     = .cache/clients/npm
+CLIENTS = $(PYTHON_CLIENTS) $(NPM)/.lock
+# Clients are installed uncompiled, and compiled as they are imported. Kept, or each of the hundreds of processes that tests
+# start would compile anew, longer than it then works.
+unexport PYTHONDONTWRITEBYTECODE
+# One process of tests waits for servers half of the time, so there are two where there are two processors. Each starts
+# OpenSearch and the others for itself: more would be more memory than a small machine has. ARGS="-n0" is one without workers.
+PYTEST  = $(BIN)/python -m pytest -q -n auto --maxprocesses 2 --dist worksteal
 
 # What .env says is in the environment of every recipe. It is no makefile: include would take its $, # and quotes for its own.
 ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-stack clients check chaos load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo clean help
+.PHONY: run test test-stack clients installed check chaos conformance load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
@@ -23,12 +31,14 @@ run: $(VENV)/.runtime ## serve the demo catalogue on 127.0.0.1:8080; MANGA_* set
 	@exec $(if $(filter command,$(origin PORT)),env MANGA_PORT=$(PORT)) $(BIN)/python -m server serve --with-parent
 
 test: $(VENV)/.dev $(CLIENTS) ## all tests that this machine can run
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 clients: $(CLIENTS) ## the environments of the clients that tests drive
 
+installed: $(VENV)/.dev $(CLIENTS) .cache/sbom/.lock ## every environment that check, sbom, audit and test need; -j makes them side by side
+
 test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, DynamoDB and Redis (tests/stack/README.md)
-	@MANGA_TEST_STACK=1 $(BIN)/python -m pytest -q tests/wire $(ARGS)
+	@MANGA_TEST_STACK=1 $(PYTEST) tests/wire $(ARGS)
 
 check: $(VENV)/.dev $(STRANDS)/.lock ## lint, format, types, import rule, locks
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -67,20 +77,23 @@ load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stac
 chaos: $(VENV)/.dev $(STRANDS)/.lock ## every fault at every backend of the real stack (15 minutes; clocks need libfaketime); writes tests/chaos/report.md
 	@$(BIN)/python -m tests.chaos.run --write $(ARGS)
 
+conformance: $(VENV)/.dev $(NPM)/.lock ## the official conformance suite in both eras, against a fixture app; a table of its scenarios
+	@$(BIN)/python -m tests.conformance.run $(ARGS)
+
 fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 	@$(BIN)/python -m tests.fuzz.run $(ARGS)
 
 snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables and the map of the documents, .env.example
 	@$(BIN)/python -m tests.snapshots.update
 
-example: $(VENV)/.dev ## follow the steps of infra/docs/adding-a-tool.md in a copy, and test that (6 minutes)
+example: $(VENV)/.dev ## take the tool of infra/docs/adding-a-tool.md out of a copy, and follow the page (half a minute)
 	@$(BIN)/python -m tests.new_tool $(ARGS)
 
 mutants: $(VENV)/.dev .cache/mutants/environment/.lock ## how many small faults the tests notice (half an hour); ARGS="--seed 7", "--write"
 	@.cache/mutants/environment/bin/python tests/mutants/run.py $(ARGS)
 
-quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query
-	@$(BIN)/python tests/quality/run.py $(ARGS)
+quality: $(VENV)/.dev ## search quality: nDCG@10 by kind of query, and how far conditions are obeyed
+	@$(BIN)/python tests/quality/run.py $(ARGS); ranked=$$?; $(BIN)/python -m tests.quality.conditions && exit $$ranked
 
 sbom: $(VENV)/.runtime .cache/sbom/.lock ## the software bill of materials in .cache/sbom.json, and the licences
 	@.cache/sbom/bin/python infra/sbom.py $(BIN)/python .cache/sbom.json
@@ -102,14 +115,22 @@ clean: ## remove what was installed and computed: .venv and .cache
 $(STRANDS)/.lock: infra/agent/requirements.lock
 .cache/clients/openai-agents/.lock: tests/wire/clients/openai-agents.lock
 .cache/clients/mcp-1/.lock: tests/wire/clients/mcp-1.lock
+.cache/clients/tokenizers/.lock: tests/quality/tokens/tokenizers.lock
 
 # Each keeps the lock that it was made from, written last: half an installation is none.
-.cache/sbom/.lock .cache/mutants/environment/.lock $(CLIENTS):
+.cache/sbom/.lock .cache/mutants/environment/.lock $(PYTHON_CLIENTS):
 	@echo "installing into $(@D) (once)"
 	@$(ENOUGH)
 	@rm -rf $(@D) && mkdir -p $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --no-compile --disable-pip-version-check --require-hashes -r $<
 	@cp $< $@
+
+# Clients in TypeScript and the official suites, with the Node that they need. Outside CI they may be missing: their tests say so.
+$(NPM)/.lock: tests/wire/clients/package.json tests/wire/clients/package-lock.json
+	@echo "installing into $(@D) (once)"
+	@rm -rf $(@D) && mkdir -p $(@D) && cp $^ $(@D)
+	@(cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 && cp package-lock.json .lock) \
+	  || (echo "npm could not install them" >&2; test "$$CI" != true)
 
 $(VENV)/.created:
 	@echo "making $(VENV) (once)"

@@ -21,6 +21,7 @@ LOCKS = {
     "infra/agent/requirements.lock": ("--group", "agent"),
     "tests/wire/clients/openai-agents.lock": ("--group", "openai-agents"),
     "tests/wire/clients/mcp-1.lock": ("--group", "mcp-1"),
+    "tests/quality/tokens/tokenizers.lock": ("--group", "tokenizers"),
 }
 COMPILE = ("pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--no-annotate")
 

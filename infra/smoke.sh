@@ -1,5 +1,6 @@
 #!/bin/sh
-# Talks to a running server over SSE as a person would, with curl alone: every tool once, and one call that is wrong.
+# Talks to a running server over SSE as a person would, with curl alone: every tool once that is on by itself, and one call that
+# is wrong.
 #
 #   sh infra/smoke.sh [URL]        URL is http://127.0.0.1:8080 unless given
 #
@@ -134,7 +135,8 @@ printf 'server   %s %s\n' "$(value name)" "$(value version)"
 send '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 ask tools/list '{}'
-for tool in search_manga_catalog get_manga_details check_inventory get_recommendations lookup_order; do
+for tool in search_manga_catalog get_manga_details check_inventory find_volumes get_recommendations \
+    classify_genre lookup_order remember_preference forget_preference; do
     expect "$data" "\"name\":\"$tool\""
 done
 answer=$data
@@ -156,18 +158,38 @@ expect "$data" '"isError":false' '"title":"One Piece"'
 show "$(value title), $(value ja), $(value author), $(value volumes) volumes, $(value price_jpy) yen each"
 show_quality
 
-call get_recommendations '{"criteria":"funny school romance","count":2}' 3
+call find_volumes "{\"title_id\":\"$title\",\"volume\":1}" 3
+expect "$data" '"isError":false' '"volumes":['
+show "volume $(value volume): $(listed format)"
+show_quality
+
+call get_recommendations '{"criteria":"funny school romance","count":2}' 5
 expect "$data" '"isError":false' '"reason":"'
 show "$(listed title)"
 show "$(value reason)"
 show_quality
 
-call lookup_order '{"order_id":"MNG-DEMO1002"}' 4
+call classify_genre '{"text":"A shy girl and the boy next door fall in love at school."}' 6
+expect "$data" '"isError":false' '"tags":['
+show "$(value readership): $(listed tag)"
+show_quality
+
+call lookup_order '{"order_id":"MNG-DEMO1002"}' 7
 expect "$data" '"isError":false' '"order_id":"MNG-DEMO1002"' '"tracking_number":"'
 show "$(value order_id): $(value status), $(value total_jpy) yen, $(value carrier) $(value tracking_number)"
 show_quality
 
-call search_manga_catalog '{"query":"","max_results":100}' 5 # wrong on purpose
+call remember_preference '{"preference":"nothing with vampires"}' 8
+expect "$data" '"isError":false' '"understood":['
+show "kept: $(value from)$(listed condition)"
+show_quality
+
+call forget_preference '{"preference":"nothing with vampires"}' 9 # so that nothing is left behind
+expect "$data" '"isError":false' '"removed":["nothing with vampires"]'
+show "removed: nothing with vampires"
+show_quality
+
+call search_manga_catalog '{"query":"","max_results":100}' 10 # wrong on purpose
 expect "$data" '"isError":true' '"name":"VALIDATION_ERROR"' '"code":-32602' '$.query' '$.max_results'
 show "refused, as it should be: $(value name) $(value code)"
 show "$(value message)"

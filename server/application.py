@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
+
 from server.backends import Ports, Prepared
-from server.config.flags import Flags
+from server.flags.current import Flags
 from server.identity import Identifier
+from server.identity.caller_limits import CallerLimits
 from server.pipeline import Pipeline
 from server.runtime.health import Dependencies, Probe
 from server.runtime.lifecycle import Lifecycle
@@ -20,15 +23,18 @@ from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
+from tools.primitive_registry import PrimitiveRegistry
 from tools.registry import Registry
 from tools.store.guarded.backend import Backend
+from tools.store.models.policies import Policies
 from tools.store.stock.snapshot import StockSnapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
-    beside the metrics; `probes` are of what has no breaker; `rate` is what one caller may ask for, where that is limited."""
+    beside the metrics; `probes` are of what has no breaker; `rate` is what one caller may ask for, where that is limited;
+    `policies` are the shop's own words; `bus` carries what changes."""
 
     redis: KeyValue
     ports: Ports
@@ -40,6 +46,9 @@ class Outside:
     flags: Flags = field(default_factory=Flags)
     probes: Mapping[str, Probe] = field(default_factory=dict)
     rate: Rate = field(default_factory=Rate)
+    primitives: PrimitiveRegistry = field(default_factory=PrimitiveRegistry)
+    policies: Policies = field(default_factory=Policies)
+    bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     clocks: Clocks = field(default_factory=Clocks)
 
 
@@ -51,7 +60,9 @@ class Application:
     protocol: Protocol
     pipeline: Pipeline
     registry: Registry
+    primitives: PrimitiveRegistry
     identifier: Identifier
+    caller_limits: CallerLimits
     memory: SessionMemory
     turns: TurnShadows
     backends: Mapping[str, Backend]

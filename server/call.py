@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from session.begin import BeginRequest, Begun
+from session.conversation import Conversation
+from session.preferences import Preference
 from session.redis.keyvalue import Step
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.turn import Turn
+from tools.client import SILENT, Client
+from tools.contract import NO_TOOL, MayUse
 from tools.registry import Registered
+from tools.results.content import Content
 from tools.store.failures import Failure
 
 Json = dict[str, Any]
@@ -36,10 +41,12 @@ class RequestMetadata:
     user: str | None = None
     user_conflict: bool = False
     turn_budget_ms: str | int | float | None = None
+    token_budget: str | int | float | None = None
     expected_calls: str | int | float | None = None
     idempotency_key: str | None = None
     user_token: str | None = field(default=None, repr=False)
     traceparent: str | None = None
+    history: str | int | float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +66,8 @@ class Principal:
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. `arrived` is in seconds of `clock`; `origin` is the transport's principal, where one was proven. The
-    fields below the line are filled by the stages named beside them."""
+    """One tool call. `arrived` is in seconds of `clock`; `origin` is the transport's principal, where one was proven;
+    `client` is who waits for the answer. The fields below the line are filled by the stages named beside them."""
 
     call_id: str
     tool: Registered
@@ -73,14 +80,25 @@ class Call:
     transport_session: str | None = None
     bearer: str | None = field(default=None, repr=False)
     clock: Clock = field(default=time.monotonic, repr=False)
+    client: Client = field(default=SILENT, repr=False)
     # ---
     principal: Principal = field(default_factory=Principal)  # identity
     session: str | None = None  # identity
     expected_calls: int = 1  # identity
+    may_use: MayUse = NO_TOOL  # identity: which tools they may use
+    variant: str | None = None  # identity: by which of its flag's segments the tool is on
     validated: bool = False  # validate
     begin_request: BeginRequest | None = None  # session
     begun: Begun | None = None  # session
+    conversation: Conversation | None = None  # session: to be read back, where there is one
+    history: str | None = None  # session: what came before, where the caller asked for it
+    preferences: tuple[Preference, ...] = ()  # session: what its customer has asked to be remembered
+    obeys: str = ""  # session: a hash of these, which results are cached by
     deadline: Deadline | None = None  # session
+    tokens: int = 0  # session: what was given, as far as it is known when the call is recorded
+    room: int | None = None  # shorten: weight of tokens that notes may still come to
+    whole: Json | None = None  # shorten: the value of which a part was given
+    packed: bytes = b""  # shorten: the same as its session keeps it; empty where it does not
     flight: Deadline | None = None  # cache: that of the work itself, which equal calls may share
     impersonal: bool = False  # validate: it was asked for somebody who is not the caller
     notes: list[str] = field(default_factory=list)  # anyone: what the model should know of the answer
@@ -119,7 +137,8 @@ LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a call came to: a `value`, or a `failure`. `as_of` is when the value was made (seconds since the epoch),
-    `text` the value as JSON once somebody needed it."""
+    `text` the value as JSON once somebody needed it, `weight` how much that is in parts of a token, `content` what goes to
+    the client beside it and is kept nowhere."""
 
     value: Json | None = None
     failure: Failure | None = None
@@ -127,6 +146,8 @@ class Outcome:
     fallback: str | None = None
     as_of: float | None = None
     text: str | None = None
+    weight: int = 0
+    content: tuple[Content, ...] = ()
 
     @property
     def succeeded(self) -> bool:

@@ -29,17 +29,19 @@ from server.stages.guard import Guard
 from server.stages.idempotency import Idempotency
 from server.stages.identity import Identify
 from server.stages.remember import Remember
-from server.stages.session import OpenSession
+from server.stages.session import OpenSession, Recorded, unheard
 from server.stages.shared.audited import Audited
 from server.stages.shared.run_tool import RunTool
+from server.stages.shared.stated import Stated
 from server.stages.shed import Shed
+from server.stages.shorten import Shorten
 from server.stages.telemetry import Telemetry
 from server.stages.validate import Validate
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import Sink
 from session.memory import SessionMemory
 from session.resilience.clocks import Clocks
-from tools.contract import Store
+from tools.store.store import Store
 
 
 class Stage(Protocol):
@@ -61,8 +63,10 @@ class Parts:
     profile_queue: ProfileQueue
     max_concurrent_calls: int
     call_timeout_ms: int
+    result_tokens: int
     cache: bool
     clocks: Clocks
+    recorded: Recorded = unheard
     audit: AuditLog | None = None
 
 
@@ -83,6 +87,14 @@ def build(parts: Parts) -> Pipeline:
     monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
     shed = Shed(parts.max_concurrent_calls, monotonic)
     cache = Cache(parts.memory, parts.cache, wall)
+    session = OpenSession(
+        parts.memory,
+        Stated(parts.store),
+        parts.call_timeout_ms,
+        cache=cache.enabled,
+        wall=wall,
+        recorded=parts.recorded,
+    )
     audited = Audited(parts.audit) if parts.audit else None
     stages: list[Stage] = [
         Telemetry(parts.sinks, audited),  # one event a call, whatever becomes of it
@@ -90,8 +102,9 @@ def build(parts: Parts) -> Pipeline:
         shed,  # refuses what would only queue
         Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they use this tool, and now
         Validate(),  # cleans and checks the arguments, before any backend is asked
-        OpenSession(parts.memory, parts.call_timeout_ms, cache=cache.enabled, wall=wall),  # turn, limits, memory
-        Idempotency(parts.memory, wall),  # the same key again gets the same answer
+        session,  # turn, limits, memory
+        Shorten(parts.memory, parts.result_tokens),  # what the model can afford to read
+        Idempotency(parts.memory),  # the same key again gets the same answer
         Remember(parts.profile_queue, parts.clocks.now),  # what a signed-in person looked at, behind the answer
         Complete(parts.store),  # price and stock onto whatever the rungs below answered
         Ladder(parts.store, wall),  # stale, then the tool's fallback, when a backend does not deliver

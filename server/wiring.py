@@ -5,20 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
+from functools import partial
 
 from server.application import Application, Outside
 from server.backends import Progress, open_ports, open_redis
 from server.backends.guarded_store import guarded_store, stock_snapshot
 from server.backends.policies import POLICIES, REDIS
-from server.config.named_files import flags_watch, open_audit, read_flags
+from server.config.audit_file import open_audit
+from server.config.policies_file import read_policies
 from server.config.settings import Settings
+from server.flags.follower import Follower
+from server.flags.opening import open_flags
 from server.identity.caller_limits import CallerLimits
 from server.identity.choice import open_identifier
 from server.identity.tool_access import ToolAccess
-from server.pipeline import Parts, build
+from server.packages.packages import Packages, open_packages
+from server.packages.reload_socket import answer_reloads
+from server.pipeline import Parts, Pipeline, build
 from server.runtime.background import Background
 from server.runtime.dependencies import dependencies
 from server.runtime.health import Probe
@@ -29,6 +36,8 @@ from server.telemetry.log.calls import LogLine
 from server.telemetry.log.stderr import dropped_lines
 from server.telemetry.metrics import Metrics
 from server.telemetry.spans import Spans
+from server.transport.changes.own_updates import OwnUpdates
+from server.transport.changes.shared_bus import SharedBus
 from server.transport.mcp import Protocol
 from server.version import VERSION
 from session.local.turn_arithmetic import TurnArithmetic
@@ -36,16 +45,18 @@ from session.local.turn_shadows import TurnShadows
 from session.memory import SessionMemory
 from session.resilience.breaker import Breaker
 from session.resilience.rate_limit import LocalLimits, Rate
-from tools.contract import Store, Tool
 from tools.registry import TOOLS, Registry
+from tools.store.catalog.adult import Adult
 from tools.store.guarded.backend import Backend
+from tools.store.store import Store
 
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, local: bool = False, progress: Progress | None = None
+    settings: Settings, *, local: bool = False, port: int | None = None, progress: Progress | None = None
 ) -> AsyncIterator[Application]:
-    """Opens the application of these settings until the block ends. `local` is for stdio, where the parent is trusted.
+    """Opens the application of these settings until the block ends. `local` is for stdio, where the parent is trusted;
+    `port` is the one that is listened on, by which `tools reload` finds the server.
 
     Unreachable backends neither block nor stop it. Raises what a wrong file or setting raises.
     """
@@ -53,16 +64,34 @@ async def open_app(
         metrics = Metrics()
         background = Background(stack, metrics.background_died)
         outside = await _open_outside(settings, stack, metrics, background, progress, local=local)
+        packages = await open_packages(outside.registry)
+        follower = await open_flags(settings, outside.flags, outside.registry, stack)
+        probes = {"packages": packages.health, **({"flags": follower.health} if follower else {})}
+        outside = replace(outside, probes={**outside.probes, **probes})
         app = wire(settings, outside)
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
-        background.run("popular titles", app.pipeline.store.popular.keep_warm)
-        background.run("inventory snapshot", app.inventory.keep)
-        if watch := flags_watch(settings, app.registry, outside.flags, app.protocol.tool_list_changes.tell_tools_changed):
-            background.run("flags", watch)
+        _run_beside(app, background, packages, follower)
+        if port is not None:
+            background.run("reload socket", partial(answer_reloads, settings.host, port, packages.reload))
         stack.callback(app.protocol.subscriptions.close)
         stack.enter_context(app.lifecycle.serving())
         yield app
+
+
+def _run_beside(app: Application, background: Background, packages: Packages, follower: Follower | None) -> None:
+    """Everything that goes on beside the calls."""
+    changes = app.protocol.tool_list_changes
+    background.run("popular titles", app.pipeline.store.popular.keep_warm)
+    background.run("inventory snapshot", app.inventory.keep)
+    background.run("packages", packages.keep)
+    background.run("tool lists", changes.keep)
+    background.run("lists of resources and prompts", app.protocol.watchers.keep)
+    background.run("grown histories", app.protocol.own_updates.keep)
+    if follower:
+        follower.when_reload(packages.reload_soon)
+        changes.when_told(follower.hurry)
+        background.run("flags", partial(follower.watch, changes.changed))
 
 
 async def _open_outside(
@@ -77,17 +106,21 @@ async def _open_outside(
     audit = open_audit(settings, stack)
     log_line = stack.enter_context(closing(LogLine(settings.log_tool_calls)))
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped)
-    registry = Registry([_with_freshness(tool, settings.cache_ttl_s) for tool in TOOLS])
+    identifier = await open_identifier(settings, stack, background, local=local)
+    redis = await open_redis(settings, stack)
+    bus = SharedBus(redis)
+    background.run("changes", bus.keep)
     return Outside(
-        identifier=await open_identifier(settings, stack, background, local=local),
-        redis=await open_redis(settings, stack),
+        identifier=identifier,
+        redis=redis,
         ports=await open_ports(settings, stack, progress),
-        registry=registry,
-        flags=read_flags(settings, registry),
+        registry=Registry(TOOLS, version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s),
         metrics=metrics,
         sinks=(log_line, Spans()),
         audit=audit,
         probes={"background": background.health},
+        policies=await asyncio.to_thread(read_policies, settings),
+        bus=bus,
     )
 
 
@@ -100,17 +133,19 @@ def wire(settings: Settings, outside: Outside) -> Application:
     breakers["redis"] = Breaker("redis", REDIS, clock, on_change=on_change)
     turns, rate = TurnShadows(clock), outside.rate if settings.rate_limit else None
     memory = _memory(settings, outside, breakers["redis"], turns, rate)
-    store = guarded_store(outside.ports, backends, memory, outside.clocks, cache=settings.cache)
-    access = ToolAccess(registry, outside.flags)
+    store = _store(settings, outside, backends, memory)
+    access, lifecycle = ToolAccess(registry, outside.flags), Lifecycle()
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
-    pipeline = build(_parts(settings, outside, access, limits, memory, store))
-    lifecycle = Lifecycle()
+    own_updates = OwnUpdates(outside.bus, memory)
+    pipeline = build(replace(_parts(settings, outside, access, limits, memory, store), recorded=own_updates.recorded))
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
     return Application(
-        protocol=Protocol(VERSION, registry, access, outside.identifier, limits, pipeline, metrics.answer_sent),
+        protocol=_protocol(outside, access, limits, pipeline, own_updates),
         pipeline=pipeline,
         registry=registry,
+        primitives=outside.primitives,
         identifier=outside.identifier,
+        caller_limits=limits,
         memory=memory,
         turns=turns,
         backends=backends,
@@ -122,9 +157,19 @@ def wire(settings: Settings, outside: Outside) -> Application:
     )
 
 
+def _store(settings: Settings, outside: Outside, backends: Mapping[str, Backend], memory: SessionMemory) -> Store:
+    adult, ports, clocks, policies = Adult(settings.adult), outside.ports, outside.clocks, outside.policies
+    return guarded_store(ports, backends, memory, clocks, cache=settings.cache, adult=adult, policies=policies)
+
+
+def _protocol(outside: Outside, access: ToolAccess, limits: CallerLimits, pipeline: Pipeline, own: OwnUpdates) -> Protocol:
+    here, sent = outside, outside.metrics.answer_sent
+    return Protocol(VERSION, here.registry, here.primitives, access, here.identifier, limits, pipeline, sent, here.bus, own)
+
+
 def _memory(settings: Settings, outside: Outside, breaker: Breaker, turns: TurnShadows, rate: Rate | None) -> SessionMemory:
     clock = outside.clocks.monotonic
-    arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock)
+    arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
     return SessionMemory(outside.redis, breaker, arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)
 
 
@@ -142,6 +187,7 @@ def _parts(
         profile_queue=ProfileQueue(store.profiles, metrics.profile_event, outside.clocks.monotonic),
         max_concurrent_calls=settings.max_concurrent_calls,
         call_timeout_ms=settings.call_timeout_ms,
+        result_tokens=settings.result_tokens,
         cache=settings.cache,
         clocks=outside.clocks,
         audit=outside.audit,
@@ -152,8 +198,3 @@ def _other_probes(outside: Outside) -> dict[str, Probe]:
     """Returns those of what has no breaker."""
     embedder = outside.ports.embedder
     return {**({"embedder": embedder.health} if embedder else {}), **outside.probes}
-
-
-def _with_freshness(tool: Tool, seconds: int) -> Tool:
-    """MANGA_CACHE_TTL_S is about text of titles; results about a user keep their own, shorter life."""
-    return replace(tool, cache=tool.cache.with_text_fresh_for(seconds)) if tool.cache else tool

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from session import keys
-from session.history import LastShown
+from session.history import HistoryEntry, LastShown
+from session.preferences import Preference
 from session.result_cache import CachedResult, decode
 from session.turn import Turn, TurnRequest
 
@@ -50,7 +52,8 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """All that a call wants to know at its beginning. None leaves a question out."""
+    """All that a call wants to know at its beginning. None leaves a question out; `history` is asked for with the number of
+    calls that are to be summarised, `preferences` with the key of their copy."""
 
     session: str | None
     user: str | None
@@ -59,6 +62,8 @@ class BeginRequest:
     claim: ClaimRequest | None = None
     cached: str | None = None
     result_set: str | None = None
+    history: int | None = None
+    preferences: str | None = None
 
     @property
     def session_keys(self) -> keys.SessionKeys | None:
@@ -78,7 +83,9 @@ class BeginRequest:
 @dataclass(slots=True)
 class Begun:
     """What Redis knew. `retry_after_ms` over 0 means that the caller is over its limit; `last` is what was shown last, None
-    for nothing yet."""
+    for nothing yet; `shared` what tools share by name (`session.history.SHARED`); `listened` tells whether somebody wants to
+    hear when the session's history grows; `history` has the last calls, latest first, None where it is not known,
+    and so `preferences`, where there is no copy of them."""
 
     turn: Turn
     retry_after_ms: int = 0
@@ -86,7 +93,11 @@ class Begun:
     claim: Claim | None = None
     cached: CachedResult | None = None
     result_set: tuple[str, ...] | None = None
+    preferences: tuple[Preference, ...] | None = None
     degraded: bool = False
+    shared: Mapping[str, str] = field(default_factory=dict)
+    listened: bool = False
+    history: tuple[HistoryEntry, ...] | None = None
 
     @property
     def last_ids(self) -> tuple[str, ...]:

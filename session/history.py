@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 SEARCH, RECOMMENDATIONS = "search", "recommendations"
 NOTHING = "-"
 """Stands for the ids where none were found, which is not the same as nothing having been shown."""
+MOST_CALLS = 20
+SHARED = ("title_id", "title", "order_id")
+"""What tools share by name, each under the name of the argument that it can stand in for: the one title that a conversation
+is about, and the order that was looked up last."""
 
 
 def read_ids(stored: bytes | None) -> tuple[str, ...] | None:
     """The ids of titles as they are stored, with a space between them; None where there are none stored."""
     return tuple(stored.decode().removeprefix(NOTHING).split()) if stored else None
+
+
+def read_shared(fields: Mapping[bytes, bytes | None]) -> dict[str, str]:
+    """Those of the shared values that there are."""
+    return {name: value.decode() for name in SHARED if (value := fields.get(name.encode()))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +45,18 @@ class LastShown:
         by = fields.get(b"by") or SEARCH.encode()
         return cls(ids, tuple(titles), (fields.get(b"query") or b"").decode(), by.decode())
 
+    @property
+    def fields(self) -> dict[str, str]:
+        """As `read` finds them."""
+        titles = json.dumps(self.titles, ensure_ascii=False, separators=(",", ":"))
+        return {"ids": " ".join(self.title_ids) or NOTHING, "titles": titles, "query": self.query, "by": self.by}
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One call as a session remembers it; `arguments` are those a tool's allowlist lets through."""
+    """One call as a session remembers it. `arguments` are those a tool's allowlist lets through, `words` what the customer
+    said, which only their own session knows; `shown` are the first titles of the answer, an id and a name each, and `result`
+    is the id under which the whole of a shortened one was kept, "" for none. `at` is in seconds since the epoch."""
 
     tool: str
     arguments: dict[str, object]
@@ -49,16 +66,35 @@ class HistoryEntry:
     cache_hit: bool
     tokens: int
     at: float
+    words: str = ""
+    shown: tuple[tuple[str, str], ...] = ()
+    result: str = ""
 
     def as_json(self) -> str:
-        entry = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(self.as_dict(), ensure_ascii=False, separators=(",", ":"))
+
+    def as_dict(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def read(cls, stored: bytes) -> HistoryEntry:
+        """Raises ValueError, TypeError or AttributeError for what `as_json` did not write. A later version may say more."""
+        read = json.loads(stored)
+        shown = tuple((str(title_id), str(name)) for title_id, name in read.get("shown", ()))
+        return cls(**{name: read[name] for name in cls.__slots__ if name in read} | {"shown": shown})
 
 
-@dataclass(slots=True)
+def read_calls(stored: Sequence[bytes]) -> tuple[HistoryEntry, ...]:
+    return tuple(HistoryEntry.read(each) for each in stored)
+
+
+@dataclass(frozen=True, slots=True)
 class Recollection:
-    """A session read back: the last 20 calls, latest first, the totals, and what was shown last."""
+    """A session read back: the last 20 calls, latest first, the totals, what was shown last and what tools share. What is
+    not `known` could not be read just now."""
 
-    calls: list[dict[str, object]] = field(default_factory=list)
-    totals: dict[str, int] = field(default_factory=dict)
+    calls: tuple[HistoryEntry, ...] = ()
+    totals: Mapping[str, int] = field(default_factory=dict)
     last_shown: LastShown | None = None
+    shared: Mapping[str, str] = field(default_factory=dict)
+    known: bool = True

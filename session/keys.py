@@ -8,6 +8,8 @@ from functools import lru_cache
 
 PREFIX = "manga:mcp"
 ANONYMOUS = "anonymous"
+CHANGES = f"{PREFIX}:changes:1"
+"""The channel on which the processes tell one another of changes; its number is that of the messages' form."""
 
 
 @lru_cache(maxsize=4096)
@@ -37,14 +39,25 @@ class SessionKeys:
     def turns(self) -> str:
         return f"{self.base}:turns"
 
+    @property
+    def results(self) -> str:
+        """Of the whole results behind shortened ones."""
+        return f"{self.base}:whole"
+
     def all(self) -> tuple[str, ...]:
-        return (self.base, self.history, self.turns)
+        return (self.base, self.history, self.turns, self.results)
 
 
 def sessionless_turn(user: str, turn: str) -> tuple[str, str]:
     """Keys for a named turn of a caller without a session: only the second is ever written."""
     base = f"{PREFIX}:turn:{{{user_hash(user)}:{turn}}}"
     return base, f"{base}:turns"
+
+
+def owner(session: str, user: str | None) -> str:
+    """A hash of whose session something is, for who listens to it: 26 hex digits, 104 bits."""
+    named = f"{session}:{user_hash(user)}"
+    return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:26]
 
 
 def caller(user: str | None, session: str | None) -> str | None:
@@ -56,6 +69,11 @@ def caller(user: str | None, session: str | None) -> str | None:
 
 def limit(user: str) -> str:
     return f"{PREFIX}:limit:{{{user_hash(user)}}}"
+
+
+def preferences(user: str) -> str:
+    """Of the copy of what a customer has asked to be remembered."""
+    return f"{PREFIX}:preferences:{{{user_hash(user)}}}"
 
 
 def cached_result(tool: str, form: str, digest: str) -> str:

@@ -7,17 +7,17 @@ the limits kept in this process, and writes that are dropped.
 from __future__ import annotations
 
 import hashlib
-import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from session import keys
+from session import keys, recollection
 from session.begin import BeginRequest, Begun, ClaimRequest
 from session.failures import MemoryUnavailable
-from session.history import NOTHING, HistoryEntry, LastShown, Recollection
+from session.history import HistoryEntry, LastShown, Recollection
 from session.local.recent import RecentSearches
 from session.local.turn_arithmetic import TurnArithmetic
-from session.opening import SESSION_TTL_MS, Opening
+from session.opening import Opening
+from session.recollection import SESSION_TTL_MS, Recording
 from session.redis.guarded import TRIP_SECONDS, GuardedRedis
 from session.redis.keyvalue import Command, Evaluation, KeyValue, Reply, Step
 from session.resilience.breaker import Breaker
@@ -49,7 +49,9 @@ class SessionMemory:
         self._local_limits = local_limits
         self._clock = clock
         self.recent = RecentSearches(clock)
-        self._record, self._settle, self._abandon = Script.load("record"), Script.load("settle"), Script.load("abandon")
+        self._recording = Recording()
+        self._settle, self._abandon = Script.load("settle"), Script.load("abandon")
+        self._spend = Script.load("spend")
 
     async def begin(self, request: BeginRequest) -> Begun:
         """The first trip. Never raises for Redis's sake."""
@@ -90,14 +92,23 @@ class SessionMemory:
         """A trip that no call waits for. Raises `MemoryUnavailable`."""
         return await self._guarded.trip(steps, seconds)
 
-    def record(self, session: str, user: str | None, entry: HistoryEntry, shown: LastShown | None) -> Step:
-        own = keys.SessionKeys(session, user)
-        last = ("", "", "", "")
-        if shown is not None:
-            titles = json.dumps(shown.titles, ensure_ascii=False, separators=(",", ":"))
-            last = (" ".join(shown.title_ids) or NOTHING, titles, shown.query, shown.by)
-        numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
-        return Evaluation(self._record, (own.base, own.history), (SESSION_TTL_MS, entry.as_json(), *numbers, *last))
+    def record(
+        self,
+        session: str,
+        user: str | None,
+        entry: HistoryEntry,
+        shown: LastShown | None,
+        shared: Mapping[str, str] | None = None,
+        whole: bytes = b"",
+    ) -> Step:
+        """What a call leaves in its session: see `Recording.step`."""
+        return self._recording.step(keys.SessionKeys(session, user), entry, shown, shared, whole)
+
+    def spend(self, request: BeginRequest, tokens: int) -> list[Step]:
+        """Counts what a call gave in its turn, here at once; the step, if there is one, counts it for everybody."""
+        self._turns.spend(request.turn, tokens)
+        shared = request.shared_turn
+        return [Evaluation(self._spend, (shared[1],), (request.turn.name.field, tokens))] if shared else []
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
         """Records what a claimed key gave, or with None lets the key go. `in_place_of` is a record that could not be read:
@@ -115,12 +126,21 @@ class SessionMemory:
 
     async def recall(self, session: str, user: str | None) -> Recollection:
         """Reads a session back. Raises `MemoryUnavailable`."""
-        own = keys.SessionKeys(session, user)
-        history, stored = await self._guarded.trip([Command(("LRANGE", own.history, 0, -1)), Command(("HGETALL", own.base))])
-        fields = dict(zip(stored[::2], stored[1::2], strict=True))
-        names = (b"calls", b"failures", b"cache_hits", b"latency_ms", b"tokens_out")
-        totals = {name.decode(): int(fields.get(name, 0)) for name in names}
-        return Recollection([json.loads(call) for call in history], totals, LastShown.read(fields))
+        replies = await self._guarded.trip(recollection.reading(keys.SessionKeys(session, user)))
+        try:
+            return recollection.read(replies)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise MemoryUnavailable("what is kept of the session cannot be read") from error
+
+    async def whole(self, session: str, user: str | None, name: str) -> bytes | None:
+        """The packed result that was kept under this name. Raises `MemoryUnavailable`."""
+        (kept,) = await self._guarded.trip([Command(("LRANGE", keys.SessionKeys(session, user).results, 0, -1))])
+        return recollection.whole_of(kept, name)
+
+    async def listen(self, session: str, user: str | None) -> None:
+        """Has calls of this session, wherever they run, told that somebody listens. Raises `MemoryUnavailable`."""
+        base = keys.SessionKeys(session, user).base
+        await self._guarded.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
 
     async def ping(self, deadline: Deadline) -> None:
         """Raises `MemoryUnavailable` or `MemoryRefused` when Redis is not well."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from session import keys
+from session import keys, preferences
 from session.begin import BeginRequest, Begun, Claim
-from session.history import LastShown, read_ids
+from session.history import MOST_CALLS, LastShown, read_calls, read_ids, read_shared
 from session.local.turn_arithmetic import Confirmation, TurnArithmetic
+from session.recollection import SESSION_TTL_MS
 from session.redis.keyvalue import Command, Evaluation, Reply, Step
 from session.resilience.clocks import Clock
 from session.resilience.rate_limit import Rate
 from session.result_cache import decode
 from session.scripts import Script
+from session.token_budget import TokenBudget
 from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS
 
-SESSION_TTL_MS = 30 * 60 * 1000
 CLAIM_TTL_MS = 15_000
 """Outlives the longest call, so that a claimant that died does not block its key for long."""
-LAST_FIELDS = (b"ids", b"query", b"by")
-"""Of the session's hash, in the order in which begin.lua answers them: the names of the titles are not worth their way."""
+REMEMBERED = (b"ids", b"query", b"by", b"title_id", b"title", b"order_id", b"listened")
+"""Of the session's hash, in the order in which begin.lua answers them: the names of the titles that were shown are worth
+their way only where the history was asked for."""
 
 
 class Opening:
@@ -46,6 +48,11 @@ class Opening:
             questions["cached"] = Command(("GET", request.cached))
         if request.result_set:
             questions["result_set"] = Command(("GET", request.result_set))
+        if request.history and (own := request.session_keys):
+            questions["history"] = Command(("LRANGE", own.history, 0, MOST_CALLS - 1))
+            questions["titles"] = Command(("HGET", own.base, "titles"))
+        if request.preferences:
+            questions["preferences"] = Command(("GET", request.preferences))
         return questions
 
     def _ask_turn(self, request: BeginRequest, shared: tuple[str, str]) -> Evaluation:
@@ -56,7 +63,9 @@ class Opening:
         rate = (self._rate.per_second, self._rate.burst) if self._rate and by_session else (0, 0)
         ttl = SESSION_TTL_MS if request.session else 0
         budget = (self._turns.budget_ms, stated, RESERVE_MS, FLOOR_MS, FORGET_MS)
-        return Evaluation(self._begin, shared, (ttl, name.field, int(name.named), turn_age, call_age, *budget, *rate))
+        tokens = (self._turns.budget_tokens or -1, -1 if turn.stated_tokens is None else turn.stated_tokens)
+        own = (ttl, name.field, int(name.named), turn_age, call_age)
+        return Evaluation(self._begin, shared, (*own, *budget, *rate, *tokens))
 
     def begun(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> Begun:
         """What the answers say to questions that left at `sent` (monotonic seconds). Raises TypeError, ValueError,
@@ -68,15 +77,21 @@ class Opening:
         if retry_after_ms:
             # A refused call starts no turn, so it is measured by one of its own that nobody keeps.
             return Begun(self._turns.apart(request.turn), retry_after_ms)
-        turn, last = self._turns.apart(request.turn), None
+        turn, fields = self._turns.apart(request.turn), dict[bytes, bytes | None]()
         if answer is not None:
-            _, elapsed, total, renewed, clock, *rest = answer
-            turn = self._turns.confirmed(request.turn, sent, Confirmation(elapsed, total, bool(renewed), clock))
-            last = LastShown.read(dict(zip(LAST_FIELDS, rest, strict=False)))
+            _, elapsed, total, renewed, clock, tokens, spent, *rest = answer
+            counted = None if tokens < 0 else TokenBudget(tokens, spent)
+            turn = self._turns.confirmed(request.turn, sent, Confirmation(elapsed, total, bool(renewed), clock, counted))
+            fields = dict(zip(REMEMBERED, rest, strict=False)) | {b"titles": answers.get("titles")}
+        history = answers.get("history")
         return Begun(
             turn,
-            last=last,
+            last=LastShown.read(fields),
+            shared=read_shared(fields),
+            listened=bool(fields.get(b"listened")),
+            history=None if history is None else read_calls(history),
             claim=Claim.read(answers.get("claim")),
             cached=decode(answers.get("cached")),
             result_set=read_ids(answers.get("result_set")),
+            preferences=preferences.decode(answers.get("preferences")),
         )

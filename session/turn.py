@@ -1,4 +1,4 @@
-"""The time budget of a user's turn."""
+"""The budget of a user's turn: its time, and the tokens of its results where these are counted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from session.resilience.deadline import Deadline
+from session.token_budget import TokenBudget
 
 RESERVE_MS = 200
 """Kept back for the agent's own last words."""
@@ -47,11 +48,12 @@ IMPLICIT = TurnName(TurnKind.IMPLICIT, "implicit")
 @dataclass(frozen=True, slots=True)
 class Turn:
     """`total_ms` of wall clock, over at `ends`; the last `RESERVE_MS` of it are the agent's. `exhausted` is decided once,
-    when a call begins: what was enough then is not found too little a moment later."""
+    when a call begins: what was enough then is not found too little a moment later. `tokens` is None where nobody counts."""
 
     name: TurnName
     total_ms: int
     ends: Deadline
+    tokens: TokenBudget | None = None
     exhausted: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,9 +75,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A call's claim on a turn. `arrived` is monotonic seconds, `stated_ms` what the caller says is left at this call."""
+    """A call's claim on a turn. `arrived` is monotonic seconds, `stated_ms` and `stated_tokens` what the caller says is left
+    at this call."""
 
     key: str
     name: TurnName
     arrived: float
     stated_ms: int | None = None
+    stated_tokens: int | None = None

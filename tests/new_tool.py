@@ -1,39 +1,35 @@
-"""Follows infra/docs/adding-a-tool.md in a copy of the project, and tests the copy.
+"""Follows infra/docs/adding-a-tool.md in a copy of the project.
 
     python -m tests.new_tool [PATH ...]
 
-The file, the line and the test are taken from that page, so that it cannot promise what is not so. PATHs are what pytest runs
-there instead of all unit and component tests and of the wire tests that look at the list of tools. Exit status 0 when everything passes.
+The tool that the page shows is one of the store's. It is taken out of the copy: its file, its line, its test, and what
+`make snapshots` makes of them. No other code may name it, or the page would not say all. Then the page is followed. What
+comes out has to be this tree, byte for byte: whatever CI runs on this one passes on that one. PATHs are what pytest runs at
+the end, instead of the new test and of those that go over all tools. Exit status 0 when all of it is so.
 """
 
 from __future__ import annotations
 
-import re
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.snapshots.guide import GUIDE, Example, example
+from tests.support.registry_line import with_line, without_line
+
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = (
-    "tests/unit",
-    "tests/component",
-    *(f"tests/wire/test_{name}.py" for name in ("tool_lists", "raw_clients", "smoke", "switches", "readme_snippets", "jwt")),
-)
-GUIDE = "infra/docs/adding-a-tool.md"
+REGISTRY = "tools/registry.py"
+OVER_ALL_TOOLS = ("tests/unit/tools/test_tools.py", "tests/unit/registry/test_registry.py")
 SHARED = (".venv", ".cache")
 LEFT = (".git", ".env", "__pycache__", ".*_cache", ".hypothesis", "node_modules")
-FROM_THE_GUIDE = {
-    "file": re.compile(
-        r"For example `(tools/\w+\.py)`:\n\n<!-- new tool -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL
-    ),
-    "test": re.compile(
-        r"For example `(tests/[\w/]+\.py)`:\n\n<!-- new test -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL
-    ),
-    "line": re.compile(r"^\*\*The line\*\* is `(\w+)(\.TOOL)` in \[tools/registry\.py\]", re.MULTILINE),
-}
+CODE = (".py", ".toml", ".json", ".yml", ".sh", ".mjs", ".lua")
+"""Endings of what works; documents may name whatever they like."""
+CONVERSATIONS = Path("tests/conversations")
+"""Shoppers are answered with whatever tool there is."""
 
 
 def copied(folder: Path) -> None:
@@ -44,29 +40,42 @@ def copied(folder: Path) -> None:
             (folder / name).symlink_to(ROOT / name)
 
 
-def follow_the_guide(folder: Path) -> None:
-    """Raises ValueError where the guide does not say it as it is looked for here."""
-    guide = (folder / GUIDE).read_text("utf-8")
-    found = {what: pattern.search(guide) for what, pattern in FROM_THE_GUIDE.items()}
-    if lacking := [what for what, match in found.items() if match is None]:
-        raise ValueError(f"{GUIDE} has no {', no '.join(lacking)} of a new tool")
-    for what in ("file", "test"):
-        path, text = found[what].groups()  # type: ignore[union-attr]
-        (folder / path).write_text(text, "utf-8")
-    module, rest = found["line"].groups()  # type: ignore[union-attr]
-    add_the_line(folder / "tools" / "registry.py", module, rest)
-
-
-def add_the_line(registry: Path, module: str, rest: str) -> None:
-    """At the end of the list, and the module beside those that are imported already."""
-    text = registry.read_text("utf-8")
-    text, listed = re.subn(
-        r"(^TOOLS: .*?)(^\))", rf"\1    {module}{rest},\n\2", text, count=1, flags=re.MULTILINE | re.DOTALL
-    )
-    text, imported = re.subn(r"^from tools import ", f"from tools import {module}, ", text, count=1, flags=re.MULTILINE)
-    if not listed or not imported:
-        raise ValueError("tools/registry.py has no list of tools, or no import of them")
+def take_out(folder: Path, shown: Example) -> int:
+    """Returns the place that the tool had in the list."""
+    registry = folder / REGISTRY
+    text, place = without_line(registry.read_text("utf-8"), shown.line)
     registry.write_text(text, "utf-8")
+    for path in shown.files:
+        (folder / path).unlink()
+    return place
+
+
+def follow_the_guide(folder: Path, place: int | None = None) -> None:
+    """Raises ValueError where the guide does not say it as it is looked for here."""
+    shown, registry = example(folder), folder / REGISTRY
+    for path, text in shown.files.items():
+        (folder / path).write_text(text, "utf-8")
+    registry.write_text(with_line(registry.read_text("utf-8"), shown.line, place), "utf-8")
+
+
+def naming(folder: Path, name: str) -> list[str]:
+    """The files of code that have this name in them."""
+    code = (path for path in _files(folder) if path.suffix in CODE and not path.is_relative_to(CONVERSATIONS))
+    return [str(path) for path in code if name in (folder / path).read_text("utf-8")]
+
+
+def differing(folder: Path) -> list[str]:
+    """The files that are not in both trees, or not the same."""
+    here, there = ({path: (root / path).read_bytes() for path in _files(root)} for root in (ROOT, folder))
+    return sorted(str(path) for path in here.keys() | there.keys() if here.get(path) != there.get(path))
+
+
+def _files(root: Path) -> Iterator[Path]:
+    left = shutil.ignore_patterns(*SHARED, *LEFT)
+    for folder, folders, names in os.walk(root):
+        ignored = left(folder, [*folders, *names])
+        folders[:] = [name for name in folders if name not in ignored]
+        yield from ((Path(folder) / name).relative_to(root) for name in names if name not in ignored)
 
 
 def passes(folder: Path, *command: str) -> bool:
@@ -74,17 +83,29 @@ def passes(folder: Path, *command: str) -> bool:
     return subprocess.run([sys.executable, "-m", *command], cwd=folder, check=False).returncode == 0
 
 
+def none(what: str, files: Sequence[str]) -> bool:
+    print(f"{what}: {', '.join(files) or 'none'}", flush=True)
+    return not files
+
+
+def written(folder: Path) -> bool:
+    """As who follows the page does at its end."""
+    formatted = passes(folder, "ruff", "check", "-q", "--fix", "--select", "I", REGISTRY)
+    return formatted and passes(folder, "ruff", "format", "-q", REGISTRY) and passes(folder, "tests.snapshots.update")
+
+
 def main(paths: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="new-tool-") as name:
-        folder = Path(name)
+        folder, shown = Path(name), example(ROOT)
         copied(folder)
-        follow_the_guide(folder)
-        ready = passes(folder, "ruff", "check", "-q", "--fix", "--select", "I", "tools/registry.py")
-        ready = passes(folder, "ruff", "format", "-q", "tools/registry.py") and ready
-        ready = passes(folder, "tests.snapshots.update") and ready
-        checks = (("ruff", "check", "-q", "."), ("ruff", "format", "-q", "--check", "."), ("mypy",))
-        passed = [passes(folder, *each) for each in (*checks, ("pytest", "-q", *(paths or TESTS)))]
-    return 0 if ready and all(passed) else 1
+        place = take_out(folder, shown)
+        passed = [written(folder), none(f"files that name {shown.module} still", naming(folder, shown.module))]
+        passed.append(passes(folder, "pytest", "-q", *OVER_ALL_TOOLS))
+        follow_the_guide(folder, place)
+        passed += [written(folder), none(f"files in which {GUIDE} leads elsewhere", differing(folder))]
+        new_test = [path for path in shown.files if path.startswith("tests/")]
+        passed.append(passes(folder, "pytest", "-q", *(paths or (*new_test, *OVER_ALL_TOOLS))))
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":

@@ -4,45 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 from session.history import LastShown
+from session.preferences import Preference
 from session.profile import EventKind
-from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
-from tools.store.catalog.names import TitleNames
-from tools.store.catalog.popular import PopularTitles
-from tools.store.catalog.reader import TitleReader
+from tools.client import SILENT, Client
 from tools.store.failures import Violation
-from tools.store.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
-from tools.store.stock.reader import StockReader
+from tools.store.store import Store
+
+if TYPE_CHECKING:
+    from session.conversation import Conversation
+    from tools.results.content import Content
 
 Json = dict[str, Any]
 Schema = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
-    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `titles` reads by id,
-    through `catalog` and `records`. `stock_port` is what `stock` reads through, for those who want to know how it fares;
-    `now` is the wall clock."""
+class Effect(Enum):
+    """What a call of a tool does to what the store keeps."""
 
-    catalog: CatalogPort
-    stock: StockReader
-    orders: OrdersPort
-    popular: PopularTitles
-    stock_port: StockPort
-    profiles: ProfilePort
-    titles: TitleReader
-    records: TitlesPort
-    names: TitleNames = field(default_factory=TitleNames)
-    now: Now = utc_now
+    READS = "reads"
+    """Nothing."""
+    ADDS = "adds"
+    """It keeps something; at most what the same customer said of the same before is replaced."""
+    REMOVES = "removes"
+
+
+MayUse = Callable[[str], bool]
+"""Tells of a name whether it is a tool that is on for who calls, and granted to them."""
+NO_TOOL: MayUse = frozenset[str]().__contains__
 
 
 @dataclass(slots=True)
 class ToolContext:
     """One call, as its tool sees it. `user` is the proven user or None; `degraded` collects what had to be left out;
-    `last` is what the conversation was shown last, None for nothing yet; `result_set` the ids of the one that was named."""
+    `last` is what the conversation was shown last, None for nothing yet; `result_set` the ids of the one that was named;
+    `preferences` is what the customer has asked to be remembered, for tools that obey it;
+    `content` takes what is given beside the result (`tools/results/content.py`); `client` is who waits for it, `may_use`
+    tells which tools they may use; `shared` are the values that tools leave for one another (`session.history.SHARED`),
+    `session` is the conversation to read back, None for a caller without one."""
 
     store: Store
     user: str | None
@@ -50,7 +53,13 @@ class ToolContext:
     degraded: set[str] = field(default_factory=set)
     last: LastShown | None = None
     result_set: tuple[str, ...] | None = None
+    preferences: tuple[Preference, ...] = ()
     served_from_cache: bool = False
+    content: list[Content] = field(default_factory=list)
+    client: Client = SILENT
+    may_use: MayUse = NO_TOOL
+    shared: Mapping[str, str] = field(default_factory=dict)
+    session: Conversation | None = None
 
 
 Handler = Callable[[ToolContext, Json], Awaitable[Json]]
@@ -96,10 +105,16 @@ class ProfileRule:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`remembered` is the allowlist of arguments that history and logs may show, `audited` that of the audit, which
-    every call of a `personal` tool leaves a line in. `instead` is what to tell a model
-    when the tool is switched off. `spelled` forgives how the text of an argument is written. `check` is for rules between
-    arguments that a schema would state less clearly."""
+    """`remembered` is the allowlist of arguments that history and logs may show, `words` are those in the customer's own
+    words, which only the history of their own session keeps, `audited` is the allowlist of the audit, which every call of a
+    `personal` tool leaves a line in; `shares` tells of a result what later calls may refer to without naming it, "" for what
+    none can refer to any more; `echoes` are the fields of a result that hold the asker's own words, which no cache keeps;
+    `sheds` is what a result that is too long loses, in this order (`tools/results/worth.py`), where None goes by the output
+    schema, from its end. `instead` is what to tell a model when the tool is switched off; `default_on` is False for an
+    experiment, which is off where no flag names it. `spelled` forgives how an argument is written that came as text. `check`
+    is for rules between arguments that a schema would state less clearly. One that `asks` may ask its client something, one
+    that `logs` may send it log messages: what a client answered is for that call alone, so that such a tool has no cache.
+    One that `obeys_preferences` is given what its customer has asked to be remembered. `effect`: what it does."""
 
     name: str
     title: str
@@ -110,15 +125,24 @@ class Tool:
     timeout_ms: int
     summary: Callable[[Json], str]
     remembered: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     audited: tuple[str, ...] = ()
     cache: CachePolicy | None = None
     fallback: Fallback | None = None
     complete: Completion | None = None
     shown: Callable[[Json, Json], LastShown] | None = None
+    shares: Callable[[Json], Mapping[str, str]] | None = None
     leaves_in_profile: ProfileRule | None = None
     check: Callable[[Json], Sequence[Violation]] | None = None
-    spelled: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    spelled: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     personal: bool = False
+    default_on: bool = True
+    asks: bool = False
+    logs: bool = False
+    echoes: tuple[str, ...] = ()
+    sheds: tuple[str, ...] | None = None
+    obeys_preferences: bool = False
+    effect: Effect = Effect.READS
     instead: str = "Tell the customer that this is not available right now."
 
     @property
@@ -127,12 +151,22 @@ class Tool:
         return self.name
 
     @property
+    def switched(self) -> bool:
+        """Whether flags switch it, and the registry has it."""
+        return True
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the conversation's history keeps its calls, and a key to repeat them by is heeded."""
+        return True
+
+    @property
     def annotations(self) -> Json:
-        """MCP's hints: every tool of this store reads, changes nothing, may be repeated, and stays within the store."""
+        """MCP's hints: every tool of this store may be repeated and stays within the store; most read and change nothing."""
         return {
             "title": self.title,
-            "readOnlyHint": True,
-            "destructiveHint": False,
+            "readOnlyHint": self.effect is Effect.READS,
+            "destructiveHint": self.effect is Effect.REMOVES,
             "idempotentHint": True,
             "openWorldHint": False,
         }

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from session.profile import EventKind
-from session.resilience.deadline import Deadline
-from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
-from tools.results.cards import OFFER, author_name, authors_line, in_stock, offered, price
-from tools.schema.parts import STRING, STRINGS, answer, arguments, listed, nullable, record
-from tools.store.failures import BackendFailure, DependencyFailure, NotFound
+from tools.contract import TEXT, Fallback, ProfileRule, Tool
+from tools.results import worth
+from tools.results.cards import OFFER
+from tools.results.details import complete, details, last_known
+from tools.results.shared import one_title
+from tools.schema.parts import FOR_WHOM, STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.identifiers import TITLE_ID
-from tools.store.models import Availability, Title
 
 INPUT = arguments(
     {
         "title_id": {
             "type": "string",
             "pattern": TITLE_ID,
-            "description": "The title's id as search_manga_catalog gives it, for example manga-001001.",
+            "description": "Of a search result, such as manga-001001.",
         }
     },
     required=["title_id"],
@@ -31,13 +29,13 @@ OUTPUT = answer(
     {
         "title_id": STRING,
         "title": STRING,
-        "titles": {"type": "object", "description": "The name in each script: en, romaji, ja, kana."},
+        "titles": {"type": "object"},
         "alt_titles": STRINGS,
         "author": nullable("string"),
         "authors": listed(_AUTHOR),
         "genre": nullable("string"),
         "tags": STRINGS,
-        "synopsis": {"type": "object", "description": "en and ja; null where there is none."},
+        "synopsis": {"type": "object"},
         "rating": nullable("number"),
         "rating_count": nullable("integer"),
         "popularity_rank": nullable("integer"),
@@ -47,95 +45,20 @@ OUTPUT = answer(
         "start_year": nullable("integer"),
         "end_year": nullable("integer"),
         "magazine": nullable("string"),
+        **FOR_WHOM,
         "related": listed(_RELATED),
         "offers": listed(OFFER),
-        "price_jpy": nullable("integer", "Whole yen with tax, one volume."),
-        "in_stock": nullable("boolean", "Null when not known right now."),
+        "price_jpy": nullable("integer", "Of one volume."),
+        "in_stock": nullable("boolean", "Null: not known now."),
     },
     required=["title_id", "title"],
 )
-
-RELATED = 10
-
-
-async def details(context: ToolContext, asked: Json) -> Json:
-    title_id = asked["title_id"]
-    title = (await _read(context, [title_id], context.deadline)).get(title_id)
-    if title is None:
-        raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
-    return facts(title) | {"related": await _related(context, title)}
-
-
-async def _read(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
-    reading = await context.store.titles.read(title_ids, deadline)
-    if reading.from_records:
-        context.degraded.add("catalog")
-    return reading.titles
-
-
-async def _related(context: ToolContext, title: Title) -> list[Json]:
-    """Related titles by name; the answer does without them rather than fail."""
-    if not title.related:
-        return []
-    try:
-        # Half of what is left: the title itself has been found and must not be lost to its relations.
-        half = Deadline.after(context.deadline.remaining() / 2, context.deadline.clock)
-        others = await _read(context, title.related[:RELATED], half)
-    except BackendFailure:
-        context.degraded.add("related")
-        return []
-    return [{"title_id": i, "title": others[i].display} for i in title.related if i in others]
-
-
-async def last_known(context: ToolContext, asked: Json) -> Json:
-    title = context.store.popular.known(asked["title_id"])
-    if title is None:
-        raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    return facts(title) | {"related": []}
-
-
-def facts(title: Title) -> Json:
-    return {
-        "title_id": title.title_id,
-        "title": title.display,
-        "titles": {"en": title.en, "romaji": title.romaji, "ja": title.ja, "kana": title.kana},
-        "alt_titles": list(title.alt_titles),
-        "author": authors_line(title),
-        "authors": [{"name": author_name(a), "name_ja": a.name_ja, "role": a.role} for a in title.authors],
-        "genre": title.genre,
-        "tags": list(title.tags),
-        "synopsis": {"en": title.synopsis_en, "ja": title.synopsis_ja},
-        "rating": title.rating,
-        "rating_count": title.rating_count,
-        "popularity_rank": title.popularity_rank,
-        "volumes": title.volumes,
-        "chapters": title.chapters,
-        "status": title.status,
-        "start_year": title.start_year,
-        "end_year": title.end_year,
-        "magazine": title.magazine,
-    }
-
-
-async def complete(context: ToolContext, result: Json) -> Json:
-    title_id = result["title_id"]
-    reading = await context.store.stock.read_what_is_there([title_id], context.deadline)
-    if reading.unanswered:
-        context.degraded.add("stock")
-    return result | offers(reading.rows.get(title_id))
-
-
-def offers(row: Availability | None) -> Json:
-    if row is None:
-        return {"offers": [], "price_jpy": None, "in_stock": None}
-    return {"offers": offered(row), "price_jpy": price(row.offers), "in_stock": in_stock(row)}
-
 
 TOOL = Tool(
     name="get_manga_details",
     title="Details of one manga",
     description="Returns everything known of one title: names in each script, authors, synopsis, volumes, years, magazine, "
-    "rating, related titles, and what it costs in each format. Needs the title_id of a search result.",
+    "rating, related titles, prices. Needs its title_id.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=details,
@@ -146,5 +69,7 @@ TOOL = Tool(
     summary=lambda result: str(result["title"]),
     leaves_in_profile=ProfileRule(EventKind.VIEWED, lambda asked: str(asked["title_id"])),
     remembered=("title_id",),
+    shares=lambda result: one_title([result]),
+    sheds=worth.DETAILS,
     instead="search_manga_catalog shows the main facts of a title.",
 )

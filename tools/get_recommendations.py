@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 from session.history import RECOMMENDATIONS, LastShown
 from session.result_cache import result_set_name
+from tools.conditions.arguments import CONDITIONS, FACTS, contradictions
+from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
+from tools.conditions.spelling import SPELLED
+from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, told
+from tools.conditions.wanted import wanted
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
-from tools.recommend.customer import customer_taste, purchased
-from tools.recommend.ranking import Excluded, named_as_liked, rank, reason
-from tools.recommend.taste import CustomerTaste, taste
-from tools.recommend.together import both
-from tools.results.cards import title_card, with_stock
-from tools.schema.parts import STRING, TITLE_CARD, answer, arguments, listed
-from tools.store.failures import BackendFailure, DependencyFailure
-from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
+from tools.recommend.chosen import Chosen, choose
+from tools.recommend.customer import purchased
+from tools.recommend.excluded import Excluded
+from tools.recommend.reasons import POPULAR, reason
+from tools.results import worth
+from tools.results.cards import title_card
+from tools.schema.parts import STRING, STRINGS, TITLE_CARD, answer, arguments, listed
+from tools.store.failures import DependencyFailure
+from tools.store.models import Title
 
 INPUT = arguments(
     {
@@ -23,122 +28,102 @@ INPUT = arguments(
             "type": "string",
             "minLength": 1,
             "maxLength": 500,
-            "description": "What the customer is in the mood for, in plain words: themes, titles they liked, authors.",
+            "description": "In plain words: themes, mood, titles they liked, authors.",
         },
         "user_id": {
             "type": "string",
             "minLength": 1,
             "maxLength": 255,
-            "description": "Only ever the signed-in customer; best left out.",
+            "description": "Best left out.",
         },
         "exclude_titles": {
             "type": "array",
             "items": {"type": "string", "minLength": 1, "maxLength": 300},
             "maxItems": 50,
             "default": [],
-            "description": "Titles not to recommend, by id or by name.",
+            "description": "Titles, by id or name.",
         },
         "count": {"type": "integer", "minimum": 1, "maximum": 10, "default": 3, "description": "How many."},
+        **CONDITIONS,
     },
     required=["criteria"],
 )
 
 _CARD = {
     **TITLE_CARD,
-    "properties": {**TITLE_CARD["properties"], "reason": {**STRING, "description": "Why this one; say it in your words."}},
-    "required": [*TITLE_CARD["required"], "reason"],
+    "properties": {**TITLE_CARD["properties"], "reason": STRING},
 }
-
-BASED_ON = "criteria, purchases, views (what the customer looked at), searches, popularity."
 
 OUTPUT = answer(
     {
-        "recommendations": listed(_CARD, "Best first; never a title the customer owns, named as liked or excluded."),
-        "based_on": {"type": "array", "items": {"type": "string"}, "description": BASED_ON},
-        "result_set": {**STRING, "description": "Names these titles; check_inventory takes it in place of title_ids."},
+        "recommendations": listed(_CARD),
+        "based_on": STRINGS,
+        "result_set": STRING,
+        **UNDERSTOOD,
+        **NEXT_OFFSET,
     },
     required=["recommendations", "result_set"],
 )
 
-CANDIDATES = 40
-MOST_POPULAR = 200
 NOTHING_FITS = (
     "Nothing here fits the criteria: these go by what based_on says alone. Say so, or ask the customer for other words."
 )
+NOTHING_LEFT = "Nothing is left under these conditions. Say so, and ask which of them could go."
+UNAVAILABLE = "Personal recommendations are not available right now; these are what other readers buy."
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
-    page, customer = await both(_by_criteria(context, asked), customer_taste(context))
-    hits = () if page.guessed else page.titles
-    liked = named_as_liked(hits, asked["criteria"])
-    customer = customer.with_named(liked)
-    to_taste = await _to_taste(context, customer, hits)
-    excluded = Excluded((*customer.owned, *(title.title_id for title in liked)), asked["exclude_titles"])
-    chosen = _first(rank(hits, to_taste), excluded, asked["count"])
-    matched = {title.title_id for title in hits}
-    cards = [_card(each, reason(each, asked["criteria"] if each.title_id in matched else None, customer)) for each in chosen]
-    if len(cards) < asked["count"]:
-        cards += _popular(context, asked["count"] - len(cards), excluded.and_these(chosen))
-    known = {"purchases": customer.owned, "views": customer.viewed, "searches": customer.searched}
-    personal = [what for what, there in known.items() if there]
-    if not hits:
-        return _answer(cards, [*personal, "popularity"]) | {"note": NOTHING_FITS}
-    return _answer(cards, ["criteria", *personal, "popularity"])
+    want = await wanted(context, asked["criteria"], asked)
+    pending = Pending.of(want.conditions, asked["count"], want.offset)
+    last = want.offset + asked["count"] + (MORE if pending else 0)
+    chosen = await choose(context, want, asked, last)
+    cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
+    still = Pending.of(chosen.wish.conditions, asked["count"], want.offset)
+    answer = (
+        _answer(cards, _based_on(chosen)) | told(want, chosen.let_go) | next_offset(want, len(cards), len(chosen.titles))
+    )
+    note = {"note": NOTHING_FITS if cards else NOTHING_LEFT} if chosen.nothing_fits or not cards else {}
+    return answer | note | ({PENDING: still.as_json()} if still else {})
+
+
+def _based_on(chosen: Chosen) -> list[str]:
+    customer = chosen.customer
+    known = {
+        "criteria": chosen.fits,
+        "purchases": customer.owned and not chosen.wish.another,
+        "views": customer.viewed,
+        "searches": customer.searched,
+    }
+    return [*(what for what, there in known.items() if there), "popularity"]
 
 
 async def trending(context: ToolContext, asked: Json) -> Json:
-    """Popular titles. What the customer owns is left out if the orders can still be asked."""
-    if not context.store.popular.title_ids:
+    """Popular titles that satisfy the conditions. What the customer owns is left out if the orders can still be asked."""
+    popular, most = context.store.popular, asked["count"]
+    if not popular.title_ids:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
+    want = await wanted(context, asked["criteria"], asked)
     bought = await purchased(context, context.user, context.deadline) if context.user is not None else ()
-    note = "Personal recommendations are not available right now; these are what other readers buy."
-    excluded = Excluded(bought, asked["exclude_titles"])
-    return _answer(_popular(context, asked["count"], excluded), ["popularity"]) | {"note": note}
-
-
-async def _by_criteria(context: ToolContext, asked: Json) -> CatalogPage:
-    query = CatalogQuery(asked["criteria"], Filters(), CANDIDATES)
-    page = await context.store.catalog.search(query, context.deadline)
-    context.degraded.update(page.degraded)
-    return page
-
-
-async def _to_taste(context: ToolContext, customer: CustomerTaste, hits: Sequence[Title]) -> tuple[Title, ...]:
-    """Titles to the customer's taste, but those it is made of: what they have looked at is recommended when it fits the
-    criteria, and not for being like itself. What they name as liked says what they want now, and goes before the rest."""
-    facets = taste(customer.by_named_alone(), hits[:3])
-    if facets is None:
-        return ()
-    try:
-        alike = await context.store.catalog.alike(facets, CANDIDATES + len(customer.known), context.deadline)
-    except BackendFailure:
-        context.degraded.add("taste")
-        return ()
-    known = {each.title.title_id for each in customer.known}
-    return tuple(title for title in alike if title.title_id not in known)
-
-
-def _popular(context: ToolContext, count: int, excluded: Excluded) -> list[Json]:
-    popular = _first(context.store.popular.matching(Filters(), MOST_POPULAR), excluded, count)
-    return [_card(title, "Popular with the store's readers.") for title in popular]
-
-
-def _first(titles: Iterable[Title], excluded: Excluded, count: int) -> list[Title]:
-    """Looks at no more titles than it takes."""
-    return list(islice((title for title in titles if title not in excluded), count))
+    excluded = Excluded((*bought, *want.known, *want.like), asked["exclude_titles"])
+    # What is kept of popular titles knows no offers: live stock alone says what can be had.
+    pending = Pending.of(want.conditions, most, want.offset, recorded=False)
+    matching = popular.ordered(want.conditions.but(*SALE), want.ordering, len(popular.title_ids))
+    titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]
+    answer = _answer([_card(title, POPULAR) for title in titles], ["popularity"]) | told(want) | {"note": UNAVAILABLE}
+    return answer | ({PENDING: pending.as_json()} if pending else {})
 
 
 def _card(title: Title, why: str) -> Json:
     return title_card(title) | {"reason": why}
 
 
-def _answer(cards: list[Json], based_on: list[str]) -> Json:
+def _answer(cards: Sequence[Json], based_on: Sequence[str]) -> Json:
     name = result_set_name([card["title_id"] for card in cards])
-    return {"recommendations": cards, "based_on": based_on, "result_set": name}
+    return {"recommendations": list(cards), "based_on": list(based_on), "result_set": name}
 
 
 async def complete(context: ToolContext, result: Json) -> Json:
-    return result | {"recommendations": await with_stock(context, result["recommendations"])}
+    return await with_offers(context, result, "recommendations")
 
 
 def shown(asked: Json, result: Json) -> LastShown:
@@ -161,7 +146,13 @@ TOOL = Tool(
     cache=CachePolicy(fresh_seconds=60, stale_seconds=600, per_user=True),
     fallback=Fallback("cached_trending_manga", trending),
     summary=lambda result: f"{len(result['recommendations'])} recommendations",
-    remembered=("count",),
+    remembered=("count", *FACTS),
+    words=("criteria",),
+    spelled=SPELLED,
+    check=contradictions,
+    echoes=("understood", "relaxed"),
+    obeys_preferences=True,
     shown=shown,
+    sheds=worth.RECOMMENDATIONS,
     instead="Use search_manga_catalog with a theme in plain words.",
 )

@@ -1,68 +1,155 @@
-"""The tools of the store, in the order in which they are listed."""
+"""The tools of the store: those that are built in, in the order in which they are listed, and those that come and go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from jsonschema import Draft202012Validator
-
 from session.result_cache import digest
-from tools import check_inventory, get_manga_details, get_recommendations, lookup_order, search_manga_catalog
+from tools import (
+    check_inventory,
+    classify_genre,
+    compare_prices,
+    find_volumes,
+    forget_preference,
+    get_manga_details,
+    get_ratings,
+    get_recommendations,
+    lookup_order,
+    preview_manga_pages,
+    remember_preference,
+    search_manga_catalog,
+)
 from tools.contract import Tool
+from tools.register import NameTaken, Observer, Register
+from tools.schema.problem import problem_of
 from tools.schema.quick_check import Check, success_of
+from tools.schema.sheddable import sheddable
 from tools.schema.validation import ArgumentsValidator
 
 TOOLS: tuple[Tool, ...] = (
     search_manga_catalog.TOOL,
     get_manga_details.TOOL,
     check_inventory.TOOL,
+    find_volumes.TOOL,
+    get_ratings.TOOL,
+    compare_prices.TOOL,
     get_recommendations.TOOL,
+    classify_genre.TOOL,
+    preview_manga_pages.TOOL,
     lookup_order.TOOL,
+    remember_preference.TOOL,
+    forget_preference.TOOL,
 )
 
 FORM = 10
 """Characters that name a form: enough to tell versions apart."""
 
 
+class ToolRefused(ValueError):
+    """It cannot be registered; the message is one line that says what is wrong and how to mend it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A tool, the validator compiled from its input schema, and of its output schema: a name for what results look like, and
-    whether a value looks so."""
+    """A tool in one version, which a call keeps until it ends; `package` is where it came from, None for built in.
+    `validator` is compiled from its input schema. `form` names what results of this version are kept under, and `fits` tells
+    whether a value looks like one; `sheds` is the order in which one that is too long is shortened."""
 
     tool: Tool
     validator: ArgumentsValidator
     form: str
     fits: Check
+    sheds: tuple[str, ...] = ()
+    version: str = ""
+    package: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+def compiled(tool: Tool) -> Registered:
+    """Makes of a tool what calls need. Raises `ToolRefused`."""
+    if problem := problem_of(tool):
+        raise ToolRefused(f"{tool.name!s:.80}: {problem}")
+    validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled)
+    sheds = sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
+    return Registered(tool, validator, digest(tool.output_schema)[:FORM], success_of(tool.output_schema), sheds)
+
+
 class Registry:
-    """Tools by name. Raises `jsonschema.SchemaError` at once for a schema that is not one, ValueError for a name twice."""
+    """Tools by name. What was withdrawn is found as well, so that who still calls it is told what to use instead."""
 
-    tools: Sequence[Tool] = TOOLS
-    _by_name: dict[str, Registered] = field(init=False)
+    def __init__(
+        self,
+        tools: Iterable[Tool] = TOOLS,
+        *,
+        version: str = "",
+        setting: str = "",
+        text_fresh_seconds: int | None = None,
+        compiled: Callable[[Tool], Registered] = compiled,
+    ) -> None:
+        """`version` is that of `tools`, which are built in. What is kept of results depends on a `setting` as well, and how
+        long text about titles is fresh is the operator's to say: both are so for tools that come later too. Raises
+        `ToolRefused`, and `NameTaken` for a name twice."""
+        self._version = version
+        self._setting = setting
+        self._text_fresh_seconds = text_fresh_seconds
+        self._compiled = compiled
+        built_in = list(tools)
+        self.built_in = tuple(tool.name for tool in built_in)
+        self._register: Register[Registered] = Register(self.built_in)
+        for tool in built_in:
+            self.register(tool)
 
-    def __post_init__(self) -> None:
-        by_name = {tool.name: _compiled(tool) for tool in self.tools}
-        if len(by_name) != len(self.tools):
-            raise ValueError("two tools have the same name")
-        object.__setattr__(self, "_by_name", by_name)
+    def register(self, tool: Tool, version: str | None = None) -> None:
+        """Adds one, of the version of those that are built in where none is given. Raises `ToolRefused`, `NameTaken`."""
+        if tool.name in self._register:
+            raise NameTaken(f"two tools have the same name, {tool.name}: give one of them another")
+        self.exchange([self.made(tool, version)])
+
+    def replace(self, tool: Tool, version: str) -> None:
+        """Puts another version in its place; calls under way end on the one they began with, and what that one has left in
+        the cache is not served any more. Raises `ToolRefused`, `NotRegistered`."""
+        self._register.replace(tool.name, self.made(tool, version))
+
+    def withdraw(self, name: str) -> None:
+        """Raises `NotRegistered`."""
+        self._register.withdraw(name)
+
+    def made(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
+        """Compiles it, which takes some milliseconds and may happen on another thread. Raises `ToolRefused`."""
+        own = self._compiled(self._with_freshness(tool))
+        version = self._version if version is None else version
+        return replace(own, form=digest(own.form, self._setting, version)[:FORM], version=version, package=package)
+
+    def exchange(self, present: Sequence[Registered], gone: Iterable[str] = ()) -> None:
+        """Registers, replaces and withdraws in one step."""
+        self._register.exchange({each.tool.name: each for each in present}, gone)
 
     def get(self, name: str) -> Registered | None:
-        return self._by_name.get(name)
+        return self._register.get(name)
 
-    def nearest(self, name: str) -> list[str]:
-        """Names that somebody may have meant, nearest first; all of them when none is near."""
-        return get_close_matches(name[:100], self._by_name, n=3, cutoff=0.4) or list(self._by_name)
+    def on_change(self, observer: Observer) -> None:
+        """Has it called after each change."""
+        self._register.on_change(observer)
+
+    def nearest(self, name: str, among: Container[str] | None = None) -> list[str]:
+        """Up to three names that somebody may have meant, nearest first; of those `among` which they choose, where given."""
+        names = [each for each in self._register.names() if among is None or each in among]
+        return get_close_matches(name[:100], names, n=3, cutoff=0.4)
+
+    def all(self) -> list[Registered]:
+        """Those that are there, in the order of the list."""
+        return list(self._register)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._register
 
     def __iter__(self) -> Iterator[Tool]:
-        return iter(self.tools)
+        """Goes through those that are built in, in their order, then the others, by name."""
+        return (each.tool for each in self._register)
 
-
-def _compiled(tool: Tool) -> Registered:
-    Draft202012Validator.check_schema(tool.input_schema)
-    Draft202012Validator.check_schema(tool.output_schema)
-    validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled)
-    return Registered(tool, validator, digest(tool.output_schema)[:FORM], success_of(tool.output_schema))
+    def _with_freshness(self, tool: Tool) -> Tool:
+        """Results about a user keep their own, shorter life."""
+        if tool.cache is None or self._text_fresh_seconds is None:
+            return tool
+        return replace(tool, cache=tool.cache.with_text_fresh_for(self._text_fresh_seconds))

@@ -7,12 +7,24 @@ from collections.abc import Sequence
 from session.history import LastShown
 from session.profile import EventKind
 from session.result_cache import result_set_name
+from tools.conditions.arguments import CONDITIONS, FACTS, contradictions
+from tools.conditions.by_name import goes_by
+from tools.conditions.finding import find
+from tools.conditions.nearly import NEARLY, nearly
+from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
+from tools.conditions.spelling import SPELLED
+from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, told
+from tools.conditions.wanted import Want, wanted
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
-from tools.results.cards import title_card, with_stock
-from tools.schema.parts import INTEGER, STRING, TITLE_CARD, answer, arguments, listed, record
-from tools.store.failures import BackendFailure, DependencyFailure
+from tools.results import worth
+from tools.results.cards import title_card
+from tools.results.elsewhere import elsewhere, with_pointers
+from tools.schema.parts import INTEGER, STRING, TITLE_CARD, answer, arguments, listed
+from tools.store.catalog.popular import PopularTitles
+from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
-from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
+from tools.store.models import Conditions, Title
+from tools.store.search.conditions.check import Check
 from tools.store.search.query.wordings import GENRES as WORDINGS
 from tools.store.search.text.characters import normalise
 
@@ -26,20 +38,20 @@ INPUT = arguments(
             "type": "string",
             "minLength": 1,
             "maxLength": 500,
-            "description": "What to look for: a title in English, romaji, kana or kanji, a nickname, an author, or a theme "
-            "in plain words, for example 'ワンピ', 'manga by Naoki Urasawa' or 'a chess-like game with ghosts'.",
+            "description": "A title in any script, a nickname, an author, or a theme in plain words, such as 'ワンピ' or "
+            "'a chess-like game with ghosts'.",
         },
         "genre": {
             "type": "string",
             "enum": [*GENRES, ""],
             "default": "",
-            "description": "Readership to limit to; empty for any.",
+            "description": "Readership; empty for any.",
         },
         "author": {
             "type": "string",
             "maxLength": 200,
             "default": "",
-            "description": "Only titles by this author, in any script and order of names; empty for any.",
+            "description": "In any script.",
         },
         "max_results": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5, "description": "How many."},
         "min_rating": {
@@ -47,23 +59,25 @@ INPUT = arguments(
             "minimum": 0,
             "maximum": 5,
             "default": 0,
-            "description": "Only titles rated at least this, 0 to 5.",
+            "description": "At least.",
         },
+        **CONDITIONS,
     },
     required=["query"],
 )
 
-_NEARLY = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
-MOST_NEARLY = 3
 GUESSED = "No title has this name. These have similar ones: ask the customer whether one of them is meant."
-TRY = "Try fewer or other words, the name in another script, or the author."
+NAMED = "The title that was asked for by name is shown whatever is remembered of the customer's taste and budget."
+AT_THE_END = "There are no more: offset is past the last match."
 
 OUTPUT = answer(
     {
-        "results": listed(TITLE_CARD, "Best match first."),
-        "total": {**INTEGER, "description": "How many titles match in all."},
-        "result_set": {**STRING, "description": "Names these results; check_inventory takes it in place of title_ids."},
-        "nearly": listed(_NEARLY, "Where nothing matches: titles that come near. They are no matches; ask the customer."),
+        "results": listed(TITLE_CARD),
+        "total": INTEGER,
+        "result_set": STRING,
+        **UNDERSTOOD,
+        **NEXT_OFFSET,
+        **NEARLY,
     },
     required=["results", "total", "result_set"],
 )
@@ -75,59 +89,53 @@ def readership(text: str) -> str:
     return next((genre for genre, wording in WORDINGS.items() if wording.fullmatch(said)), text)
 
 
-def filters_of(asked: Json) -> Filters:
-    return Filters(asked["genre"] or None, asked["author"].strip() or None, asked["min_rating"] or None)
-
-
 async def search(context: ToolContext, asked: Json) -> Json:
-    query = CatalogQuery(asked["query"], filters_of(asked), asked["max_results"])
-    page = await context.store.catalog.search(query, context.deadline)
-    context.degraded.update(page.degraded)
-    if not page.titles:
-        return results((), 0) | await _nearly(context, query, page.near)
-    return results(page.titles, page.total) | ({"note": GUESSED} if page.guessed else {})
-
-
-async def _nearly(context: ToolContext, query: CatalogQuery, near: Sequence[Title]) -> Json:
-    """What to offer where nothing matches: what the filters alone kept out, else titles with similar names."""
-    if query.filters != Filters():
-        page = await _without_filters(context, query)
-        if page is not None and page.titles and not page.guessed:
-            return {"nearly": _named(page.titles), "note": _kept_out(query.filters, page.total)}
-    if near:
-        return {"nearly": _named(near), "note": f"Nothing matches. The nearest names are in nearly. {TRY}"}
-    return {"note": f"Nothing matches. {TRY}"}
-
-
-async def _without_filters(context: ToolContext, query: CatalogQuery) -> CatalogPage | None:
-    """None when the catalogue does not deliver: that nothing was found is known already."""
-    try:
-        return await context.store.catalog.search(CatalogQuery(query.text, Filters(), MOST_NEARLY), context.deadline)
-    except BackendFailure:
-        return None
-
-
-def _kept_out(filters: Filters, total: int) -> str:
-    names = [name for name in ("genre", "author", "min_rating") if getattr(filters, name) is not None]
-    titles = "1 title does: the one" if total == 1 else f"{total} titles do, such as those"
-    return f"Nothing matches with this {' and '.join(names)}. Without, {titles} in nearly."
-
-
-def _named(titles: Sequence[Title]) -> list[Json]:
-    return [{"title_id": title.title_id, "title": title.display} for title in titles[:MOST_NEARLY]]
+    want = await wanted(context, asked["query"], asked)
+    pending = Pending.of(want.conditions, asked["max_results"], want.offset)
+    found = await find(context, want, asked["max_results"] + (MORE if pending else 0))
+    page, said = found.page, told(want, found.let_go)
+    said |= elsewhere(asked["query"], page.titles)
+    if not page.total:
+        return results((), 0) | said | await nearly(context, found.want, page.near)
+    answer = results(page.titles, page.total) | said | next_offset(want, len(page.titles), page.total)
+    note = AT_THE_END if not page.titles else GUESSED if page.guessed else _of_named(found.want, found.named)
+    still = Pending.of(found.want.conditions, asked["max_results"], want.offset)
+    still = still.but_for(found.named, found.want.by_name) if still else None
+    return answer | ({PENDING: still.as_json()} if still else {}) | ({"note": note} if note else {})
 
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
-    if not context.store.popular.title_ids:
+    popular, most = context.store.popular, asked["max_results"]
+    if not popular.title_ids:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    popular, filters, most = context.store.popular, filters_of(asked), asked["max_results"]
-    named = popular.called(asked["query"], filters, most)
-    titles = tuple(dict.fromkeys((*named, *popular.matching(filters, most))))[:most]
-    return results(titles, len(titles)) | {"note": _note(len(named), len(titles))}
+    want = await wanted(context, asked["query"], asked)
+    # What is kept of popular titles knows no offers: live stock alone says what can be had.
+    conditions, pending = want.conditions.but(*SALE), Pending.of(want.conditions, most, want.offset, recorded=False)
+    last = want.offset + most + (MORE if pending else 0)
+    named = _called(popular, want, conditions, last)
+    titles = tuple(dict.fromkeys((*named, *popular.ordered(conditions, want.ordering, last))))[want.offset : last]
+    given = titles[:most]
+    asked_for = [title.title_id for title in named if goes_by(title, want.text)] if want.by_name else []
+    note = f"{_note(len(set(named).intersection(given)), len(given))} {_of_named(want, asked_for)}".rstrip()
+    answer = results(titles, len(titles)) | told(want) | elsewhere(asked["query"], titles) | {"note": note}
+    pending = pending.but_for(asked_for, want.by_name) if pending else None
+    return answer | ({PENDING: pending.as_json()} if pending else {})
+
+
+def _called(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
+    """Those that the text names: what is lifted for names alone only where it is the whole name."""
+    if not want.text or want.by_name is None:
+        return popular.called(want.text, conditions, most) if want.text else ()
+    named, lifted = popular.called(want.text, want.by_name.but(*SALE), most), Check(want.lifted.but(*SALE))
+    return tuple(title for title in named if lifted.satisfied_by(title) or goes_by(title, want.text))
+
+
+def _of_named(want: Want, named: Sequence[str]) -> str:
+    return NAMED if named and want.lifted.but("no_adult").stated else ""
 
 
 def _note(named: int, given: int) -> str:
-    rest = "popular titles that satisfy the filters, not matches."
+    rest = "popular titles that satisfy the conditions, not matches."
     if not named:
         return f"{UNAVAILABLE} these are {rest}"
     first = "the first one matches" if named == 1 else f"the first {named} match"
@@ -140,7 +148,7 @@ def results(titles: tuple[Title, ...], total: int) -> Json:
 
 
 async def complete(context: ToolContext, result: Json) -> Json:
-    return result | {"results": await with_stock(context, result["results"])}
+    return with_pointers(context, await with_offers(context, result, "results"))
 
 
 def shown(asked: Json, result: Json) -> LastShown:
@@ -151,9 +159,10 @@ def shown(asked: Json, result: Json) -> LastShown:
 TOOL = Tool(
     name="search_manga_catalog",
     title="Search the manga catalogue",
-    description="Searches the store's manga by title (English, romaji, kana or kanji), nickname, author or theme. Returns "
-    "the best matches with price and stock. Use it first whenever the customer names or describes a manga; afterwards "
-    "check_inventory without title_ids refers to these results.",
+    description="Searches the store's manga by title in any script, nickname, author or theme. Returns the best matches "
+    "with price and stock. Use it first whenever the customer names or describes a manga. Conditions in the query "
+    "(finished, under ten volumes, nothing gory, for a ten-year-old, 完結) are obeyed and told in understood; the other "
+    "arguments state them too. check_inventory without title_ids then refers to these results.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=search,
@@ -162,9 +171,14 @@ TOOL = Tool(
     cache=TEXT,
     fallback=Fallback("cached_popular_manga", popular_instead),
     summary=lambda result: f"{len(result['results'])} of {result['total']} titles",
-    remembered=("genre", "max_results", "min_rating"),
-    spelled={"genre": readership},
+    remembered=("genre", "max_results", "min_rating", *FACTS),
+    words=("query", "author"),
+    spelled={"genre": readership, **SPELLED},
+    check=contradictions,
+    echoes=("understood", "relaxed"),
+    obeys_preferences=True,
     shown=shown,
     leaves_in_profile=ProfileRule(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
+    sheds=worth.SEARCH,
     instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",
 )

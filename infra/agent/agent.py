@@ -20,15 +20,19 @@ from strands.tools.mcp import MCPClient
 
 from infra.agent.options import parser
 from infra.agent.scripted import Json, Say, ScriptedModel, Use
+from infra.agent.system_prompt import system_prompt
 from infra.agent.transcript import Transcript, line
 from infra.agent.turns import StateTheTurn, Turn
 
 CONNECT_SECONDS = 3
 USER = "demo-user-1"
+PATIENCE_MS = 10_000
+"""Of a customer, for one answer; a real model takes most of it for itself."""
 
 # Each question with the rounds of tools that its answer is likely to need.
 QUESTIONS = (
     ("I'm in the mood for dark fantasy with swords and demons. What do you have on the shelf?", 2),
+    ("And for my niece, who is ten? It should be finished, under ten volumes, and nothing gory.", 1),
     ("Good. And where is my order MNG-DEMO1002?", 1),
     ("Recommend me a dozen like those, but nothing I already own.", 2),
 )
@@ -37,8 +41,20 @@ QUESTIONS = (
 def shelf(results: list[Json]) -> str:
     found, stock = results
     names = {card["title_id"]: card["title"] for card in found["results"]}
-    here = [f"{names[each['title_id']]} (¥{each['price_jpy']} a volume)" for each in stock["items"] if each["in_stock"]]
+    here = [f"{names[each['title_id']]} ({_terms(each)})" for each in stock["items"] if each["in_stock"]]
     return f"You can have {', '.join(here)}." if here else "Nothing of that kind is in stock right now."
+
+
+def _terms(item: Json) -> str:
+    missing = ", ".join(str(each) for each in item["missing_volumes"])
+    return f"¥{item['price_jpy']} a volume{f', all but {missing}' if missing else ''}"
+
+
+def gift(results: list[Json]) -> str:
+    found = results[-1]
+    titles = [card["title"] for card in found["results"]]
+    heard = [each["condition"] for each in found.get("understood", [])]
+    return f"For her there {'are' if len(titles) > 1 else 'is'} {', '.join(titles)}: {', '.join(heard)}."
 
 
 def order(results: list[Json]) -> str:
@@ -56,30 +72,36 @@ SCRIPT: tuple[Use | Say, ...] = (
     Use("search_manga_catalog", {"query": "dark fantasy with swords and demons", "max_results": 3}),
     Use("check_inventory"),  # without ids: those of the search
     shelf,
+    Use(
+        "search_manga_catalog", {"query": "finished, under ten volumes, nothing gory, for a ten-year-old", "max_results": 3}
+    ),
+    gift,
     Use("lookup_order", {"order_id": "MNG-DEMO1002"}),
     order,
     Use("get_recommendations", {"criteria": "dark fantasy with swords and demons", "count": 12}),  # 10 is the most
     Use("get_recommendations", {"criteria": "dark fantasy with swords and demons", "count": 10}),
     advice,
 )
-SCRIPTED_OUTCOMES = ["success", "success", "success", "VALIDATION_ERROR", "success"]
+SCRIPTED_OUTCOMES = ["success", "success", "success", "success", "VALIDATION_ERROR", "success"]
 
 
 def converse(url: str, model: Model) -> list[str]:
     """Holds the conversation and prints it; what the calls came to, in order."""
     session, transcript = f"chat-{uuid.uuid4().hex[:8]}", Transcript()
     with MCPClient(lambda: sse_client(url)) as client:
+        told = system_prompt(client)
+        line("prompt", f"{told.source}, {len(told.text)} characters: {told.text.splitlines()[0]}")
         agent = Agent(
             model=model,
             tools=client.list_tools_sync(),
-            system_prompt=client.server_instructions or "You help the customers of a manga store.",
+            system_prompt=told.text,
             # In this order: first the turn is stated, then it is shown.
             hooks=[StateTheTurn(), transcript],
             callback_handler=None,
         )
         for number, (question, steps) in enumerate(QUESTIONS, 1):
             line("customer", question)
-            turn = Turn(session, f"{session}.{number}", USER, steps)
+            turn = Turn(session, f"{session}.{number}", USER, steps, PATIENCE_MS)
             answer = agent(question, invocation_state={"turn": turn})
             line("agent", str(answer).strip())
             print()

@@ -49,7 +49,7 @@ class Transcript(HookProvider):
             line("", f"the model reads: {result['content'][0]['text']}")
         else:
             self.outcomes.append(result["status"])
-            for text in _telling(structured)[:MOST_LINES]:
+            for text in (*_telling(structured)[:MOST_LINES], *_understood(structured)):
                 line("", text)
 
 
@@ -67,6 +67,12 @@ def _telling(structured: Json) -> list[str]:
     """A few fields of each row; whoever wants it all reads `structuredContent`."""
     rows = structured.get("results") or structured.get("items") or structured.get("recommendations") or [structured]
     return ["  ".join(_shown(key, row[key]) for key in TELLING if row.get(key) not in (None, [])) for row in rows]
+
+
+def _understood(structured: Json) -> list[str]:
+    """The conditions that were taken from the words."""
+    said = [each["condition"] for each in structured.get("understood", [])]
+    return [f"understood: {', '.join(said)}"] if said else []
 
 
 def _shown(key: str, value: Any) -> str:

@@ -6,7 +6,8 @@ and the place for it is a hook that swaps the tool for one that knows its turn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 from strands.hooks import BeforeModelCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
@@ -20,22 +21,29 @@ PREFIX = "com.mangaassist/"
 @dataclass(slots=True)
 class Turn:
     """One question of one customer. `steps` is how many rounds of tools the agent reckons with; calls that the model
-    asks for together are one round. The server divides the time that is left by the rounds still to come."""
+    asks for together are one round. The server divides the time that is left by the rounds still to come. `budget_ms` is
+    what the customer is kept waiting for at most, from now on; the server's own limit can only be shortened by it."""
 
     session: str
     turn: str
     user: str
     steps: int = 1
+    budget_ms: int | None = None
     rounds: int = 0
+    began: float = field(default_factory=time.monotonic)
 
     def meta(self) -> dict[str, Any]:
         left = max(1, self.steps - self.rounds + 1)
-        return {
+        stated = {
             PREFIX + "sessionId": self.session,
             PREFIX + "turnId": self.turn,
             PREFIX + "userId": self.user,
             PREFIX + "expectedCalls": left,
         }
+        return stated if self.budget_ms is None else {**stated, PREFIX + "turnBudgetMs": self._left_ms(self.budget_ms)}
+
+    def _left_ms(self, budget_ms: int) -> int:
+        return max(0, budget_ms - round((time.monotonic() - self.began) * 1000))
 
 
 class ToolOfTurn(MCPAgentTool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from infra.demo.isbn import IsbnRegister
 from infra.demo.offers import offers_of
 from infra.demo.prices import list_price
 from infra.demo.publishers import registrant
-from infra.demo.shelf import ShelfTitle, stocked_volumes
+from infra.demo.shelf import ShelfTitle, continues_soon, stocked_volumes
 from tools.store.models import Offer, VolumeStock
 
 Record = dict[str, Any]
@@ -53,12 +53,14 @@ def stocked_titles(records: Iterable[Record]) -> list[StockedTitle]:
     """In the order of `records`, which decides who gives way when two volumes draw the same ISBN."""
     records = list(records)
     by_popularity = sorted(records, key=lambda record: (-(record["rating_count"] or 0), record["title_id"]))
+    ongoing = {record["title_id"] for record in records if _ongoing(record)}
     ranks = {record["title_id"]: rank for rank, record in enumerate(by_popularity, 1)}
+    later = [i for i in ranks if i in ongoing and not continues_soon(i, ranks[i])]
     register = IsbnRegister()
-    return [_stocked(record, ranks[record["title_id"]], register) for record in records]
+    return [_stocked(record, ranks[record["title_id"]], later, register) for record in records]
 
 
-def _stocked(record: Record, rank: int, register: IsbnRegister) -> StockedTitle:
+def _stocked(record: Record, rank: int, later: Sequence[str], register: IsbnRegister) -> StockedTitle:
     count = max(1, record["volumes"] or 1)
     shelf = ShelfTitle(
         title_id=record["title_id"],
@@ -66,11 +68,16 @@ def _stocked(record: Record, rank: int, register: IsbnRegister) -> StockedTitle:
         price=list_price(record["title_id"], record["genre"], record["start_year"], count),
         volumes=count,
         rank=rank,
-        ongoing=record["status"] == "Publishing",
+        ongoing=_ongoing(record),
+        waits=later.index(record["title_id"]) if record["title_id"] in later else 0,
     )
     volumes = stocked_volumes(shelf, register)
     offers = offers_of(shelf.title_id, record["status"] == "Finished", volumes)
     return StockedTitle(record, rank, offers, tuple(volumes))
+
+
+def _ongoing(record: Record) -> bool:
+    return bool(record["status"] == "Publishing")
 
 
 def _refuse_doubles(pairs: Iterable[tuple[object, str]]) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 from infra.demo.catalogue import StockedTitle, read_titles, stocked_titles
 from infra.demo.order_plans import PLANS
 from infra.demo.orders import OrderDesk
+from infra.demo.ratings import rating_counts
 
 FOLDER = Path(__file__).parent
 
 _FIELDS = (
-    *("title_id", "title", "alt_titles", "authors", "genre", "tags", "synopsis", "rating", "rating_count"),
+    *("title_id", "title", "alt_titles", "authors", "genre", "tags", "synopsis", "rating", "rating_count", "rating_counts"),
     *("popularity_rank", "volumes", "chapters", "status", "start_year", "end_year", "magazine", "offers", "related"),
 )
 
@@ -46,8 +47,9 @@ def main() -> None:
 
 
 def _catalog_record(title: StockedTitle) -> dict[str, Any]:
-    made_up = {"popularity_rank": title.rank, "offers": [asdict(offer) for offer in title.offers]}
-    known = {**title.record, **made_up}
+    stars = rating_counts(title.title_id, title.record["rating"], title.record["rating_count"])
+    offers = [_without_nones(asdict(offer), keep={"stock"}) for offer in title.offers]
+    known = {**title.record, "rating_counts": stars, "popularity_rank": title.rank, "offers": offers}
     return {name: known[name] for name in _FIELDS}
 
 

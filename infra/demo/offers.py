@@ -1,29 +1,39 @@
-"""Sample offers of a title: paper, digital, and the full set of a finished series."""
+"""Sample offers of a title: paper, digital, and full sets of a finished series, new and used."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from infra.demo.drawing import share
-from infra.demo.prices import digital_price
-from tools.store.models import Offer, VolumeStock
+from infra.demo.drawing import share, whole
+from infra.demo.prices import campaign, digital_price, used_set_price
+from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Offer, VolumeStock
 
 _SET_VOLUMES = range(3, 61)
 """Fewer are no set, more don't fit into a parcel."""
-_SET_SHARE = 0.8
+_SET_SHARE, _USED_SHARE = 0.8, 0.25
 
 
 def offers_of(title_id: str, finished: bool, volumes: Sequence[VolumeStock]) -> tuple[Offer, ...]:
-    """Paper and digital prices are a volume's, the set's is the set's.
+    """Paper and digital prices are a volume's, a set's is the set's.
 
-    Paper stock is the copies of all volumes together: above 0 means that at least one volume can be bought. A set
+    Paper stock is the copies of all volumes together: above 0 means that at least one volume can be bought. A new set
     needs every volume, so as many sets are there as there are copies of the scarcest.
     """
     price = volumes[0].price_jpy
-    offers = [
-        Offer("physical", price, sum(volume.stock for volume in volumes)),
-        Offer("digital", digital_price(title_id, price), None),
-    ]
-    if finished and len(volumes) in _SET_VOLUMES and share("set", title_id) < _SET_SHARE:
-        offers.append(Offer("set", price * len(volumes), min(volume.stock for volume in volumes)))
-    return tuple(offers)
+    paper = Offer(PAPER, price, sum(volume.stock for volume in volumes))
+    sets = _sets(title_id, volumes) if finished and len(volumes) in _SET_VOLUMES else ()
+    return (paper, _digital(title_id, price), *sets)
+
+
+def _digital(title_id: str, paper: int) -> Offer:
+    regular = digital_price(title_id, paper)
+    reduced = campaign(title_id, regular)
+    return Offer(DIGITAL, regular) if reduced is None else Offer(DIGITAL, reduced[0], None, regular, reduced[1])
+
+
+def _sets(title_id: str, volumes: Sequence[VolumeStock]) -> Iterator[Offer]:
+    singly = sum(volume.price_jpy for volume in volumes)
+    if share("set", title_id) < _SET_SHARE:
+        yield Offer(SET, singly, min(volume.stock for volume in volumes))
+    if share("used", title_id) < _USED_SHARE:
+        yield Offer(USED_SET, used_set_price(title_id, singly), whole(1, 2, "used copies", title_id))

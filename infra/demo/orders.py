@@ -9,6 +9,7 @@ from infra.demo.carriers import events, label
 from infra.demo.catalogue import StockedTitle
 from infra.demo.clock import japan_day, japan_time, utc
 from infra.demo.order_plan import ANY_WAITING, NEXT, PREFECTURES, Item, OrderPlan, Parcel
+from infra.demo.shelf import REFERENCE_DATE
 from infra.demo.shipping import region_of, shipping_fee
 from infra.demo.tracking import tracking_number
 from tools.store.models import Order, OrderLine, Shipment, VolumeStock
@@ -95,7 +96,7 @@ class OrderDesk:
         if item.format == "set":
             return title, None
         for volume in title.volumes:
-            if volume.release_date if item.volume == NEXT else volume.volume == item.volume:
+            if _coming(volume) if item.volume == NEXT else volume.volume == item.volume:
                 return title, volume
         raise ValueError(f"a sample order needs volume {item.volume} of {item.title!r}, which the store does not have")
 
@@ -115,9 +116,13 @@ def _supply(item: Item, volume: VolumeStock | None, *, shipped: bool) -> tuple[s
         return "download", None
     if volume is None or shipped:
         return "stock", None
-    if volume.release_date:
+    if _coming(volume):
         return "preorder", volume.release_date
     return ("backorder", volume.restock_date) if volume.restock_date else ("stock", None)
+
+
+def _coming(volume: VolumeStock) -> bool:
+    return volume.release_date is not None and volume.release_date > REFERENCE_DATE.isoformat()
 
 
 def _estimate(lines: Sequence[OrderLine]) -> str | None:

@@ -1,12 +1,14 @@
 """Sample prices in whole yen with 10 % tax.
 
 New paper books are sold at the publisher's list price everywhere (resale price maintenance), so a title has one price
-for all its paper volumes and a new full set costs their sum. E-books are exempt: they are cheaper and go on sale.
+for all its paper volumes and a new full set costs their sum. E-books are exempt: they are cheaper and go on campaign. So
+are used sets.
 """
 
 from __future__ import annotations
 
 from infra.demo.drawing import pick, share, whole
+from tools.store.models import Campaign
 
 _NET = {
     "shonen": (480, 500, 500, 530, 550),
@@ -18,7 +20,12 @@ _NET = {
 _LARGE_NET = (700, 750, 780, 800)
 _OLD_BEFORE = 1985
 """Series this old are sold today in larger collectors' formats."""
-_SALE_SHARE = 0.15
+_CAMPAIGN_SHARE = 0.15
+_CAMPAIGNS = (
+    Campaign(name="Spring and summer fair", start="03-16", until="09-15"),
+    Campaign(name="Autumn and winter fair", start="09-16", until="03-15"),
+)
+"""They come back every year, so that one of them runs on any day."""
 
 
 def list_price(title_id: str, genre: str | None, start_year: int | None, volumes: int) -> int:
@@ -29,8 +36,17 @@ def list_price(title_id: str, genre: str | None, start_year: int | None, volumes
 
 
 def digital_price(title_id: str, paper: int) -> int:
-    """A little below paper; about one title in seven is on sale at 30 to 50 % off."""
-    regular = paper - whole(2, 6, "digital", title_id) * 11
-    if share("sale", title_id) < _SALE_SHARE:
-        return regular * pick((50, 60, 70), "sale rate", title_id) // 100
-    return regular
+    """A little below paper."""
+    return paper - whole(2, 6, "digital", title_id) * 11
+
+
+def campaign(title_id: str, regular: int) -> tuple[int, Campaign] | None:
+    """The digital price during a campaign, 30 to 50 % off, and when that is: of about one title in seven."""
+    if share("sale", title_id) >= _CAMPAIGN_SHARE:
+        return None
+    return regular * pick((50, 60, 70), "sale rate", title_id) // 100, pick(_CAMPAIGNS, "campaign", title_id)
+
+
+def used_set_price(title_id: str, new: int) -> int:
+    """Between 40 and 65 % of what the volumes cost new, in tens."""
+    return new * whole(40, 65, "used set", title_id) // 1000 * 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from infra.demo.drawing import share, whole
@@ -21,11 +21,14 @@ _GONE_SHARE, _GAPPY_SHARE = 0.06, 0.14
 _OUT_RATE = {"famous": 0.02, "gone": 1.0, "gappy": 0.3, "complete": 0.03}
 """How likely a volume is out of stock: some titles are gone, some have gaps, most are nearly complete."""
 _RESTOCK_SHARE = 0.7
+_SOON, _APART = 75, 28
+"""Days. No month of two years to come is without a release: what does not continue soon does so every four weeks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShelfTitle:
-    """What a title's shelf depends on. `price` is the list price of each volume, `volumes` how many have come out."""
+    """What a title's shelf depends on. `price` is the list price of each volume, `volumes` how many have come out. `waits`
+    counts the ongoing series whose next volume comes out later than soon, and sooner than this one's."""
 
     title_id: str
     registrant: str
@@ -33,6 +36,7 @@ class ShelfTitle:
     volumes: int
     rank: int
     ongoing: bool
+    waits: int = 0
 
     @property
     def famous(self) -> bool:
@@ -41,12 +45,19 @@ class ShelfTitle:
 
 
 def stocked_volumes(title: ShelfTitle, register: IsbnRegister) -> list[VolumeStock]:
-    """Volume 1 to the last, and for some ongoing series the next one, which can only be pre-ordered."""
+    """Volume 1 to the last, and for ongoing series the next one, which can only be pre-ordered. The day is known of that one
+    and of the last two."""
     out_rate = _OUT_RATE[_state(title)]
     volumes = [_volume(title, number, out_rate, register) for number in range(1, title.volumes + 1)]
-    if title.ongoing and (title.rank <= _ALWAYS_UPCOMING_RANK or share("upcoming", title.title_id) < _UPCOMING_SHARE):
+    if title.ongoing:
+        volumes[-2:] = [replace(volume, release_date=_came_out(title, volume.volume)) for volume in volumes[-2:]]
         volumes.append(_upcoming(title, register))
     return volumes
+
+
+def continues_soon(title_id: str, rank: int) -> bool:
+    """Whether the next volume of an ongoing series comes out within eleven weeks."""
+    return rank <= _ALWAYS_UPCOMING_RANK or share("upcoming", title_id) < _UPCOMING_SHARE
 
 
 def _state(title: ShelfTitle) -> str:
@@ -82,8 +93,16 @@ def _restock_date(title: ShelfTitle, number: int, out_rate: float) -> str | None
 def _upcoming(title: ShelfTitle, register: IsbnRegister) -> VolumeStock:
     number = title.volumes + 1
     isbn = register.allot(title.registrant, title.title_id, number)
-    release = _days_on(whole(12, 75, "release", title.title_id, number))
+    soon = continues_soon(title.title_id, title.rank)
+    days = whole(12, 75, "release", title.title_id, number) if soon else _SOON + _APART * (title.waits + 1)
+    release = _days_on(days)
     return VolumeStock(number, isbn, "physical", title.price, 0, release_date=release)
+
+
+def _came_out(title: ShelfTitle, number: int) -> str:
+    """The last one within four months, the one before it a usual time earlier."""
+    ago = whole(0, 119, "came out", title.title_id)
+    return _days_on(-ago - (title.volumes - number) * whole(80, 150, "between", title.title_id))
 
 
 def _days_on(days: int) -> str:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from server.config.settings import DEMO
 from tools.store.backends.dynamodb.attributes import Item
-from tools.store.backends.dynamodb.items import order_item, stock_item, title_item
-from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TITLES, Table
+from tools.store.backends.dynamodb.items import order_item, release_item, stock_item, title_item
+from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES, Table
 from tools.store.models import VolumeStock
 from tools.store.records.catalog_file import CatalogFileError, Record, load
 from tools.store.records.store_files import read_orders, read_volumes
+from tools.store.releases.dated import releases_of
 
 
 class ContentsError(ValueError):
@@ -49,7 +50,8 @@ def read(sources: Sources) -> Contents:
         records = load(sources.catalog)
     except CatalogFileError as error:
         raise ContentsError(f"{sources.catalog}: {error}") from None
-    volumes = _by_title(read_volumes(sources.volumes)) if sources.volumes else {}
+    rows = read_volumes(sources.volumes) if sources.volumes else []
+    volumes = _by_title(rows)
     if unknown := sorted(volumes.keys() - {title.title_id for title, _ in records}):
         raise ContentsError(f"{sources.volumes}: title {unknown[0]!r} is not in the catalogue")
     try:
@@ -57,8 +59,13 @@ def read(sources: Sources) -> Contents:
     except ValueError as error:
         raise ContentsError(f"{sources.volumes}: {error}") from None
     orders = read_orders(sources.orders) if sources.orders else []
-    titles = tuple(title_item(title) for title, _ in records)
-    return Contents(records, {TITLES: titles, STOCK: stock, ORDERS: tuple(order_item(*each) for each in orders)})
+    items = {
+        TITLES: tuple(title_item(title) for title, _ in records),
+        STOCK: stock,
+        RELEASES: tuple(release_item(each) for each in releases_of((title for title, _ in records), rows)),
+        ORDERS: tuple(order_item(*each) for each in orders),
+    }
+    return Contents(records, items)
 
 
 def _by_title(rows: Iterable[tuple[str, VolumeStock]]) -> dict[str, list[VolumeStock]]:

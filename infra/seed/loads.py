@@ -50,7 +50,7 @@ class Done:
 
 
 class TableLoad:
-    """Titles, stock, orders and profiles in DynamoDB."""
+    """Titles, stock, releases, orders and profiles in DynamoDB."""
 
     def __init__(self, url: str, contents: Contents, progress: Progress | None, stack: AsyncExitStack) -> None:
         self._address, self._contents, self._progress = DynamoAddress.parse(url), contents, progress

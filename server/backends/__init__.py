@@ -1,8 +1,9 @@
 """What stands behind each port, chosen by URL. A driver is imported only when it is chosen."""
 
+from server.backends.classifier import open_classifier
 from server.backends.embedder import open_embedder
 from server.backends.opening import open_ports
 from server.backends.ports import EMBEDDED, Ports, Prepared, Progress
 from server.backends.redis import open_redis
 
-__all__ = ["EMBEDDED", "Ports", "Prepared", "Progress", "open_embedder", "open_ports", "open_redis"]
+__all__ = ["EMBEDDED", "Ports", "Prepared", "Progress", "open_classifier", "open_embedder", "open_ports", "open_redis"]

@@ -13,9 +13,17 @@ POLICIES = {
     "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8, telling_share=0.4),
     "titles": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
+    "releases": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
-    "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15),
+    # Who only wants to know what is remembered waits 0.06 s: all of that tells.
+    "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15, telling_share=0.5),
+    # Three pictures each: of those, a few at once are more than the rest of the answers together.
+    "pages": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.75, places=16),
+    # A model far away takes what it takes; asked again it would only be later.
+    "classifier": BackendPolicy(slow_seconds=1.2, attempt_seconds=1.4, places=16, retry=RetryPolicy(attempts=1)),
 }
+# What a search is only read better by has a breaker of its own, is asked once, and answers at once or not at all.
+BESIDE = {"names": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, retry=RetryPolicy(attempts=1))}
 # What is read behind the calls has longer, goes one at a time, and is no word on how a backend answers a call.
 BEHIND = {
     "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),

@@ -6,7 +6,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from tools.store.backends.watched_embedder import WatchedEmbedder
-from tools.store.ports import CatalogPort, OrdersPort, ProfilePort, StockPort, TitlesPort
+from tools.store.ports import (
+    CatalogPort,
+    Classifier,
+    OrdersPort,
+    PagesPort,
+    PreferencesPort,
+    ProfilePort,
+    ReleasesPort,
+    StockPort,
+    TitlesPort,
+)
 
 CONNECT_SECONDS = 1.0
 EMBEDDED = "embedded:"
@@ -24,8 +34,10 @@ class StorePorts:
 
     titles: TitlesPort
     stock: StockPort
+    releases: ReleasesPort
     orders: OrdersPort
     profiles: ProfilePort
+    preferences: PreferencesPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,11 @@ class Ports:
     catalog: CatalogPort
     titles: TitlesPort
     stock: StockPort
+    releases: ReleasesPort
     orders: OrdersPort
     profiles: ProfilePort
+    preferences: PreferencesPort
+    pages: PagesPort
     embedder: WatchedEmbedder | None = None
     prepared: Prepared = nothing_to_prepare
+    classifier: Classifier | None = None

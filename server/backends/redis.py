@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from server.backends.ports import CONNECT_SECONDS, EMBEDDED
 from server.config.settings import Settings
 from session.redis.address import RedisAddress
-from session.redis.keyvalue import KeyValue
+from session.redis.subscriber import Redis
 from session.resilience.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Credentials = Callable[[], tuple[str, str]]
 """A user and the password of the moment."""
 
 
-async def open_redis(settings: Settings, stack: AsyncExitStack) -> KeyValue:
+async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
     """Connects if Redis answers within a second; it is dialled on in the background if it does not."""
     if settings.redis_url == EMBEDDED:
         from session.redis.embedded import embedded_redis

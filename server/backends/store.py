@@ -1,4 +1,4 @@
-"""Titles' records, stock, orders and profiles: in this process, or in DynamoDB."""
+"""Titles' records, stock, releases, orders and profiles: in this process, or in DynamoDB."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from server.config.parsing import SettingError
 from server.config.settings import DEMO, Settings
 from session.resilience.deadline import Deadline
 from tools.store.ports import CatalogPort
+from tools.store.releases.dated import releases_of
 
 
 async def open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
@@ -23,7 +24,9 @@ async def open_store(settings: Settings, stack: AsyncExitStack, catalog: Catalog
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
     """Fills it from the catalogue file, whoever searches that: with OpenSearch the file still says what is sold."""
+    from tools.store.backends.embedded.preferences import EmbeddedPreferences
     from tools.store.backends.embedded.profile import EmbeddedProfiles
+    from tools.store.backends.embedded.releases import EmbeddedReleases
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
     from tools.store.backends.embedded.titles import EmbeddedTitles
     from tools.store.records.catalog_file import CatalogFileError, Record, load
@@ -35,7 +38,9 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     offers = [(title.title_id, sold) for title, sold in records]
     store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
-    return StorePorts(EmbeddedTitles(title for title, _ in records), store, store, EmbeddedProfiles())
+    titles = [title for title, _ in records]
+    releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
+    return StorePorts(EmbeddedTitles(titles), store, releases, store, EmbeddedProfiles(), EmbeddedPreferences())
 
 
 def store_files(settings: Settings) -> tuple[Path | None, Path]:
@@ -51,4 +56,4 @@ async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePort
     store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
     # The first call makes the connections; a customer should not wait for that. It never raises.
     await store.health(Deadline.after(CONNECT_SECONDS))
-    return StorePorts(store.titles, store.stock, store.orders, store.profiles)
+    return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.preferences)

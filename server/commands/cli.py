@@ -1,4 +1,4 @@
-"""The commands: serve (the default), stdio, call, doctor, forget. Exit status 2 is a wrong setting or argument."""
+"""The command line: settings, log, and one of the commands. Exit status 2 is a wrong setting or argument."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 from server.commands.errors import print_error
-from server.commands.progress import progress_bar
-from server.config.parsing import SettingError, user_id
+from server.commands.table import COMMANDS, SERVE
+from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.config.unknown import unknown_settings
 from server.telemetry.log.filter import RepeatFilter
@@ -44,57 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m server", description="MCP tools of a Japanese manga store.")
     parser.add_argument("--version", action="version", version=VERSION)
-    commands = parser.add_subparsers(dest="command", metavar="serve|stdio|call|doctor|forget")
-    serve = commands.add_parser("serve", help="serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)")
-    serve.add_argument("--with-parent", action="store_true", help="stop when the parent process ends (Linux)")
-    stdio = commands.add_parser("stdio", help="serve one client over stdin and stdout")
-    stdio.add_argument("--user", metavar="ID", help="the customer, where the client can state none (or MANGA_USER)")
-    call = commands.add_parser("call", help="call one tool and print its result")
-    call.add_argument("tool")
-    call.add_argument("arguments", nargs="?", default="{}", help="a JSON object")
-    call.add_argument("--user", help="the customer on whose behalf to call")
-    doctor = commands.add_parser("doctor", help="check every dependency and say what to do")
-    doctor.add_argument("--json", action="store_true", help="the same for programs")
-    forget = commands.add_parser("forget", help="remove what is remembered of a customer beyond a conversation")
-    forget.add_argument("--user", required=True, metavar="ID", help="the customer, as the agent states them")
+    commands = parser.add_subparsers(dest="command", metavar="|".join(COMMANDS))
+    for name, command in COMMANDS.items():
+        command.arguments(commands.add_parser(name, help=command.about))
     return parser
 
 
 async def _command(asked: argparse.Namespace, settings: Settings) -> int:
-    """Imports only what the command needs: the SDK alone takes a second. Raises `SettingError`."""
-    if settings.user and asked.command not in ("stdio", "doctor"):
+    """Raises `SettingError`."""
+    command = COMMANDS[asked.command or SERVE]
+    if settings.user and not command.of_user:
         raise SettingError("MANGA_USER is for stdio alone, whose parent is trusted; elsewhere each request states its user")
-    match asked.command:
-        case "stdio":
-            from server.commands.serve_stdio import serve_stdio
-
-            await serve_stdio(_of_user(settings, asked.user) if asked.user else settings)
-        case "call":
-            from server.commands.call import call_once
-
-            return await call_once(settings, asked.tool, asked.arguments, asked.user)
-        case "doctor":
-            from server.commands.doctor import examine
-
-            return await examine(settings, as_json=asked.json)
-        case "forget":
-            from server.commands.forget import forget_user
-
-            return await forget_user(settings, asked.user)
-        case _:
-            from server.commands.serve import end_with_parent, serve
-
-            if getattr(asked, "with_parent", False):
-                end_with_parent()
-            await serve(settings, progress_bar(sys.stderr))
-    return 0
-
-
-def _of_user(settings: Settings, user: str) -> Settings:
-    try:
-        return replace(settings, user=user_id(user))
-    except SettingError as error:
-        raise SettingError(f"--user: {error}") from None
+    return await command.run(asked, settings)
 
 
 def _log_to_stderr(level: str) -> None:

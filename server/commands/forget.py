@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from server.backends import EMBEDDED
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from server.backends import EMBEDDED, open_redis
 from server.commands.errors import print_error
 from server.config.settings import Settings
 from server.identity.request_metadata import checked_user
+from session.failures import MemoryUnavailable
+from session.keys import preferences
+from session.preferences import encode
 from session.profile import KEPT_DAYS
+from session.redis.keyvalue import Command, KeyValue
 from session.resilience.deadline import Deadline
 from tools.store.failures import Failure
+
+if TYPE_CHECKING:
+    from tools.store.backends.dynamodb.store import DynamoStore
 
 SECONDS = 60.0
 """A profile may hold half a year of events, and DynamoDB removes 25 at a time."""
@@ -16,22 +26,32 @@ IN_PROCESS = (
     "nothing was removed: with MANGA_STORE_URL=embedded: profiles are in the memory of the server's own process. "
     "Restart it, and they are gone"
 )
-REMOVED = "removed: the long-term profile"
+REMOVED = "removed: the long-term profile, and what they asked to be remembered"
 NOTHING_THERE = "there was no long-term profile (is this the id that agents state?)"
+COPY = "removed: the copy in Redis of what they asked to be remembered"
+COPY_LEFT = (
+    "Redis did not answer, so that a copy of what they asked to be remembered may be left there for half an hour. "
+    "Run it again. `python -m server doctor` tells how Redis fares"
+)
+COPY_SECONDS = 60
+"""How long the copy says that there is nothing, so that no call under way puts there what it read before."""
+REDIS_SECONDS = 1.0
 AGAIN = "What was removed stays removed; run it again. `python -m server doctor` tells how the store fares"
 NOT_REACHED = f"""\
 not reached by this command:
+  a Redis of the server's own        (MANGA_REDIS_URL=embedded:) keeps copies for half an hour
   conversations in Redis             go by themselves 30 minutes after their last call; DELETE /sessions/ID ends one at once
   recommendations cached for them    at most 10 minutes; so are answers kept for an idempotency key
   orders                             the shop's own records: this server only reads them
-  the audit of order accesses        names customers by a hash, and order numbers; it is a file of yours
+  the audit of what is personal      names customers by a hash, and order numbers, and none of their words; it is a file
+                                     of yours, and one that loses lines would be none
   logs                               name customers by a hash only
 A server that answers this customer just now may still write down what they look at: if they are to be forgotten for good,
 sign them out first. Nobody's profile keeps an event longer than {KEPT_DAYS} days."""
 
 
 async def forget_user(settings: Settings, user: str) -> int:
-    """Says what it did and what it did not. Exit status 0 when the profile is empty, 1 when it may not be, 2 for no user."""
+    """Says what it did and what it did not. Exit status 0 when nothing is left, 1 when something may be, 2 for no user."""
     try:
         if not checked_user(user):
             return print_error("--user: give the customer's id as the agent states it")
@@ -42,13 +62,36 @@ async def forget_user(settings: Settings, user: str) -> int:
     from tools.store.backends.dynamodb.address import DynamoAddress
     from tools.store.backends.dynamodb.store import DynamoStore
 
-    deadline = Deadline.after(SECONDS)
-    async with DynamoStore.open(DynamoAddress.parse(settings.store_url), in_bulk=True) as store:
+    key = preferences(user)
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url), in_bulk=True))
+        redis = None if settings.redis_url == EMBEDDED else await open_redis(settings, stack)
+        gone = await _answered(redis, Command(("UNLINK", key)))
         try:
-            known = len((await store.profiles.recall(user, deadline)).events)
-            await store.profiles.forget(user, deadline)
+            known = await _removed(store, user)
         except Failure as failure:
             return print_error(f"the profile could not be removed: {failure.message} {AGAIN}", 1)
+        gone = await _answered(redis, Command(("SET", key, encode(()), "EX", COPY_SECONDS))) or gone
     print(REMOVED if known else NOTHING_THERE)
+    if redis is not None and gone:
+        print(COPY)
     print(NOT_REACHED)
-    return 0
+    return 0 if redis is None or gone else print_error(COPY_LEFT, 1)
+
+
+async def _removed(store: DynamoStore, user: str) -> bool:
+    """Removes all that the store has of a customer, and tells whether it knew them."""
+    deadline = Deadline.after(SECONDS)
+    profile, stated = await store.profiles.recall(user, deadline), await store.preferences.stated(user, deadline)
+    await store.profiles.forget(user, deadline)  # which takes along whatever is kept under the same owner
+    return bool(profile.events or stated.preferences)
+
+
+async def _answered(redis: KeyValue | None, step: Command) -> bool:
+    if redis is None:
+        return False
+    try:
+        (reply,) = await redis.trip([step], Deadline.after(REDIS_SECONDS))
+    except MemoryUnavailable:
+        return False
+    return not isinstance(reply, Exception)

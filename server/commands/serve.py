@@ -76,7 +76,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
     on_signals(stop)
     with _listen(settings) as listener:
         port = listener.getsockname()[1]
-        async with open_app(settings, progress=progress) as app:
+        async with open_app(settings, port=port, progress=progress) as app:
             _keep_what_is_loaded()
             http = http_app(settings, app, port)
             async with http.endpoint.manager.run():

@@ -1,1 +1,1 @@
-"""The settings, the files they name, and the flags."""
+"""The settings, and the files and addresses that they name."""

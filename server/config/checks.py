@@ -43,6 +43,7 @@ def _files_to_read(settings: Settings) -> dict[str, Path | None]:
     keys = file_of(settings.jwt_jwks_url) if settings.jwt_jwks_url else None
     return {
         "MANGA_CATALOG_FILE": settings.catalog_file,
+        "MANGA_POLICIES_FILE": settings.policies_file,
         "MANGA_FLAGS_URL": settings.flags_file(),
         "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file,
         "MANGA_JWT_JWKS_URL": keys,

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 LONGEST_USER = 255
+LONGEST_SHOP = 60
 
 
 class SettingError(ValueError):
@@ -63,6 +64,13 @@ def embedder(text: str) -> str:
     return text
 
 
+def classifier(text: str) -> str:
+    model = text.removeprefix("bedrock:")
+    if text != "local" and (model == text or not re.fullmatch(r"[^\s?#]+", model)):
+        raise SettingError("has to be local or bedrock:MODEL")
+    return text
+
+
 def listed(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.split(",") if each.strip())
 
@@ -70,6 +78,12 @@ def listed(text: str) -> tuple[str, ...]:
 def user_id(text: str) -> str:
     if len(text) > LONGEST_USER:
         raise SettingError(f"may have at most {LONGEST_USER} characters")
+    return text
+
+
+def shop_name(text: str) -> str:
+    if not text.isprintable() or not 0 < len(text) <= LONGEST_SHOP:
+        raise SettingError(f"has to be one line of at most {LONGEST_SHOP} characters")
     return text
 
 

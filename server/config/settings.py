@@ -11,8 +11,23 @@ from server.config.addresses import host_name, hosts, is_loopback, networks
 from server.config.bearer_secrets import LEAST_TOKEN, checked_tokens, token_list
 from server.config.checks import check
 from server.config.files import file_to_write, folder, path
-from server.config.parsing import Rule, SettingError, choice, embedder, integer, listed, optional, parsed, switch, user_id
-from server.config.urls import file_of, file_url, jwks_url, url_of
+from server.config.flags_url import flags_url
+from server.config.pages_url import pages_url
+from server.config.parsing import (
+    Rule,
+    SettingError,
+    choice,
+    classifier,
+    embedder,
+    integer,
+    listed,
+    optional,
+    parsed,
+    shop_name,
+    switch,
+    user_id,
+)
+from server.config.urls import file_of, jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 
 PREFIX = "MANGA_"
@@ -49,6 +64,12 @@ class Settings:
         "embedded:",
         "Where stock and orders are: embedded: or dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX].",
     )
+    pages_url: str = setting(
+        pages_url,
+        "embedded:",
+        "Where preview pages are: embedded: (drawn, for the demo), file:///FOLDER, s3://BUCKET/PREFIX?region=REGION"
+        "[&endpoint=URL].",
+    )
     redis_url: str = setting(
         url_of("embedded", *REDIS_SCHEMES),
         "embedded:",
@@ -56,8 +77,18 @@ class Settings:
         secret=True,
     )
     embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")
+    shop_name: str = setting(shop_name, "MangaAssist", "What the assistant calls the shop.")
+    policies_file: Path = setting(
+        path, DEMO / "policies.md", "The shop's own text on shipping, returns, payment and languages, Markdown."
+    )
+    classifier: str = setting(
+        classifier, "local", "Genres of texts: local (by titles that are like them), or bedrock:MODEL (Claude)."
+    )
     flags_url: str | None = setting(
-        optional(file_url), None, "Which tools are on: file:///path/flags.json, read again when it changes."
+        optional(flags_url),
+        None,
+        "Which tools are on for whom, followed: file:///PATH, http(s)://HOST/PATH, dynamodb://REGION/TABLE/KEY[?endpoint=URL].",
+        secret=True,
     )
     data_dir: Path | None = setting(
         optional(folder), None, "Where computed vectors are kept; by default the user's cache folder."
@@ -89,7 +120,18 @@ class Settings:
         networks, (), "Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, comma separated."
     )
     allow_insecure: bool = setting(switch, False, "1 allows MANGA_AUTH=none on another address than loopback.")
+    adult: str = setting(
+        choice("on-request", "off", "on"),
+        "on-request",
+        "Titles for adults alone: on-request (when asked for by name or word), off (as if there were none) or on.",
+    )
     turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
+    turn_tokens: int = setting(
+        integer(0, 1_000_000), 0, "Tokens that the results of a user's turn may come to, by estimate; 0 for any number."
+    )
+    result_tokens: int = setting(
+        integer(200, 100_000), 2000, "Tokens that one result may come to, by estimate; what is longer is shortened."
+    )
     call_timeout_ms: int = setting(integer(100, 60_000), 5000, "What any one call may take, whatever the turn says.")
     cache: bool = setting(switch, True, "off answers everything live.")
     cache_ttl_s: int = setting(integer(1, 86_400), 300, "How long text about titles is fresh.")

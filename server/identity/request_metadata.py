@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from server.call import RequestMetadata
 from server.config.parsing import LONGEST_USER
+from session.history import MOST_CALLS
 from session.turn import IMPLICIT, TurnKind, TurnName
 from tools.store.failures import InvalidArguments, Violation
 
@@ -38,10 +39,12 @@ def read_metadata(meta: Mapping[str, Any], headers: Mapping[str, str]) -> Reques
         user=users[0] or users[1],
         user_conflict=bool(users[0] and users[1] and users[0] != users[1]),
         turn_budget_ms=_first(meta, "turnBudgetMs", headers, "x-turn-budget-ms"),
+        token_budget=_first(meta, "tokenBudget", headers, "x-token-budget"),
         expected_calls=_first(meta, "expectedCalls", headers, "x-expected-calls"),
         idempotency_key=_first(meta, "idempotencyKey", headers, "idempotency-key"),
         user_token=_text(meta.get(PREFIX + "userToken")),
         traceparent=traceparent,
+        history=_text(meta.get(PREFIX + "history")),
     )
 
 
@@ -76,10 +79,22 @@ def checked_budget_ms(budget: str | int | float | None) -> int | None:
     return _checked_number(budget, 0, 10**9, "turnBudgetMs", "X-Turn-Budget-Ms")
 
 
+def checked_token_budget(budget: str | int | float | None) -> int | None:
+    """Returns tokens left for the turn, 0 or more."""
+    if budget is None:
+        return None
+    return _checked_number(budget, 0, 10**9, "tokenBudget", "X-Token-Budget")
+
+
 def checked_expected_calls(expected: str | int | float | None) -> int:
     if expected is None:
         return 1
     return _checked_number(expected, 1, MOST_EXPECTED_CALLS, "expectedCalls", "X-Expected-Calls")
+
+
+def checked_history(history: str | int | float | None) -> int | None:
+    """Returns of how many calls the caller wants to be reminded; None for none."""
+    return None if history is None else _checked_number(history, 1, MOST_CALLS, "history")
 
 
 def _checked_name(value: str | None, key: str, header: str) -> str | None:
@@ -88,7 +103,7 @@ def _checked_name(value: str | None, key: str, header: str) -> str | None:
     return value
 
 
-def _checked_number(value: str | int | float, least: int, most: int, key: str, header: str) -> int:
+def _checked_number(value: str | int | float, least: int, most: int, key: str, header: str = "") -> int:
     try:
         number = int(float(value))
     except (ValueError, OverflowError):
@@ -99,7 +114,8 @@ def _checked_number(value: str | int | float, least: int, most: int, key: str, h
 
 
 def _malformed(key: str, header: str, message: str, fix: str) -> InvalidArguments:
-    return InvalidArguments([Violation(f"$._meta['{PREFIX}{key}'] or {header}", "format", message, fix)])
+    where = f"$._meta['{PREFIX}{key}']" + (f" or {header}" if header else "")
+    return InvalidArguments([Violation(where, "format", message, fix)])
 
 
 def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header: str) -> str | None:

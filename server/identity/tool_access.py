@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from server.call import Principal
-from server.config.flags import Flags
+from server.flags.current import Flags
+from server.flags.evaluation import OFF, ON_BY_ITSELF, Decision
 from tools.contract import Tool
 from tools.registry import Registry
 from tools.store.failures import Forbidden, ToolNotFound
+
+WITHDRAWN = Decision(False, OFF, "it was withdrawn")
 
 
 class ToolAccess:
@@ -14,23 +17,38 @@ class ToolAccess:
 
     def __init__(self, registry: Registry, flags: Flags) -> None:
         self._registry = registry
-        self.flags = flags
+        self._flags = flags
 
     def listed(self, principal: Principal) -> list[Tool]:
-        """Lists the tools in the registry's order, which never changes. Without a proven user it is what is on for
-        everyone."""
-        return [t for t in self._registry if self.flags.is_on(t.flag, principal.user) and _granted(t, principal)]
+        """Lists the tools in the registry's order. Without a proven user it is what is on for everyone: lists vary by
+        who is proven and by nothing else, sessions included."""
+        return [t for t in self._registry if self._flags.decide(t, principal).on and granted(t, principal)]
 
-    def check(self, tool: Tool, principal: Principal) -> None:
-        """Raises `ToolNotFound` for a tool that is switched off and `Forbidden` for one that is not granted."""
-        if not self.flags.is_on(tool.flag, principal.user):
-            raise ToolNotFound(f"{tool.name} is switched off. {tool.instead}", details={"instead": tool.instead})
-        if not _granted(tool, principal):
+    def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
+        """Tells whether it is there and the flags have it on for a call. The session decides for callers without a user."""
+        if not tool.switched:
+            return ON_BY_ITSELF
+        if tool.name not in self._registry:
+            return WITHDRAWN
+        return self._flags.decide(tool, principal, session)
+
+    def may_use(self, principal: Principal, session: str | None, name: str) -> bool:
+        """Tells whether a call to the tool of that name would be let in."""
+        found = self._registry.get(name)
+        return found is not None and self.decision(found.tool, principal, session).on and granted(found.tool, principal)
+
+    def check(self, tool: Tool, principal: Principal, decision: Decision) -> None:
+        """Raises `ToolNotFound` for a tool that is off or was withdrawn, and `Forbidden` for one that is not granted."""
+        if not decision.on:
+            state = "was withdrawn" if decision is WITHDRAWN else "is switched off"
+            raise ToolNotFound(f"{tool.name} {state}. {tool.instead}", details={"instead": tool.instead})
+        if not granted(tool, principal):
             raise Forbidden(f"This needs the scope {tool.scope}.", details={"scope": tool.scope})
 
     def depends_on_user(self) -> bool:
-        return self.flags.depends_on_user()
+        return any(self._flags.depends_on_user(tool) for tool in self._registry)
 
 
-def _granted(tool: Tool, principal: Principal) -> bool:
-    return principal.scopes is None or tool.scope in principal.scopes
+def granted(tool: Tool, principal: Principal) -> bool:
+    """Tells whether whoever calls may use it: what has no scope is everybody's."""
+    return principal.scopes is None or not tool.scope or tool.scope in principal.scopes

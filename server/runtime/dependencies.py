@@ -9,8 +9,8 @@ from session.memory import SessionMemory
 from session.resilience.breaker import Breaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from tools.contract import Store
 from tools.store.models import Health
+from tools.store.store import Store
 
 
 def dependencies(
@@ -26,9 +26,12 @@ def dependencies(
         "catalog": store.catalog.health,
         "titles": store.records.health,
         "stock": store.stock_port.health,
+        "releases": store.releases.port.health,
         "orders": store.orders.health,
         "profile": store.profiles.health,
+        "pages": store.pages.health,
         "redis": redis,
+        **({"classifier": remote.health} if (remote := store.classifying.remote) else {}),
         **others,
     }
     return Dependencies({name: (probe, breakers.get(name)) for name, probe in probes.items()}, clock)

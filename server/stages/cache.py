@@ -31,7 +31,7 @@ class Cache:
     refreshes: Refreshes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.writes = ResultWrites(self.enabled, self.wall)
+        self.writes = ResultWrites(self.enabled)
         self.refreshes = Refreshes(self.memory, self.writes)
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
@@ -47,7 +47,7 @@ class Cache:
                 return _given(cached, STALE)
         if exhausted:
             # Asked before there is a flight: others may still have time for one.
-            raise BudgetExhausted("The time for this turn is used up. Answer with what you have.")
+            raise BudgetExhausted("The time for this turn is used up. Answer with what you have.", details={"what": "time"})
         outcome, flight = await self.flights.board(flight_key(call), call, inner)
         call.degraded |= flight.degraded
         if not flight.degraded and not flight.kept and (step := self.writes.of(call, outcome)):

@@ -1,4 +1,4 @@
-"""Price and stock, which are never cached with a result, joined onto whatever rung of the ladder answered."""
+"""What is never cached with a result (price and stock, pictures), joined onto whatever rung of the ladder answered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from server.call import Call, Handler, Outcome
 from server.stages.shared.run_tool import context_of
 from session.resilience.deadline import Deadline
-from tools.contract import Store
+from tools.store.store import Store
 
 LEAST_SECONDS = 0.03
 """What the join may take when the rungs below have used up the call's own time: it comes out of the ladder's share. In a
@@ -29,4 +29,6 @@ class Complete:
         may_start = call.turn is None or call.turn.may_start()
         least = call.late_end(LEAST_SECONDS) if may_start else Deadline.after(0, call.clock)
         deadline = call.deadline if call.deadline.at > least.at else least
-        return replace(outcome, value=await complete(context_of(call, self._store, deadline), outcome.value))
+        context = context_of(call, self._store, deadline)
+        value = await complete(context, outcome.value)
+        return replace(outcome, value=value, content=(*outcome.content, *context.content))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from server.call import FALLBACK, STALE, Call, Handler, Outcome
 from server.stages.shared.run_tool import context_of
 from session.resilience.clocks import WallClock
-from tools.contract import Store
 from tools.store.failures import BackendFailure
+from tools.store.store import Store
 
 RUNG_SECONDS = 0.025
 """What a fallback may take: it works from memory, within the share that every call keeps back for it."""
@@ -42,4 +42,4 @@ class Ladder:
             value = await fallback.handler(context, call.arguments)
         except BackendFailure:
             raise failure from None  # the first failure says more than the last rung's
-        return Outcome(value, source=FALLBACK, fallback=fallback.name)
+        return Outcome(value, source=FALLBACK, fallback=fallback.name, content=tuple(context.content))

@@ -12,7 +12,6 @@ from server.call import LIVE, Call, Handler, Outcome
 from server.stages.shared.keyed_calls import OWN, KeyedCalls
 from session.begin import ClaimRequest, ClaimState
 from session.memory import SessionMemory
-from session.resilience.clocks import WallClock
 from session.resilience.tasks import start_task
 from session.result_cache import encode
 from tools.store.failures import Failure, InvalidArguments, ServerBusy, Violation
@@ -21,9 +20,8 @@ from tools.store.failures import Failure, InvalidArguments, ServerBusy, Violatio
 class Idempotency:
     """Runs a call with a key once. The claim on the key came with the trip of the session stage."""
 
-    def __init__(self, memory: SessionMemory, wall: WallClock) -> None:
+    def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
-        self._wall = wall
         self._keyed = KeyedCalls()
         self._letting_go: set[asyncio.Task[bool]] = set()
 
@@ -37,7 +35,7 @@ class Idempotency:
             raise InvalidArguments([OTHER_ARGUMENTS])
         if claim is not None and claim.result is not None:
             return Outcome(claim.result.value, source=LIVE, as_of=claim.result.made_at)
-        if self._keyed.has(request, just_ended=state is ClaimState.RUNNING):
+        if self._keyed.has(call, request, just_ended=state is ClaimState.RUNNING):
             if state is ClaimState.NEW:  # Redis is away, or has forgotten: this process still knows its own
                 call.pending_writes.append(self._memory.settle(request, None))
             return await self._keyed.join(call, request)
@@ -50,7 +48,7 @@ class Idempotency:
         with self._keyed.running(call, request) as shared:
             try:
                 outcome = shared.outcome = await inner(call)
-                call.pending_writes.append(self._memory.settle(request, _to_replay(call, outcome, self._wall()), unreadable))
+                call.pending_writes.append(self._memory.settle(request, _to_replay(call, outcome), unreadable))
                 return outcome
             except Failure:
                 call.pending_writes.append(self._memory.settle(request, None, unreadable))
@@ -65,11 +63,13 @@ class Idempotency:
         task.add_done_callback(self._letting_go.discard)
 
 
-def _to_replay(call: Call, outcome: Outcome, now: float) -> bytes | None:
-    """Returns the record of a live, whole result."""
-    if outcome.source != LIVE or outcome.value is None or call.degraded - OWN:
+def _to_replay(call: Call, outcome: Outcome) -> bytes | None:
+    """Returns the record of a live, whole result, as old as its own answer says. What came with more than JSON is made again
+    for whoever asks again: what tools give so is read and changes nothing. So is what obeys preferences: forgotten, their
+    words are to stand nowhere."""
+    if outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
         return None
-    return encode(outcome.value, now)
+    return encode(outcome.value, outcome.as_of) if outcome.source == LIVE and not call.degraded - OWN else None
 
 
 OTHER_ARGUMENTS = Violation(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from server.call import Call, Handler, Outcome
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits, caller_of
@@ -11,8 +13,9 @@ from tools.store.failures import CallerFailure, Forbidden, RateLimited
 
 
 class Identify:
-    """Sets `principal`, `session` and `expected_calls`. What is refused here or further in, before the session is opened and
-    counts the call, counts against its caller's limit all the same; whoever is over it gets no further."""
+    """Sets `principal`, `session`, `may_use`, `variant` and `expected_calls`. What is refused here or further in, before the
+    session is opened and counts the call, counts against its caller's limit all the same; whoever is over it gets no
+    further."""
 
     def __init__(self, identifier: Identifier, access: ToolAccess, limits: CallerLimits) -> None:
         self._identifier = identifier
@@ -36,5 +39,8 @@ class Identify:
         call.principal = await self._identifier.identify(call.metadata, call.bearer)
         call.session = checked_session(call.metadata.session) or call.transport_session
         self._limits.admit(caller_of(call))
-        self._access.check(call.tool.tool, call.principal)
+        decision = self._access.decision(call.tool.tool, call.principal, call.session)
+        call.variant = decision.variant
+        call.may_use = partial(self._access.may_use, call.principal, call.session)
+        self._access.check(call.tool.tool, call.principal, decision)
         call.expected_calls = checked_expected_calls(call.metadata.expected_calls)

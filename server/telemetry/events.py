@@ -11,7 +11,7 @@ class CallFinished:
     """`outcome` is "ok", a failure's name, or "cancelled". `budget_left_ms` is None where no turn was read.
     `arguments` holds only what the tool's allowlist lets through, `audited` what the audit alone
     may show (None: the call leaves no line there), `violations` the path and rule of each that arguments broke,
-    `empty` tells of a search that found nothing."""
+    `empty` tells of a search that found nothing, `variant` of the flag (None: refused before anybody looked)."""
 
     call_id: str
     tool: str
@@ -28,6 +28,7 @@ class CallFinished:
     agent: str | None = None
     audited: dict[str, object] | None = None
     empty: bool = False
+    variant: str | None = None
     violations: tuple[tuple[str, str], ...] = ()
 
 

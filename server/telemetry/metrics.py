@@ -20,11 +20,12 @@ from session.resilience.breaker import BreakerState
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 LATE_SECONDS = 0.02
 """What an answer may take beyond its call's deadline: the ladder's last rung, the record, and the way to the socket."""
+MOST_VARIANTS = 50
 STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
 
 
 class Metrics:
-    """Labels are few and bounded: tools, outcomes, sources, backends. Nothing of a user is ever one."""
+    """Labels are few and bounded: tools, outcomes, sources, variants, backends. Nothing of a user is ever one."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -32,8 +33,10 @@ class Metrics:
         self.registry = CollectorRegistry()
         counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
         histogram = partial(Histogram, buckets=BUCKETS, registry=self.registry)
-        self._calls = counter("manga_calls", "Tool calls by outcome and source.", ["tool", "outcome", "source"])
-        self._seconds = histogram("manga_call_seconds", "From arrival to outcome.", ["tool"])
+        self._calls = counter(
+            "manga_calls", "Tool calls by outcome, source and variant.", ["tool", "outcome", "source", "variant"]
+        )
+        self._seconds = histogram("manga_call_seconds", "From arrival to outcome.", ["tool", "variant"])
         self._answer_seconds = histogram("manga_answer_seconds", "From arrival to the answer's last byte.", ["transport"])
         self._late = counter("manga_answers_late", "Answers over 20 ms past their call's deadline.", ["tool"])
         self._degraded = counter("manga_calls_degraded", "Answers that had to do without something.", ["what"])
@@ -48,7 +51,8 @@ class Metrics:
         self._under_way = gauge("manga_calls_under_way", "Calls being answered now.")
         self.streams = gauge("manga_sse_streams", "Open SSE streams.")
         self._register_build()
-        self._series_by_labels: dict[tuple[str, str, str | None], tuple[Counter, Histogram]] = {}
+        self._series_by_labels: dict[tuple[str, str, str | None, str], tuple[Counter, Histogram]] = {}
+        self._variants: set[str] = set()
 
     def _register_build(self) -> None:
         build = Info("manga_build", "What runs here.", registry=self.registry)
@@ -66,12 +70,21 @@ class Metrics:
 
     def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
         """Returns the two series that every call adds to, looked up once for each combination of labels."""
-        key = (event.tool, event.outcome, event.source)
+        variant = self._variant(event.variant)
+        key = (event.tool, event.outcome, event.source, variant)
         series = self._series_by_labels.get(key)
         if series is None:
-            calls = self._calls.labels(event.tool, event.outcome, event.source or "none")
-            series = self._series_by_labels[key] = (calls, self._seconds.labels(event.tool))
+            calls = self._calls.labels(event.tool, event.outcome, event.source or "none", variant)
+            series = self._series_by_labels[key] = (calls, self._seconds.labels(event.tool, variant))
         return series
+
+    def _variant(self, variant: str | None) -> str:
+        """Whoever writes flags names segments, and may go on doing so for as long as a process lives."""
+        if variant is None:
+            return "none"
+        if len(self._variants) < MOST_VARIANTS:
+            self._variants.add(variant)
+        return variant if variant in self._variants else "other"
 
     def answer_sent(self, call: Call) -> None:
         """Counts a call whose answer's last byte is with the socket."""

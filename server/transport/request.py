@@ -17,13 +17,16 @@ from server.identity.bearer import bearer_of
 from server.identity.caller_limits import Caller
 from server.identity.request_metadata import checked_session, read_metadata
 from server.transport.http.sse.stream import STREAM
+from tools.client import SILENT, Client
 from tools.registry import Registered
 from tools.store.failures import Failure
 
 Context = ServerRequestContext[Any, Request]
 
 
-def call_of(ctx: Context, tool: Registered, arguments: dict[str, Any], process_session: str) -> Call:
+def call_of(
+    ctx: Context, tool: Registered, arguments: dict[str, Any], process_session: str, client: Client = SILENT
+) -> Call:
     """Begins a call. `process_session` is the session where there is no HTTP request: a stdio server has one client."""
     request = ctx.request
     headers = _headers(request)
@@ -34,10 +37,11 @@ def call_of(ctx: Context, tool: Registered, arguments: dict[str, Any], process_s
         metadata=read_metadata(ctx.meta or {}, headers),
         arrived=_arrived(request),
         address=_address(request),
-        origin=_origin(request),
+        origin=origin_of(request),
         transport=_transport(request),
         transport_session=_transport_session(ctx, headers, process_session),
         bearer=bearer_of(headers),
+        client=client,
     )
 
 
@@ -55,7 +59,7 @@ def caller_of_request(ctx: Context, principal: Principal, process_session: str) 
     except Failure:
         session = None
     own = session or _transport_session(ctx, headers, process_session)
-    return Caller(principal.user, own, _origin(ctx.request), _address(ctx.request), principal.proven)
+    return Caller(principal.user, own, origin_of(ctx.request), _address(ctx.request), principal.proven)
 
 
 def _headers(request: Request | None) -> Mapping[str, str]:
@@ -82,7 +86,7 @@ def _address(request: Request | None) -> str | None:
     return request.client.host if request is not None and request.client else None
 
 
-def _origin(request: Request | None) -> str | None:
+def origin_of(request: Request | None) -> str | None:
     """Returns the principal that the edge has let in; None where nobody has to prove anything."""
     user = request.scope.get("user") if request is not None else None
     return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None

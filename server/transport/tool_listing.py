@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from server.call import Principal
 from server.identity.tool_access import ToolAccess
+from session.resilience.lru import Lru
+from session.result_cache import digest
 from tools.contract import Tool
-from tools.registry import Registry
+from tools.schema.outline import outline
 
 TTL_MS = 1000
+MOST_FORMS = 256
+"""Tools of which what is said is remembered; of more it is worked out each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is said of a tool, and what stands for it."""
+
+    tool: Tool
+    listed: Mapping[str, Any]
+    digest: str
 
 
 class ToolListing:
     """What `tools/list` answers."""
 
-    def __init__(self, registry: Registry, access: ToolAccess) -> None:
+    def __init__(self, access: ToolAccess) -> None:
         self._access = access
-        self._listed = {tool.name: listed_tool(tool) for tool in registry}
+        self._forms: Lru[str, Form] = Lru(MOST_FORMS)
 
     def result(self, principal: Principal) -> dict[str, Any]:
         """Lists what this principal may use, in the registry's order, as one page. `cacheScope` is private when what is
@@ -25,18 +40,32 @@ class ToolListing:
         private = self._access.depends_on_user() or principal.scopes is not None
         return {
             "resultType": "complete",
-            "tools": [self._listed[tool.name] for tool in self._access.listed(principal)],
+            "tools": [self._form(tool).listed for tool in self._access.listed(principal)],
             "ttlMs": TTL_MS,
             "cacheScope": "private" if private else "public",
         }
 
+    def digest(self, principal: Principal) -> str:
+        """Stands for what is listed for this principal: which tools, in which order, and all that is said of them."""
+        return " ".join(self._form(tool).digest for tool in self._access.listed(principal))
+
+    def _form(self, tool: Tool) -> Form:
+        """Worked out once for each tool that takes the name."""
+        form = self._forms.use(tool.name)
+        if form is None or form.tool is not tool:
+            listed = listed_tool(tool)
+            form = Form(tool, listed, digest(listed))
+            self._forms.put(tool.name, form)
+        return form
+
 
 def listed_tool(tool: Tool) -> dict[str, Any]:
+    """What is said of a tool: its title once, since what reads only that of the annotations goes by the name."""
     return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
         "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.annotations,
+        "outputSchema": outline(tool.output_schema),
+        "annotations": {hint: value for hint, value in tool.annotations.items() if hint != "title"},
     }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from session.local.turn_shadows import Shadow, TurnShadows
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
+from session.token_budget import TokenBudget, opened, tighter
 from session.turn import FLOOR_MS, RESERVE_MS, Turn, TurnRequest
 
 STEP_MS = 250
@@ -22,13 +23,18 @@ class Confirmation:
     total_ms: int
     renewed: bool
     clock_ms: int
+    tokens: TokenBudget | None = None
 
 
 class TurnArithmetic:
     """Joins what Redis says of a turn with what this process has seen of it."""
 
-    def __init__(self, budget_ms: int, shadows: TurnShadows, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, budget_ms: int, shadows: TurnShadows, clock: Clock = time.monotonic, *, budget_tokens: int = 0
+    ) -> None:
+        """`budget_tokens` of a turn that states none, 0 for as many as there are."""
         self.budget_ms = budget_ms
+        self.budget_tokens = budget_tokens
         self._shadows = shadows
         self._clock = clock
 
@@ -55,7 +61,8 @@ class TurnArithmetic:
         ends = sent + (said.total_ms - max(0, said.elapsed_ms - made_ms)) / 1000
         first_seen = min(request.arrived, sent)
         # What Redis found enough may have been used up by the trip itself.
-        return self._or_anew(request, self._settle(request, shadow, first_seen, ends, said.total_ms, first_ahead_ms))
+        turn = self._settle(request, shadow, first_seen, ends, said.total_ms, said.tokens, first_ahead_ms)
+        return self._or_anew(request, turn)
 
     def alone(self, request: TurnRequest, now: float) -> Turn:
         """The turn by what this process has seen, without Redis."""
@@ -72,12 +79,18 @@ class TurnArithmetic:
         if request.stated_ms is not None:
             elapsed_ms = max(0, round((request.arrived - first_seen) * 1000))
             total_ms = min(total_ms, elapsed_ms + request.stated_ms)
-        return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms)
+        tokens = opened(self.budget_tokens, request.stated_tokens, shadow.tokens if shadow else None)
+        return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
 
     def apart(self, request: TurnRequest) -> Turn:
         """A turn of this call alone, which nobody keeps: for callers whose turn cannot be told, and for refused calls."""
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
-        return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock))
+        tokens = opened(self.budget_tokens, request.stated_tokens)
+        return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)
+
+    def spend(self, request: TurnRequest, tokens: int) -> None:
+        """Counts what a call has given."""
+        self._shadows.spend(request.key, tokens)
 
     def _settle(
         self,
@@ -86,6 +99,7 @@ class TurnArithmetic:
         first_seen: float,
         ends: float,
         total_ms: int,
+        tokens: TokenBudget | None,
         ahead_ms: float | None = None,
     ) -> Turn:
         if request.stated_ms is not None:
@@ -93,8 +107,9 @@ class TurnArithmetic:
         if shadow is not None:
             first_seen, ends = min(first_seen, shadow.first_seen), min(ends, shadow.ends)
             total_ms = min(total_ms, shadow.total_ms)
+            tokens = tighter(tokens, shadow.tokens)
         ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded on the way
         if ahead_ms is None and shadow is not None:
             ahead_ms = shadow.ahead_ms
-        self._shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms))
-        return Turn(request.name, total_ms, Deadline(ends, self._clock))
+        self._shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms, tokens))
+        return Turn(request.name, total_ms, Deadline(ends, self._clock), tokens)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
+from session.token_budget import TokenBudget
 from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS, TurnName
 
 
@@ -19,6 +20,7 @@ class Shadow:
     ends: float
     total_ms: int
     ahead_ms: float | None = None
+    tokens: TokenBudget | None = None
 
 
 class TurnShadows:
@@ -50,6 +52,12 @@ class TurnShadows:
         self._shadows.put(key, shadow)
         oldest_end = self._clock() - FORGET_MS / 1000
         self._shadows.pop_while(lambda shadow: shadow.ends < oldest_end)
+
+    def spend(self, key: str, tokens: int) -> None:
+        """Counts what a call has given, where its turn counts it."""
+        shadow = self._shadows.peek(key)
+        if shadow is not None and shadow.tokens is not None:
+            self._shadows.put(key, replace(shadow, tokens=shadow.tokens.after(tokens)))
 
     def forget(self, key: str) -> None:
         self._shadows.pop(key)

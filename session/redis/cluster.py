@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.address import RedisAddress
-from session.redis.dialer import Credentials
+from session.redis.dialer import Credentials, Dialer
 from session.redis.keyvalue import Command, Evaluation, Reply, Step
 from session.redis.multiplexed import MultiplexedRedis, is_unknown_script
 from session.redis.nodes import ClusterNodes
@@ -60,6 +60,11 @@ class ClusteredRedis:
         """`address` is that of any node, or of an endpoint that leads to one; `credentials` as for one connection."""
         self.nodes = ClusterNodes(address, credentials)
         self._turns = asyncio.Semaphore(most_trips)
+
+    @property
+    def dialer(self) -> Dialer:
+        """Of some node: what is published on one is heard on all."""
+        return self.nodes.anywhere().dialer
 
     async def connect(self, deadline: Deadline) -> None:
         """Waits until every primary is connected, at most until the deadline. Never raises."""

@@ -7,8 +7,9 @@ import socket
 import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from session.failures import MemoryRefused
+from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command
 from session.redis.wire import Wire
@@ -17,6 +18,8 @@ CONNECT_SECONDS = 1.0
 
 Credentials = Callable[[], tuple[str, str]]
 """Gives user and password anew for each connection; it may block."""
+MakeWire = Callable[[asyncio.AbstractEventLoop, Callable[[], None]], Wire]
+"""Makes a connection's byte side, of the loop and of whom to tell when it is lost."""
 
 
 class Dialer:
@@ -27,18 +30,20 @@ class Dialer:
         self._credentials = credentials
         # For names and credentials, which block. One thread, so that what hangs there never holds a second.
         self._thread = ThreadPoolExecutor(1, "redis-dial")
+        self.closed = False
 
-    async def dial(self, when_lost: Callable[[], None]) -> Wire:
+    async def dial(self, when_lost: Callable[[], None], make: MakeWire = Wire) -> Wire:
         """A connection that is greeted, within `CONNECT_SECONDS`. Raises whatever the network, the credentials or TLS raise,
         `MemoryUnavailable` where Redis falls silent and `MemoryRefused` where it does not let this user in."""
         async with asyncio.timeout(CONNECT_SECONDS):
-            return await self._greeted(when_lost)
+            return await self._greeted(partial(make, asyncio.get_running_loop(), when_lost))
 
     def close(self) -> None:
+        self.closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _greeted(self, when_lost: Callable[[], None]) -> Wire:
-        wire = await self._open(when_lost)
+    async def _greeted(self, make: Callable[[], Wire]) -> Wire:
+        wire = await self._open(make)
         try:
             for command in greeting(self._address, await self._fetched()):
                 (reply,) = await wire.send([command], CONNECT_SECONDS).replies()
@@ -49,25 +54,23 @@ class Dialer:
             raise
         return wire
 
-    async def _open(self, when_lost: Callable[[], None]) -> Wire:
+    async def _open(self, make: Callable[[], Wire]) -> Wire:
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
-            return (await loop.create_unix_connection(lambda: Wire(loop, when_lost), address.path))[1]
+            return (await loop.create_unix_connection(make, address.path))[1]
         # asyncio would ask for the name itself, in a pool that others use and in one more thread each time it is tried.
         await loop.run_in_executor(self._thread, socket.getaddrinfo, address.host, address.port)
         try:
-            return await self._connect(when_lost, None)
+            return await self._connect(make, None)
         except ssl.SSLCertVerificationError:
             if address.certified is None:
                 raise
-            return await self._connect(when_lost, address.certified)
+            return await self._connect(make, address.certified)
 
-    async def _connect(self, when_lost: Callable[[], None], name: str | None) -> Wire:
+    async def _connect(self, make: Callable[[], Wire], name: str | None) -> Wire:
         """Over TCP, by TLS with a certificate made out to `name`, or else to the host."""
         loop, address = asyncio.get_running_loop(), self._address
-        made = await loop.create_connection(
-            lambda: Wire(loop, when_lost), address.host, address.port, ssl=address.tls, server_hostname=name
-        )
+        made = await loop.create_connection(make, address.host, address.port, ssl=address.tls, server_hostname=name)
         return made[1]
 
     async def _fetched(self) -> tuple[str, str] | None:
@@ -88,3 +91,12 @@ def greeting(address: RedisAddress, fetched: tuple[str, str] | None) -> list[Com
     if address.database:
         commands.append(Command(("SELECT", address.database)))
     return commands
+
+
+def reason(failure: Exception) -> str:
+    """What the network says of a connection that did not come about, or this package; never what somebody else's text may
+    hold."""
+    if isinstance(failure, MemoryUnavailable | MemoryRefused):
+        return str(failure)
+    said = failure.strerror if isinstance(failure, OSError) else None
+    return f"{type(failure).__name__}, {said}" if said else type(failure).__name__

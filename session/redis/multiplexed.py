@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.address import RedisAddress
-from session.redis.dialer import Credentials, Dialer
+from session.redis.dialer import Credentials, Dialer, reason
 from session.redis.keyvalue import Evaluation, Reply, Step
 from session.redis.wire import Wire
 from session.resilience.deadline import Deadline
@@ -45,7 +45,7 @@ class MultiplexedRedis:
     ) -> None:
         self.address = address
         self._when_lost = when_lost
-        self._dialer = Dialer(address, credentials)
+        self.dialer = Dialer(address, credentials)
         self._wire: Wire | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
@@ -98,7 +98,7 @@ class MultiplexedRedis:
             self._dialling.cancel()
         if self._wire is not None:
             self._wire.abort()
-        self._dialer.close()
+        self.dialer.close()
 
     async def _evaluate_by_text(
         self, wire: Wire, steps: Sequence[Step], replies: list[Reply | Exception], deadline: Deadline
@@ -128,9 +128,9 @@ class MultiplexedRedis:
         pause = REDIAL_SECONDS
         while not self.connected:
             try:
-                self._wire = await self._dialer.dial(self._lost)
+                self._wire = await self.dialer.dial(self._lost)
             except Exception as failure:  # whatever it was: without this task there would never be a connection again
-                self._outage.failed(_why(failure))
+                self._outage.failed(reason(failure))
                 self._tried.set()
                 # Half of it by chance: a Redis that comes back is not greeted by all who lost it at the same moment.
                 await asyncio.sleep(pause * (0.5 + random.random() / 2))
@@ -141,14 +141,6 @@ class MultiplexedRedis:
 
 def _named(address: RedisAddress) -> str:
     return "Redis (on a Unix socket)" if address.path is not None else f"Redis at {address.host}:{address.port}"
-
-
-def _why(failure: Exception) -> str:
-    """What the network says, or this package; never what somebody else's text may hold."""
-    if isinstance(failure, MemoryUnavailable | MemoryRefused):
-        return str(failure)
-    said = failure.strerror if isinstance(failure, OSError) else None
-    return f"{type(failure).__name__}, {said}" if said else type(failure).__name__
 
 
 def is_unknown_script(reply: Reply | Exception) -> bool:

@@ -60,6 +60,11 @@ class ClusterNodes:
         """One that is connected, if one is."""
         return next(iter(self._connected()), None) or next(iter(self._primaries.values()), None)
 
+    def anywhere(self) -> MultiplexedRedis:
+        """One of those that are connected, by chance; else what leads to the cluster."""
+        connected = self._connected()
+        return random.choice(connected) if connected else self._node(NodeAddress(self._address.host, self._address.port))
+
     def unavailable(self) -> MemoryUnavailable:
         """The failure of a trip that needs a node which is away."""
         return (PartlyUnavailable if self._connected() else MemoryUnavailable)("Redis is not connected")

@@ -90,13 +90,17 @@ class Wire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
-        reader, waiting = self._reader, self._waiting
+        reader = self._reader
         reader.feed(data)
         try:
             while (reply := reader.gets()) is not False:
-                waiting.popleft().take(reply)
+                self.take(reply)
         except (hiredis.ProtocolError, IndexError):
             self.abort()
+
+    def take(self, reply: Reply | Exception) -> None:
+        """Hands it to whoever waits for it. Raises IndexError for one that nobody has asked for."""
+        self._waiting.popleft().take(reply)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True

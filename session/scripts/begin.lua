@@ -1,10 +1,12 @@
 -- Opens a call: the session's rate limit, its turn, and what it was shown last. Redis's own clock, one atomic step.
--- KEYS  1 session hash   2 its turns (hash: turn -> "start total calls", ms)
+-- KEYS  1 session hash   2 its turns (hash: turn -> "start total calls", ms, and where its tokens are counted
+--       " total spent" of them)
 -- ARGV  1 session ttl ms, 0 without a session   2 turn   3 named 0|1   4 age ms of the turn as the process knows it
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
--- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, and ids, query and
--- by of what was shown last, nil where there is none}
+--       13 configured tokens, -1 for none   14 stated tokens left, -1 for none
+-- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, tokens or -1, spent,
+-- and what the session knows: the fields in `remembered`, nil where there is none}
 -- include bucket
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -14,23 +16,24 @@ local age, call_age = tonumber(ARGV[4]), tonumber(ARGV[5])
 local configured, stated = tonumber(ARGV[6]), tonumber(ARGV[7])
 local reserve, floor, forget = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local rate, burst = tonumber(ARGV[11]), tonumber(ARGV[12])
+local tokens, stated_tokens, spent = tonumber(ARGV[13]), tonumber(ARGV[14]), 0
 
-local ids, query, by = false, false, false
+local remembered = {}
 if ttl > 0 then
   local wait = rate > 0 and take(KEYS[1], now, rate, burst) or 0
   if wait > 0 then return {wait} end
-  local shown = redis.call('HMGET', KEYS[1], 'ids', 'query', 'by')
-  ids, query, by = shown[1], shown[2], shown[3]
+  remembered = redis.call('HMGET', KEYS[1], 'ids', 'query', 'by', 'title_id', 'title', 'order_id', 'listened')
 end
 
 local start, total, calls = now - age, configured, 0
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
 local known = false
 if stored then
-  local s, t, c = string.match(stored, '^(%d+) (%d+) (%d+)$')
+  local s, t, c, k, u = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
   s, t = tonumber(s), tonumber(t)
   if s and now <= s + t + forget then
     known, start, total, calls = true, math.min(s, start), t, tonumber(c)
+    tokens, spent = tonumber(k) or tokens, tonumber(u) or 0
   end
 end
 local elapsed = now - start
@@ -40,8 +43,10 @@ if not named and total - elapsed - reserve <= floor and (known or age > call_age
   -- The process may have replaced it before: then the age that it knows is the new one's.
   elapsed = configured - age - reserve > floor and age or call_age
   renewed, start, total, calls = 1, now - elapsed, configured, 0
+  tokens, spent = tonumber(ARGV[13]), 0
   if stated >= 0 then total = math.min(total, elapsed + stated) end
 end
+if stated_tokens >= 0 then tokens = tokens < 0 and spent + stated_tokens or math.min(tokens, spent + stated_tokens) end
 local held_turns, full = redis.call('HLEN', KEYS[2]), 16
 while full < held_turns do full = full * 2 end
 if not known and held_turns == full then
@@ -52,8 +57,9 @@ if not known and held_turns == full then
     if not s or now > s + t + forget then redis.call('HDEL', KEYS[2], all[i]) end
   end
 end
-redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %d %d', start, total, calls + 1))
+local counted = tokens < 0 and '' or string.format(' %d %d', tokens, spent)
+redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %d %d', start, total, calls + 1) .. counted)
 redis.call('PEXPIRE', KEYS[2], math.max(ttl, total - elapsed + forget))
 -- After what takes memory: a Redis that is out of it refuses a script that has changed nothing yet.
 if ttl > 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
-return {0, elapsed, total, renewed, now, ids, query, by}
+return {0, elapsed, total, renewed, now, tokens, spent, unpack(remembered)}

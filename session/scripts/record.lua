@@ -1,6 +1,6 @@
--- Closes a call: history of the last 20, totals, and what it showed when it showed something.
--- KEYS  1 session hash   2 history   ARGV  1 ttl ms   2 entry   3 succeeded 0|1   4 cache hit 0|1   5 latency ms
---       6 tokens   7 ids that were shown, '' for a call that shows none   8 titles   9 query   10 by what
+-- Closes a call: history of the last 20, totals, the whole of a shortened result, and what is remembered from now on.
+-- KEYS  1 session hash   2 history   3 whole results   ARGV  1 ttl ms   2 entry   3 succeeded 0|1   4 cache hit 0|1
+--       5 latency ms   6 tokens   7 whole result, '' for none   8 … fields of the session hash and their values
 local ttl = ARGV[1]
 redis.call('LPUSH', KEYS[2], ARGV[2])
 redis.call('LTRIM', KEYS[2], 0, 19)
@@ -9,7 +9,12 @@ redis.call('HINCRBY', KEYS[1], 'latency_ms', ARGV[5])
 redis.call('HINCRBY', KEYS[1], 'tokens_out', ARGV[6])
 if ARGV[3] == '0' then redis.call('HINCRBY', KEYS[1], 'failures', 1) end
 if ARGV[4] == '1' then redis.call('HINCRBY', KEYS[1], 'cache_hits', 1) end
-if ARGV[7] ~= '' then redis.call('HSET', KEYS[1], 'ids', ARGV[7], 'titles', ARGV[8], 'query', ARGV[9], 'by', ARGV[10]) end
+if #ARGV > 7 then redis.call('HSET', KEYS[1], unpack(ARGV, 8)) end
+if ARGV[7] ~= '' then
+  redis.call('LPUSH', KEYS[3], ARGV[7])
+  redis.call('LTRIM', KEYS[3], 0, 4)
+  redis.call('PEXPIRE', KEYS[3], ttl)
+end
 redis.call('PEXPIRE', KEYS[1], ttl)
 redis.call('PEXPIRE', KEYS[2], ttl)
 return 1

@@ -31,6 +31,8 @@ class Agents:
         self._going = asyncio.Event()
         self._pause = 1.0
         self._busy = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def serve(self, sessions: int) -> None:
         async with AsyncExitStack() as stack:
@@ -56,8 +58,7 @@ class Agents:
                     self._going.set()
                 case ["stop"]:
                     self._going.clear()
-                    while self._busy:
-                        await asyncio.sleep(0.01)
+                    await self._idle.wait()
                     tell("stopped")
                 case ["cancel", count, tool]:
                     await give_up(self._url, int(count), tool)
@@ -69,14 +70,17 @@ class Agents:
         while True:
             if not self._going.is_set():
                 await self._going.wait()
-                await asyncio.sleep(phase * self._pause)
+                await asyncio.sleep(phase * self._pause)  # customers come one after the other, not all at once
             began = time.monotonic()
             self._busy += 1
+            self._idle.clear()
             try:
                 await take_turn(customer, client)
             finally:
                 self._busy -= 1
-            await asyncio.sleep(max(0.0, began + self._pause - time.monotonic()))
+                if not self._busy:
+                    self._idle.set()
+            await asyncio.sleep(max(0.0, began + self._pause - time.monotonic()))  # the pace of a customer's turns
 
 
 async def take_turn(customer: Customer, client: Client) -> None:
@@ -89,7 +93,7 @@ async def take_turn(customer: Customer, client: Client) -> None:
             ask = asks.send(value)  # type: ignore[attr-defined]
         except StopIteration:
             return
-        await asyncio.sleep(ask.pause)
+        await asyncio.sleep(ask.pause)  # what the model thinks between two calls: the turn's time goes on
 
 
 async def ask_one(client: Client, turn: Turn, ask: Ask, began: float) -> Json:
@@ -132,7 +136,7 @@ async def give_up(url: str, count: int, tool: str) -> None:
             async with asyncio.timeout(GIVE_UP_SECONDS), connected("sse-legacy", url) as client:
                 numbers = range(start, min(count, start + each))
                 calls += [asyncio.create_task(client.call(tool, _to_give_up(tool, n), {})) for n in numbers]
-                await asyncio.sleep(CANCEL_AFTER_SECONDS)
+                await asyncio.sleep(CANCEL_AFTER_SECONDS)  # the calls have to be under way when they are given up
                 if start // each % 2:
                     for call in calls:
                         call.cancel()

@@ -50,7 +50,7 @@ def _beat(tell: Callable[[Stall], None], loop: int) -> None:
     watched = [Kept(loop), Kept(threading.get_native_id())]
     beats: deque[tuple[float, list[float]]] = deque([(time.monotonic(), [each.seconds() for each in watched])])
     while True:
-        time.sleep(BEAT_SECONDS)
+        time.sleep(BEAT_SECONDS)  # the beat: what is measured is how late it comes
         now, kept = time.monotonic(), [each.seconds() for each in watched]
         since, before = beats[0]
         if max(new - old for new, old in zip(kept, before, strict=True)) > STALL_SECONDS:

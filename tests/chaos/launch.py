@@ -86,7 +86,7 @@ def unreliable_names(path: Path) -> None:
         lost: dict[str, float] = json.loads(path.read_text())
         if (seconds := lost.get(host)) is None:
             return ask(LOOPBACK, *arguments, **options)
-        time.sleep(seconds)
+        time.sleep(seconds)  # a name server that is away: the fault that is played
         kind = socket.EAI_AGAIN if seconds else socket.EAI_NONAME
         raise socket.gaierror(kind, "Temporary failure in name resolution" if seconds else "Name or service not known")
 

@@ -29,7 +29,7 @@ async def calm(world: World, seconds: float) -> None:
     since = time.monotonic()
     first = len(world.clients.read)
     while time.monotonic() < since + seconds:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # between two looks at what other processes write
         samples = world.clients.of("sample", first)
         if time.monotonic() > since + CALM_SECONDS and settled(BACKENDS, samples, since):
             return
@@ -41,11 +41,11 @@ async def play(world: World, scenario: Scenario, seconds: float, patience: float
     began = time.monotonic()
     for backend, fault in scenario.faults.items():
         await world.begin(backend, fault)
-    await asyncio.sleep(seconds)
+    await asyncio.sleep(seconds)  # as long as the fault is to last
     await asyncio.gather(*(world.end(backend, fault) for backend, fault in scenario.faults.items()))
     ended = time.monotonic()
     while time.monotonic() < ended + patience:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # between two looks at what other processes write
         if settled(scenario.backends, world.clients.of("sample", first_sample), ended):
             break
     closed = time.monotonic()

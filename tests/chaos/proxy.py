@@ -73,7 +73,7 @@ class Proxy:
         if self._server is not None:
             self._server.close()
             self._server = None
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # a turn of the loop, in which the socket is closed
 
     async def _taken(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.taken += 1
@@ -90,7 +90,7 @@ class _Connection:
 
     def __init__(self, proxy: Proxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._proxy, self._reader, self._writer = proxy, reader, writer
-        self._up: asyncio.StreamWriter | None = None
+        self._up: asyncio.Future[asyncio.StreamWriter] = asyncio.get_running_loop().create_future()
         self._mute = False
         self._passed = 0
         self._language = language_of(proxy.backend)
@@ -105,7 +105,8 @@ class _Connection:
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._from_client())]
         try:
-            down, self._up = await asyncio.open_connection(ADDRESS, self._proxy.upstream)
+            down, up = await asyncio.open_connection(ADDRESS, self._proxy.upstream)
+            self._up.set_result(up)
             tasks.append(asyncio.create_task(self._from_backend(down)))
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         except OSError:
@@ -115,9 +116,9 @@ class _Connection:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            for writer in (self._writer, self._up):
-                if writer is not None:
-                    writer.close()
+            self._writer.close()
+            if self._up.done() and not self._up.cancelled():
+                self._up.result().close()
             self.over.set()
 
     async def _from_client(self) -> None:
@@ -139,9 +140,8 @@ class _Connection:
                 self._mute = True
                 continue
             waiting.append(data)
-            while self._up is None:  # a connection to this machine takes no time, or fails
-                await asyncio.sleep(0.001)
-            self._up.write(b"".join(waiting))
+            up = await asyncio.shield(self._up)  # a connection to this machine takes no time, or fails
+            up.write(b"".join(waiting))
             waiting.clear()
 
     async def _from_backend(self, down: asyncio.StreamReader) -> None:
@@ -154,8 +154,7 @@ class _Connection:
                 fault, proxy = self._proxy.fault, self._proxy
                 last = max(last, clock() + proxy.slow * (fault.delay + fault.jitter * proxy.draw()))
                 due.put_nowait((last, data))
-            while not self._mute and not due.empty():
-                await asyncio.sleep(0.01)
+            await due.join()
             if self._mute:
                 await asyncio.Event().wait()
         finally:
@@ -167,8 +166,9 @@ class _Connection:
         while True:
             at, data = await due.get()
             if (wait := at - clock()) > 0:
-                await asyncio.sleep(wait)
+                await asyncio.sleep(wait)  # the delay that is played
             await self._write(data)
+            due.task_done()
 
     async def _write(self, data: bytes) -> None:
         fault = self._proxy.fault
@@ -182,7 +182,7 @@ class _Connection:
         while data and (fault := self._proxy.fault).drip:
             self._writer.write(data[:1])
             data = data[1:]
-            await asyncio.sleep(fault.drip)
+            await asyncio.sleep(fault.drip)  # byte by byte: the fault that is played
         if data:
             self._writer.write(data)
         await self._writer.drain()

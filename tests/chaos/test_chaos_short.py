@@ -21,7 +21,7 @@ LEAST_CALLS = 15
 """A scenario of which the machine spoiled all but so many calls has shown nothing."""
 TRIES = 2
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

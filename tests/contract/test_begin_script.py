@@ -28,6 +28,8 @@ class Opened:
     total: int
     renewed: int
     now: int
+    tokens: int
+    spent: int
     ids: bytes | None
     query: bytes | None
     by: bytes | None
@@ -48,23 +50,30 @@ class Opening:
         self.clock.now = round(self.clock.now + ms / 1000, 3)
 
     async def call(
-        self, turn: str = NAMED, age: int = 0, call_age: int | None = None, stated: int = -1, ttl: int = TTL
+        self,
+        turn: str = NAMED,
+        age: int = 0,
+        call_age: int | None = None,
+        stated: int = -1,
+        ttl: int = TTL,
+        tokens: tuple[int, int] = (-1, -1),
     ) -> Opened:
-        """`call_age` is the age where it is not given."""
+        """`call_age` is the age where it is not given; `tokens` are those that are configured, and those that are stated. Of
+        what the session remembers, what was shown last is looked at."""
         ages = (age, age if call_age is None else call_age)
-        own = (ttl, turn, int(turn.startswith("n:")), *ages, TOTAL, stated, RESERVE_MS, FLOOR_MS, FORGET_MS, 0, 0)
+        own = (ttl, turn, int(turn.startswith("n:")), *ages, TOTAL, stated, RESERVE_MS, FLOOR_MS, FORGET_MS, 0, 0, *tokens)
         reply: Reply
         (reply,) = await self.clocked.trip([Evaluation(Script.load("begin"), (SESSION, TURNS), own)], Deadline.after(5))
         refused, *rest = reply
         assert refused == 0
-        return Opened(*rest, *[None] * (7 - len(rest)))
+        return Opened(*rest[:9], *[None] * (9 - len(rest)))
 
     async def kept(self, turn: str = NAMED) -> tuple[int, int, int] | None:
         """When it started, in ms from the first call on; its total; its calls."""
         stored = await ask(self.redis, "HGET", TURNS, turn)
         if stored is None:
             return None
-        start, total, calls = map(int, stored.split())
+        start, total, calls = map(int, stored.split()[:3])
         return start - self.begun_at, total, calls
 
     async def names(self) -> set[bytes]:
@@ -77,7 +86,7 @@ def opening(redis: MultiplexedRedis) -> Opening:
 
 
 async def test_the_first_call_starts_its_turn_when_it_arrived(opening: Opening) -> None:
-    assert await opening.call(age=120) == Opened(120, TOTAL, 0, opening.now, None, None, None)
+    assert await opening.call(age=120) == Opened(120, TOTAL, 0, opening.now, -1, 0, None, None, None)
     assert await opening.kept() == (-120, TOTAL, 1)
 
 
@@ -214,3 +223,52 @@ async def test_the_ids_of_the_last_search_come_with_it_and_the_session_lives_on(
     assert (await opening.call()).ids == b"a b"
     assert await ask(opening.redis, "PTTL", SESSION) > 1000
     assert await ask(opening.redis, "HKEYS", SESSION) == [b"ids"], "without a limit there is no bucket"
+
+
+async def spent(opening: Opening, tokens: int, turn: str = NAMED) -> int:
+    reply: Reply
+    (reply,) = await opening.clocked.trip([Evaluation(Script.load("spend"), (TURNS,), (turn, tokens))], Deadline.after(5))
+    return int(reply)
+
+
+async def counted(opening: Opening, turn: str = NAMED, tokens: tuple[int, int] = (-1, -1)) -> tuple[int, int]:
+    opened = await opening.call(turn, tokens=tokens)
+    return opened.tokens, opened.spent
+
+
+async def test_tokens_are_counted_only_where_somebody_asked_for_it(opening: Opening) -> None:
+    await opening.call()
+    assert await spent(opening, 100) == 0
+    assert await counted(opening) == (-1, 0)
+    assert await spent(opening, 100, "n:never") == 0
+
+
+async def test_tokens_add_up_and_a_statement_is_what_is_left_at_this_call(opening: Opening) -> None:
+    assert await counted(opening, tokens=(-1, 1000)) == (1000, 0)
+    assert await spent(opening, 300) == 1
+    assert await spent(opening, 200) == 1
+    assert await counted(opening) == (1000, 500)
+    assert await counted(opening, tokens=(-1, 5000)) == (1000, 500), "a statement never lengthens"
+    assert await counted(opening, tokens=(-1, 100)) == (600, 500)
+    assert await counted(opening, tokens=(-1, 0)) == (500, 500)
+
+
+async def test_what_is_configured_holds_from_the_first_call_on(opening: Opening) -> None:
+    assert await counted(opening, tokens=(4000, -1)) == (4000, 0)
+    assert await counted(opening, tokens=(9000, -1)) == (4000, 0)
+    assert await counted(opening, NAMED + "b", tokens=(4000, 300)) == (300, 0)
+
+
+async def test_a_renewed_turn_has_new_tokens(opening: Opening) -> None:
+    await opening.call(TRACE, tokens=(-1, 1000))
+    await spent(opening, 900, TRACE)
+    opening.passes(TOTAL)
+    assert await counted(opening, TRACE, tokens=(-1, 700)) == (700, 0)
+
+
+async def test_a_refused_call_takes_back_no_tokens_of_others(opening: Opening) -> None:
+    await opening.call(tokens=(-1, 1000))
+    await spent(opening, 250)
+    await opening.call()
+    await opening.clocked.trip([Evaluation(Script.load("abandon"), (TURNS,), (NAMED,))], Deadline.after(5))
+    assert await counted(opening) == (1000, 250)

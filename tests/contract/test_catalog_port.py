@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from session.resilience.deadline import Deadline
+from tests.support.conditions import conditions as any_conditions
 from tools.store.failures import TimedOut
-from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Ordering, Title
+from tools.store.models import (
+    Audience,
+    Called,
+    CatalogPage,
+    CatalogQuery,
+    Conditions,
+    Ordering,
+    Range,
+    ReaderQuery,
+    Status,
+    Title,
+)
 from tools.store.ports import CatalogPort
-from tools.store.search.conditions import satisfies
-from tools.store.search.ranking.orderings import standing
+from tools.store.records.catalog_file import Record
+from tools.store.search.conditions.check import satisfies
+from tools.store.search.conditions.facts import Facts
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.orderings import in_order, standing
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.titles.prior import prior
 
 # The first test that asks the node starts it and loads the catalogue.
 pytestmark = pytest.mark.timeout(300)
 
-ANYTHING = Filters()
+ANYTHING = Conditions()
 SPELLINGS = [
     ("Attack on Titan", "Shingeki no Kyojin"),
     ("shingeki no kyojin", "Shingeki no Kyojin"),
@@ -40,23 +60,55 @@ AUTHORS = [
     "みうらけんたろう",
     "ミウラ ケンタロウ",
 ]
+CHEAP = 500
+DAYS = ("2026-01-15", "2026-06-15", "2026-11-15")
+"""In the fair of each half of the year: one has begun in the last one."""
 FILTERS = [
     ANYTHING,
-    Filters(genre="shonen"),
-    Filters(genre="josei"),
-    Filters(genre="kodomo"),
-    Filters(min_rating=0.0),
-    Filters(min_rating=4.5),
-    Filters(min_rating=5.0),
-    Filters(genre="seinen", min_rating=4.4),
-    *(Filters(author=author) for author in AUTHORS),
-    Filters(author="CLAMP"),
-    Filters(author="高橋"),
-    Filters(author="Takahashi", genre="shonen"),
-    Filters(author="Takahashi Miura"),
-    Filters(author="nobody at all"),
-    Filters(author="…!"),
-    Filters(author="*"),
+    Conditions(genres=("shonen",)),
+    Conditions(genres=("josei",)),
+    Conditions(genres=("kodomo",)),
+    Conditions(min_rating=0.0),
+    Conditions(min_rating=4.5),
+    Conditions(min_rating=5.0),
+    Conditions(genres=("seinen",), min_rating=4.4),
+    *(Conditions(author=author) for author in AUTHORS),
+    Conditions(author="CLAMP"),
+    Conditions(author="高橋"),
+    Conditions(author="Takahashi", genres=("shonen",)),
+    Conditions(author="Takahashi Miura"),
+    Conditions(author="nobody at all"),
+    Conditions(author="…!"),
+    Conditions(author="*"),
+    Conditions(statuses=(Status.FINISHED,)),
+    Conditions(statuses=(Status.HIATUS, Status.DISCONTINUED)),
+    Conditions(volumes=Range(most=10)),
+    Conditions(volumes=Range(5, 5.5)),
+    Conditions(years=Range(1980, 1989)),
+    Conditions(years=Range(2018), statuses=(Status.PUBLISHING,)),
+    *(Conditions(audience=audience) for audience in Audience),
+    Conditions(no_adult=True),
+    Conditions(tags=(("Comedy", "Drama"), ("School",))),
+    Conditions(tags=(("No such tag",),)),
+    Conditions(magazines=("Weekly Shonen Jump", "Monthly Afternoon")),
+    Conditions(magazines=("weekly shonen jump",)),
+    Conditions(price=Range(most=528)),
+    Conditions(price=Range(most=500), format="digital"),
+    Conditions(price=Range(10_000), format="set"),
+    *(Conditions(price=Range(most=CHEAP), format="digital", day=day) for day in DAYS),
+    Conditions(series_price=Range(most=4_000), format="digital", day=DAYS[0]),
+    Conditions(series_price=Range(most=8_000)),
+    Conditions(series_price=Range(most=8_000), format="digital", volumes=Range(2)),
+    Conditions(format="set"),
+    Conditions(format="set", in_stock=True),
+    Conditions(format="stone"),
+    Conditions(in_stock=True),
+    Conditions(all_volumes=True),
+    Conditions(without_tags=("Romance", "Gore")),
+    Conditions(without_genres=("shonen", "seinen")),
+    Conditions(without_authors=("Miura", "高橋", "…!")),
+    Conditions(without_titles=("manga-001001", "manga-001002", "nothing")),
+    Conditions(min_rating=4.2, without_tags=("Action",), audience=Audience.TEEN, in_stock=True),
 ]
 INJECTIONS = [
     '{"match_all":{}}',
@@ -88,8 +140,8 @@ ODD_TEXTS = [
 ODD_IDS = ["", " ", "manga-000001 ", "MANGA-000001", "*", "manga-%", "' OR 1=1 --", "進撃", "\ud800", "a\x00b", "m" * 2000]
 
 
-async def found(catalog: CatalogPort, text: str, filters: Filters = ANYTHING, limit: int = 10) -> CatalogPage:
-    return await catalog.search(CatalogQuery(text, filters, limit), Deadline.after(20))
+async def found(catalog: CatalogPort, text: str, conditions: Conditions = ANYTHING, limit: int = 10) -> CatalogPage:
+    return await catalog.search(CatalogQuery(text, conditions, limit), Deadline.after(20))
 
 
 def ids(titles: Sequence[Title]) -> list[str]:
@@ -109,11 +161,21 @@ async def test_a_name_in_any_script_and_with_a_typo_finds_its_title_first(
     assert page.degraded == ()
 
 
+@pytest.mark.parametrize(
+    ("typed", "romaji"),
+    [("berse", "Berserk"), ("ベルセ", "Berserk"), ("shingek", "Shingeki no Kyojin"), ("進撃", "Shingeki no Kyojin")],
+)
+async def test_a_name_that_is_begun_is_among_what_is_found(catalog: CatalogPort, typed: str, romaji: str) -> None:
+    """Proposals are made of it."""
+    page = await found(catalog, typed, Conditions(no_adult=True), 20)
+    assert romaji in [title.romaji for title in page.titles]
+
+
 @pytest.mark.parametrize("author", AUTHORS)
 async def test_an_authors_name_in_any_order_and_script_finds_their_works(
     catalog: CatalogPort, titles: Sequence[Title], author: str
 ) -> None:
-    works = {t.title_id for t in titles if satisfies(t, Filters(author="Miura Kentarou"))}
+    works = {t.title_id for t in titles if satisfies(t, Conditions(author="Miura Kentarou"))}
     assert works
     assert works <= set(ids((await found(catalog, author)).titles))
 
@@ -130,23 +192,74 @@ async def test_a_described_story_is_found(catalog: CatalogPort, titles: Sequence
     assert called(titles, romaji).title_id in ids((await found(catalog, text)).titles)
 
 
-@pytest.mark.parametrize("filters", FILTERS, ids=str)
+@pytest.mark.parametrize("conditions", FILTERS, ids=str)
 async def test_filters_let_through_exactly_what_satisfies_them(
-    catalog: CatalogPort, titles: Sequence[Title], filters: Filters
+    catalog: CatalogPort, titles: Sequence[Title], records: Sequence[Record], conditions: Conditions
 ) -> None:
-    wanted = {t.title_id for t in titles if satisfies(t, filters)}
-    page = await found(catalog, "", filters, limit=len(titles))
+    wanted = {t.title_id for t, offers in records if satisfies(t, conditions, offers)}
+    page = await found(catalog, "", conditions, limit=len(titles))
     assert set(ids(page.titles)) == wanted
     assert page.total == len(wanted) == len(page.titles)
-    assert set(ids(await catalog.popular(filters, len(titles), Deadline.after(20)))) == wanted
+    assert set(ids(await catalog.popular(conditions, len(titles), Deadline.after(20)))) == wanted
 
 
 @pytest.mark.parametrize("text", ["berserk", "romance", "school life comedy", "三浦", "冒険", "like Berserk"])
-@pytest.mark.parametrize("filters", FILTERS[:12], ids=str)
-async def test_whatever_is_asked_every_hit_satisfies_the_filters(catalog: CatalogPort, text: str, filters: Filters) -> None:
-    page = await found(catalog, text, filters, limit=50)
-    assert all(satisfies(title, filters) for title in page.titles)
+@pytest.mark.parametrize("conditions", [*FILTERS[:12], *FILTERS[-12:]], ids=str)
+async def test_whatever_is_asked_every_hit_satisfies_the_filters(
+    catalog: CatalogPort, records: Sequence[Record], text: str, conditions: Conditions
+) -> None:
+    offers = {title.title_id: sold for title, sold in records}
+    page = await found(catalog, text, conditions, limit=50)
+    assert all(satisfies(title, conditions, offers[title.title_id]) for title in page.titles)
     assert page.total >= len(page.titles)
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_any_conditions_let_through_exactly_what_satisfies_them(
+    catalog: CatalogPort, records: Sequence[Record], data: st.DataObject
+) -> None:
+    asked = data.draw(any_conditions(records))
+    wanted = {t.title_id for t, offers in records if satisfies(t, asked, offers)}
+    page = await found(catalog, "", asked, limit=len(records))
+    assert set(ids(page.titles)) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["girls love school romance", "samurai", "berserk", "like Berserk", "巨人と戦う話", "手塚治虫"]
+)
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        Conditions(min_rating=4.2),
+        Conditions(in_stock=True),
+        Conditions(genres=("shojo", "seinen")),
+        Conditions(author="Miura"),
+    ],
+    ids=str,
+)
+async def test_a_condition_narrows_what_the_text_alone_finds(
+    catalog: CatalogPort, records: Sequence[Record], text: str, conditions: Conditions
+) -> None:
+    """Where it leaves next to nothing of that, what comes nearest follows: few in all, and never more than there was."""
+    every, narrowed = await found(catalog, text, limit=200), await found(catalog, text, conditions, limit=200)
+    offers = {title.title_id: sold for title, sold in records}
+    left = {title.title_id for title in every.titles if satisfies(title, conditions, offers[title.title_id])}
+    assert narrowed.total <= every.total
+    assert set(ids(narrowed.titles)[: len(left)]) == left
+    assert narrowed.total <= max(len(left), Weights().few)
+
+
+async def test_a_condition_that_leaves_nothing_of_a_story_leaves_what_is_nearest(
+    catalog: CatalogPort, titles: Sequence[Title]
+) -> None:
+    every = await found(catalog, "school comedy", limit=200)
+    best = ids(every.titles)
+    page = await found(catalog, "school comedy", Conditions(without_titles=tuple(best)), limit=200)
+    assert 0 < page.total <= every.total
+    assert not set(best) & set(ids(page.titles))
+    name = await found(catalog, "berserk", Conditions(without_titles=tuple(ids((await found(catalog, "berserk")).titles))))
+    assert name.titles == ()
 
 
 @pytest.mark.parametrize("text", ["berserk", "romance", "samurai", "一番人気の漫画"])
@@ -163,6 +276,23 @@ async def test_a_theme_counts_all_titles_that_have_it(catalog: CatalogPort, titl
     assert (await found(catalog, "romance", limit=5)).total >= romances
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("something that will make me cry", "Gag Humor"),
+        ("泣ける漫画", "Gag Humor"),
+        ("a heartwarming story", "Gore"),
+        ("癒される漫画", "Gore"),
+    ],
+)
+async def test_a_mood_finds_what_suits_it(catalog: CatalogPort, text: str, wrong: str) -> None:
+    page = await found(catalog, text, limit=10)
+    (tone,) = QueryParser.load().parse(text).moods
+    assert len(page.titles) == 10
+    assert all(set(tone.wanted) & set(title.tags) for title in page.titles[:5])
+    assert not any(wrong in title.tags for title in page.titles)
+
+
 async def test_a_query_of_another_world_finds_little(catalog: CatalogPort) -> None:
     assert (await found(catalog, "Harry Potter and the Goblet of Fire")).total <= 2
 
@@ -175,7 +305,7 @@ async def test_the_same_question_has_the_same_answer_for_many_at_once(catalog: C
 @pytest.mark.parametrize("text", INJECTIONS)
 async def test_a_query_is_text_whatever_language_it_speaks(catalog: CatalogPort, titles: Sequence[Title], text: str) -> None:
     """Words in it may be found; it never selects everything, fails, or breaks out of its filter."""
-    page = await found(catalog, text, Filters(genre="josei"))
+    page = await found(catalog, text, Conditions(genres=("josei",)))
     josei = sum(title.genre == "josei" for title in titles)
     read_as_nothing = not any(c.isalnum() for c in text)
     assert page.total == josei if read_as_nothing else page.total < josei
@@ -184,8 +314,8 @@ async def test_a_query_is_text_whatever_language_it_speaks(catalog: CatalogPort,
 
 @pytest.mark.parametrize("text", INJECTIONS)
 async def test_a_filter_is_text_whatever_language_it_speaks(catalog: CatalogPort, text: str) -> None:
-    assert await found(catalog, "", Filters(author=text)) == CatalogPage((), 0)
-    assert await found(catalog, "", Filters(genre=text)) == CatalogPage((), 0)
+    assert await found(catalog, "", Conditions(author=text)) == CatalogPage((), 0)
+    assert await found(catalog, "", Conditions(genres=(text,))) == CatalogPage((), 0)
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
@@ -193,7 +323,7 @@ async def test_any_text_is_answered(catalog: CatalogPort, text: str) -> None:
     page = await found(catalog, text)
     assert len(page.titles) <= 10
     assert page.total >= len(page.titles)
-    assert (await found(catalog, "", Filters(author=text))).total < 50
+    assert (await found(catalog, "", Conditions(author=text))).total < 50
 
 
 async def test_titles_come_back_whole(catalog: CatalogPort, titles: Sequence[Title]) -> None:
@@ -230,29 +360,6 @@ async def test_the_popular_are_in_order_of_fame_and_in_the_same_order_as_for_an_
     assert popular == (await found(catalog, "", limit=30)).titles
 
 
-async def test_the_alike_share_a_tag_or_an_author_and_the_best_match_is_first(
-    catalog: CatalogPort, titles: Sequence[Title]
-) -> None:
-    berserk = called(titles, "Berserk")
-    liked = Facets(dict.fromkeys(berserk.tags, 1.0), tuple(a.name for a in berserk.authors), berserk.genre)
-    alike = await catalog.alike(liked, 20, Deadline.after(20))
-    assert alike[0] == berserk
-    assert len(alike) == 20
-    theirs = set(liked.authors)
-    assert all(set(t.tags) & set(liked.tags) or theirs & {a.name for a in t.authors} for t in alike)
-
-
-async def test_an_author_alone_is_enough_to_be_alike(catalog: CatalogPort, titles: Sequence[Title]) -> None:
-    name = called(titles, "Berserk").authors[0].name
-    works = {t.title_id for t in titles if any(a.name == name for a in t.authors)}
-    assert set(ids(await catalog.alike(Facets({}, (name,)), 50, Deadline.after(20)))) == works
-
-
-@pytest.mark.parametrize("facets", [Facets({}), Facets({"no such tag": 1.0}), Facets({"Action": 0.0}), Facets({}, ("*",))])
-async def test_nothing_is_like_nothing(catalog: CatalogPort, facets: Facets) -> None:
-    assert await catalog.alike(facets, 10, Deadline.after(20)) == ()
-
-
 async def test_titles_like_one_leave_it_out(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     page = await found(catalog, "manga like Berserk")
     assert page.titles
@@ -273,7 +380,7 @@ async def test_a_deadline_that_is_over_fails_as_such(catalog: CatalogPort) -> No
     with pytest.raises(TimedOut):
         await catalog.popular(ANYTHING, 5, over)
     with pytest.raises(TimedOut):
-        await catalog.alike(Facets({"Action": 1.0}), 5, over)
+        await catalog.for_reader(ReaderQuery(5), over)
 
 
 async def test_a_cancelled_call_ends_and_the_next_is_answered(catalog: CatalogPort) -> None:
@@ -339,7 +446,7 @@ async def test_what_is_called_so_stays_first_whatever_the_ordering(catalog: Cata
 async def test_an_author_named_twice_is_the_author_and_the_best_known_work_first(
     catalog: CatalogPort, titles: Sequence[Title]
 ) -> None:
-    author = Filters(author="Oda")
+    author = Conditions(author="Oda")
     works = [t for t in titles if satisfies(t, author)]
     assert works
     for text in ("Oda", "oda", "manga by Oda"):
@@ -367,3 +474,134 @@ async def test_where_nothing_matches_the_nearest_names_are_told(catalog: Catalog
     page = await found(catalog, "Barserkaman")
     assert (page.titles, page.total) == ((), 0)
     assert "Berserk" in [title.romaji for title in page.near]
+
+
+@pytest.mark.parametrize("ordering", Ordering)
+@pytest.mark.parametrize("conditions", [ANYTHING, Conditions(format="digital", genres=("shojo", "josei"))], ids=str)
+async def test_an_ordering_that_is_asked_for_beats_the_one_in_the_text(
+    catalog: CatalogPort, records: Sequence[Record], ordering: Ordering, conditions: Conditions
+) -> None:
+    fitting = [(title, offers) for title, offers in records if satisfies(title, conditions, offers)]
+    sold = [Facts.of(title, offers, ()).sold_as(conditions.format) for title, offers in fitting]
+    prices = [None if sale is None else sale.price for sale in sold]
+    wanted = in_order([title for title, _ in fitting], ordering, prices)
+    for text in ("", "newest manga" if ordering is not Ordering.NEWEST else "best rated manga"):
+        page = await catalog.search(CatalogQuery(text, conditions, 30, 0, ordering), Deadline.after(20))
+        assert ids(page.titles) == ids(wanted[:30])
+        assert page.total == len(wanted)
+
+
+async def test_a_price_is_that_of_the_day_and_of_no_campaign_that_is_over(
+    catalog: CatalogPort, records: Sequence[Record]
+) -> None:
+    """Found by it, and in the order of it."""
+    sold = {title.title_id: Facts.of(title, offers, ()) for title, offers in records}
+    found_on = {}
+    for day in (None, *DAYS):
+        asked = Conditions(price=Range(most=CHEAP), format="digital", day=day)
+        page = await catalog.search(CatalogQuery("", asked, len(records), 0, Ordering.PRICE), Deadline.after(20))
+        sales = [sold[title_id].sold_as("digital", day) for title_id in ids(page.titles)]
+        prices = [sale.price for sale in sales if sale is not None]
+        assert prices == sorted(prices)
+        assert all(price <= CHEAP for price in prices)
+        found_on[day] = set(ids(page.titles))
+    winter, summer, again = (found_on[day] for day in DAYS)
+    assert winter == again
+    assert summer - winter, "what the fair of the other half makes cheap"
+    assert winter - summer
+    assert found_on[None] <= winter & summer, "the price of no campaign"
+
+
+@pytest.mark.parametrize("ordering", Ordering)
+async def test_what_matches_is_put_in_the_order_that_is_asked_for(
+    catalog: CatalogPort, records: Sequence[Record], ordering: Ordering
+) -> None:
+    prices = {t.title_id: None if (s := Facts.of(t, o, ()).sold_as(None)) is None else s.price for t, o in records}
+    page = await catalog.search(CatalogQuery("samurai", ANYTHING, 100, 0, ordering), Deadline.after(20))
+    stand = [standing(title, ordering, prices[title.title_id]) for title in page.titles]
+    assert len(stand) > 3
+    assert stand == sorted(stand, reverse=True)
+    assert set(ids(page.titles)) == set(ids((await found(catalog, "samurai", limit=100)).titles))
+
+
+@pytest.mark.parametrize("ordering", Ordering)
+async def test_what_fits_a_story_loosely_is_not_put_in_another_order(catalog: CatalogPort, ordering: Ordering) -> None:
+    """Where it is cheap or new, it would come before what was asked for."""
+    story = "a lonely boy who plays shogi"
+    every = await found(catalog, story, limit=100)
+    page = await catalog.search(CatalogQuery(story, ANYTHING, 100, 0, ordering), Deadline.after(20))
+    assert every.titles[0] in page.titles
+    assert 0 < page.total == len(page.titles) < every.total
+    assert set(ids(page.titles)) < set(ids(every.titles))
+
+
+@pytest.mark.parametrize("text", ["", "samurai", "newest shojo", "like Berserk"])
+async def test_pages_follow_one_another_and_tell_the_same_total(catalog: CatalogPort, text: str) -> None:
+    whole = await found(catalog, text, limit=12)
+    pages = [await catalog.search(CatalogQuery(text, ANYTHING, 5, at), Deadline.after(20)) for at in (0, 5, 10)]
+    assert [each for page in pages for each in ids(page.titles)][:12] == ids(whole.titles)
+    assert {page.total for page in pages} == {whole.total}
+
+
+async def test_past_the_end_there_is_nothing_and_the_total_stays(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+    for offset in (len(titles), 10_000, 10**9):
+        page = await catalog.search(CatalogQuery("", ANYTHING, 5, offset), Deadline.after(20))
+        assert (page.titles, page.total) == ((), len(titles))
+    page = await catalog.search(CatalogQuery("samurai", ANYTHING, 5, 10**6), Deadline.after(20))
+    assert page.titles == ()
+    assert page.total > 0
+
+
+async def test_the_catalogue_tells_its_own_words(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+    terms = await catalog.terms(Deadline.after(20))
+    assert dict(terms.tags) == Counter(tag for title in titles for tag in set(title.tags))
+    assert dict(terms.magazines) == Counter(title.magazine for title in titles if title.magazine)
+    assert list(terms.tags.values()) == sorted(terms.tags.values(), reverse=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Attack on Titan", "shingeki no kyojin", "進撃の巨人", "しんげきのきょじん", "シンゲキノキョジン", "ATTACK  ON TITAN"],
+)
+async def test_a_whole_name_in_any_script_is_its_title(catalog: CatalogPort, titles: Sequence[Title], name: str) -> None:
+    best = called(titles, "Shingeki no Kyojin").title_id
+    told = await catalog.called([name], Deadline.after(20))
+    assert told[name].title_ids[0] == best
+    assert told == await catalog.called([name], Deadline.after(20))
+
+
+@pytest.mark.parametrize(("author", "whole"), [*((author, "Miura Kentarou") for author in AUTHORS), ("ONE", "ONE")])
+async def test_an_authors_name_is_theirs_with_the_number_of_works(
+    catalog: CatalogPort, titles: Sequence[Title], author: str, whole: str
+) -> None:
+    works = {t.title_id for t in titles if satisfies(t, Conditions(author=author))}
+    assert {t.title_id for t in titles if satisfies(t, Conditions(author=whole))} <= works
+    assert (await catalog.called([author], Deadline.after(20)))[author].by_author == len(works)
+
+
+async def test_only_what_is_exactly_a_name_is_called_so(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+    nothing = ["attack on", "attack on titans", "Kentarou", "school", "", "…", "\ud800", "*", "x" * 3_000]
+    known = ["Berserk", "ベルセルク", "Demon Slayer"]
+    told = await catalog.called([*nothing, *known], Deadline.after(20))
+    assert list(told) == known
+    assert told["Berserk"] == told["ベルセルク"] == Called((called(titles, "Berserk").title_id,), 0)
+    assert told["Demon Slayer"].title_ids
+    assert await catalog.called([], Deadline.after(20)) == {}
+
+
+async def test_the_best_known_of_one_name_is_first_and_many_are_looked_for_at_once(
+    catalog: CatalogPort, titles: Sequence[Title]
+) -> None:
+    names = [title.display for title in titles[:100]]
+    told = await catalog.called(names, Deadline.after(20))
+    assert list(told) == list(dict.fromkeys(names))[:64]
+    prior_of = {title.title_id: prior(title) for title in titles}
+    for title in titles[:64]:
+        fame = [prior_of[each] for each in told[title.display].title_ids]
+        assert title.title_id in told[title.display].title_ids
+        assert fame == sorted(fame, reverse=True)
+
+
+async def test_late_names_fail_as_such(catalog: CatalogPort) -> None:
+    with pytest.raises(TimedOut):
+        await catalog.called(["berserk"], Deadline.after(-1))

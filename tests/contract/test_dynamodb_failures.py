@@ -45,12 +45,22 @@ CALLS: dict[str, Call] = {
     "order": lambda store, deadline: store.order("reader", "MNG-AAAA0001", deadline),
     "latest": lambda store, deadline: store.latest("reader", 10, deadline),
     "purchased": lambda store, deadline: store.purchased("reader", deadline),
+    "bought": lambda store, deadline: store.bought("reader", "m-1", deadline),
+    "releases": lambda store, deadline: store.releases.of_month("2026-11", deadline),
     "remember": lambda store, deadline: store.profiles.remember([("reader", EVENT)], deadline),
     "recall": lambda store, deadline: store.profiles.recall("reader", deadline),
     "forget": lambda store, deadline: store.profiles.forget("reader", deadline),
 }
-DEPENDENCIES = {"titles": "titles", "stock": "stock", "order": "orders", "latest": "orders", "purchased": "orders"}
-READS = ["stock", "order", "latest", "purchased", "recall", "forget"]
+DEPENDENCIES = {
+    "titles": "titles",
+    "stock": "stock",
+    "order": "orders",
+    "latest": "orders",
+    "purchased": "orders",
+    "bought": "orders",
+    "releases": "releases",
+}
+READS = ["stock", "order", "latest", "purchased", "bought", "releases", "recall", "forget"]
 
 each_call = pytest.mark.parametrize("call", CALLS)
 

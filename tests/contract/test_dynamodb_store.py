@@ -16,7 +16,7 @@ from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.admin import client, create_tables, describe_tables
 from tools.store.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.dynamodb.tables import BILLING_MODE, ORDERS, PROFILE, STOCK, TABLES, TITLES
+from tools.store.backends.dynamodb.tables import BILLING_MODE, ORDERS, PROFILE, RELEASES, STOCK, TABLES, TITLES
 from tools.store.backends.dynamodb.writing import write_all
 from tools.store.failures import DependencyFailure
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
@@ -185,10 +185,16 @@ async def test_tables_are_made_once_and_as_defined(dynamodb_address: DynamoAddre
 
 async def test_a_table_of_another_shape_under_our_name_is_said_and_not_used(dynamodb_address: DynamoAddress) -> None:
     other = replace(dynamodb_address, prefix=f"{dynamodb_address.prefix}x-")
-    wrong = [TITLES, replace(STOCK, partition_key="id"), replace(ORDERS, indexes=()), PROFILE]
+    wrong = [
+        TITLES,
+        replace(STOCK, partition_key="id"),
+        *(replace(each, indexes=()) for each in (RELEASES, ORDERS)),
+        PROFILE,
+    ]
     create_tables(other, wrong)
     problems = [state.problem for state in describe_tables(other)]
-    assert problems == [None, "has other keys than it should", "lacks the index by_time", None]
+    lacks = ["lacks the index by_month", "lacks the index by_time"]
+    assert problems == [None, "has other keys than it should", *lacks, None]
     with pytest.raises(ValueError, match="other keys"):
         create_tables(other)
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from session.profile import RECALLED, Event, EventKind
+from session.keys import preferences
+from session.preferences import Kept, Preference, encode
+from session.profile import RECALLED, Event, EventKind, Profile
 from session.resilience.deadline import Deadline
 from tests.stack.dynamodb import REGION
 from tests.support.process import run
+from tests.support.valkey import ask, connected, private_valkey
 from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.items import owner_key
 from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.dynamodb.tables import PROFILE
 
 BOUND_SECONDS = 60.0
 USER = "読者 1@例え.example"
@@ -32,19 +38,43 @@ async def test_all_of_a_customers_profile_goes_and_nobody_elses(dynamodb_address
     url = f"dynamodb://{REGION}?endpoint={dynamodb_address.endpoint}&table_prefix={dynamodb_address.prefix}"
     soon, now = Deadline.after(BOUND_SECONDS), datetime.now(UTC)
     events = [Event.happened(EventKind.VIEWED, f"manga-{n:06}", now - timedelta(hours=n)) for n in range(RECALLED + 10)]
+    stated = Kept((Preference.stated("I don't like gore", now),), "a")
     async with DynamoStore.open(dynamodb_address) as store:
         await store.profiles.remember([*((USER, each) for each in events), ("another", events[0])], soon)
+        for user in (USER, "another"):
+            await store.preferences.keep(user, stated, None, soon)
         first, second = await forget(USER, store_url=url), await forget(USER, store_url=url)
-        left = await store.profiles.recall(USER, soon)
-        others = await store.profiles.recall("another", soon)
+        left = await store.profiles.recall(USER, soon), await store.preferences.stated(USER, soon)
+        others = await store.profiles.recall("another", soon), await store.preferences.stated("another", soon)
+        scanned = json.dumps(await store.connection.call("scan", TableName=PROFILE.called(dynamodb_address.prefix)))
     assert first[0] == second[0] == 0, first[2] + second[2]
-    assert left.events == ()
-    assert others.events == (events[0],)
-    assert first[1].startswith("removed: the long-term profile\n")
+    assert left == (Profile(), Kept())
+    assert others == (Profile((events[0],)), stated)
+    assert owner_key("another") in scanned
+    assert owner_key(USER) not in scanned
+    assert first[1].startswith("removed: the long-term profile, and what they asked to be remembered\n")
     assert second[1].startswith("there was no long-term profile")
     for told in ("Redis", "idempotency", "orders", "audit", "logs", "180 days"):
         assert told in first[1], "what it does not reach is said"
     assert USER not in first[1] + first[2]
+
+
+async def test_the_copy_in_a_shared_redis_goes_as_well(dynamodb_address: DynamoAddress) -> None:
+    """And is told to say nothing for a minute, so that no call under way puts it back. Where Redis does not answer, that is
+    said and is no success."""
+    url = f"dynamodb://{REGION}?endpoint={dynamodb_address.endpoint}&table_prefix={dynamodb_address.prefix}"
+    key = preferences(USER)
+    with private_valkey() as valkey:
+        async with connected(valkey.address) as redis:
+            await ask(redis, "SET", key, encode((Preference.stated("I don't like gore", datetime.now(UTC)),)))
+            status, said, why = await forget(USER, store_url=url, redis_url=f"redis://127.0.0.1:{valkey.port}")
+            assert (status, await ask(redis, "GET", key)) == (0, b"[]"), why
+            assert 0 < await ask(redis, "TTL", key) <= 60
+    assert "the copy in Redis" in said
+    away = await forget(USER, store_url=url, redis_url=f"redis://127.0.0.1:{valkey.port}")
+    assert away[0] == 1
+    assert "Redis did not answer" in away[2]
+    assert "gore" not in said + why + away[1] + away[2]
 
 
 async def test_what_cannot_be_removed_is_said_and_is_no_success() -> None:

@@ -23,10 +23,12 @@ import pytest
 import pytest_asyncio
 
 from session.redis.address import RedisAddress
+from session.snapshots import unpack
 from tests.stack.dynamodb import REGION
 from tests.stack.fixtures import dynamodb_endpoint  # noqa: F401
 from tests.support.canaries import CanaryShop, Person, found
-from tests.support.crowd import WAYS, Got, MixedUp
+from tests.support.crowd import UPDATED, WAYS, Got, MixedUp
+from tests.support.interleaved_sessions import WHOLE
 from tests.support.interleaving import interleaved
 from tests.support.process import LISTENING, Process, run, until
 from tests.support.raw import ask
@@ -36,8 +38,8 @@ from tests.support.valkey import ask as ask_redis
 from tests.support.valkey import connected, private_valkey
 from tests.support.watched_server import FORGETS, SAYS
 
-ROUNDS = 60
-ROUNDS_TO_CATCH = 20
+ROUNDS = 72
+ROUNDS_TO_CATCH = 24
 SECONDS_TO_CATCH = 25.0
 WRITTEN_SECONDS = 5.0
 SEED = int(os.environ.get("MANGA_TEST_SEED", "20261122"))
@@ -54,6 +56,7 @@ class Watched:
     redis: RedisAddress
     folder: Path
     unasked: bytes = b""
+    told_of_silence: bool = False
     got: list[Got] = field(default_factory=list)
     public: dict[str, bytes] = field(default_factory=dict)
     read_before: dict[str, int] = field(default_factory=dict)
@@ -67,6 +70,7 @@ class Watched:
             finally:
                 self.got += crowd.got
                 self.unasked += crowd.unasked
+                self.told_of_silence |= crowd.told_of_silence
         for path in ("/metrics", "/readyz", "/healthz"):
             self.public[path] = (await ask(self.process.port, "GET", path)).body
         told = [line for got in self.got[-20:] if (line := got.call_id) is not None]
@@ -80,7 +84,7 @@ class Watched:
         await until(lambda: SAYS.format(forgets) in self.process.lines[-50:], WRITTEN_SECONDS, "it forgets")
         async with connected(self.redis) as redis:
             await ask_redis(redis, "FLUSHALL")
-        self.got, self.unasked, self.public, self.read_before = [], b"", {}, {}
+        self.got, self.unasked, self.told_of_silence, self.public, self.read_before = [], b"", False, {}, {}
         self.read_before = {"log": len(self.log), "spans": len(self.spans), "audit": len(self.audit)}
 
     @property
@@ -213,6 +217,7 @@ def in_answers(server: Watched) -> list[str]:
             if other is not got.person:
                 wrong += [f"{canary} in an answer of {got.asked}" for canary in found(got.raw, _foreign(got, other))]
     everybodys = [canary for person in server.shop.people for canary in person.everything]
+    wrong += ["an update of another's session"] if server.told_of_silence else []
     return wrong + [f"{canary} over a stream, unasked" for canary in found(server.unasked, everybodys)]
 
 
@@ -264,7 +269,9 @@ async def in_redis(server: Watched) -> list[str]:
             owners = [each for each in people if found(value, each.reasons + each.typed)]
             if b":cache:" in name and b":get_recommendations:" in name and len(owners) == 1:
                 allowed |= {*owners[0].reasons, *owners[0].typed}  # the key is a hash that the user is a part of
-            in_value = never + [c for each in people for c in (*each.typed, *each.reasons) if c not in allowed]
+            orders = [number for person in people if _is_theirs(name, person) for number in _orders_kept(name, person)]
+            in_value = [canary for canary in never if canary not in orders]
+            in_value += [c for each in people for c in (*each.typed, *each.reasons) if c not in allowed]
             in_value += [] if _holds_titles(name) else [c for each in people for c in each.searched if c not in allowed]
             in_name = never + [c for each in people for c in (*each.typed, *each.searched, *each.liked.values())]
             wrong += [f"{canary} in the value of {name!r}" for canary in found(value, in_value)]
@@ -278,11 +285,15 @@ def _is_theirs(name: bytes, person: Person) -> bool:
 
 
 def _may_be_kept(name: bytes, person: Person) -> list[str]:
-    """A session knows its last search, and its history which titles were looked at, but nothing that was typed; what an
-    idempotency key gave is given again."""
-    if name.endswith(b":calls"):
-        return person.searched
-    return [*person.typed, *person.searched, *([] if b":session:" in name else person.reasons)]
+    """A session knows its last search, and its history what was asked and looked at; what an idempotency key gave is given
+    again, and so is the whole of a result that was shortened."""
+    given = b":session:" not in name or name.endswith(b":whole")
+    return [*person.typed, *person.searched, *(person.reasons if given else [])]
+
+
+def _orders_kept(name: bytes, person: Person) -> list[str]:
+    """A session knows the number of the order that was looked up last, and nothing else of it."""
+    return [order.order_id for order in person.orders] if name.endswith(f"}}:{person.hash}".encode()) else []
 
 
 def _holds_titles(name: bytes) -> bool:
@@ -294,19 +305,24 @@ async def _value(redis: Any, name: bytes) -> bytes:
     kind = await ask_redis(redis, "TYPE", name)
     read = {b"string": ("GET", name), b"hash": ("HGETALL", name), b"list": ("LRANGE", name, 0, -1), b"none": ("ECHO", b"")}
     value = await ask_redis(redis, *read[kind])
+    if name.endswith(b":whole"):
+        value = [unpack(each.partition(b" ")[2]) or b"unreadable" for each in value]
     return b"\n".join(value) if isinstance(value, list) else value or b""
 
 
 def missing_of_their_own(server: Watched) -> list[str]:
     """Of what each ought to have seen."""
-    missing = []
+    kinds = {"resources/read": "anything that is read", WHOLE: "a whole result"}
+    read = {got.asked for got in server.got if "result" in got.answer}
+    missing = [what for kind, what in kinds.items() if kind not in read] + ([] if UPDATED in server.unasked else ["updates"])
     for person in server.shop.people:
         raw = b"".join(got.raw for got in server.got if got.person is person)
         wanted = {"search": [person.secret], "stock": [person.secret_id], "criteria": [person.criteria]}
+        wanted["history"] = [f'search \\"{person.secret}']
         if person.orders:
             wanted |= {"an order": [order.note or "" for order in person.orders]}
         if person.user:
-            wanted |= {"reasons": person.reasons}
+            wanted |= {"reasons": person.reasons, "what is remembered": [f"remembered: {person.states}"]}
         missing += [
             f"{what} of {person.user or 'an anonymous caller'}" for what, any_of in wanted.items() if not found(raw, any_of)
         ]

@@ -24,8 +24,9 @@ from tests.support.wrong_opensearch import answers, packed, serving
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.index.identity import Identity
 from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
-from tools.store.models import CatalogQuery, Filters
+from tools.store.models import CatalogQuery, Conditions, Ordering, Status
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import Record
 
@@ -133,7 +134,7 @@ async def test_half_an_answer_is_not_given_out_as_one(slow_index: OpenSearchAddr
 
     async with serving(answer) as url, OpenSearchCatalog.open(OpenSearchAddress.parse(url), None) as catalog:
         with pytest.raises(TimedOut):
-            await catalog.popular(Filters(), 5, Deadline.after(5))
+            await catalog.popular(Conditions(), 5, Deadline.after(5))
 
 
 @asynccontextmanager
@@ -142,7 +143,7 @@ async def opened(address: OpenSearchAddress, embedder: Embedder | None) -> Async
         yield catalog
 
 
-QUERY = CatalogQuery("someone who cooks for strangers at night", Filters(), 10)
+QUERY = CatalogQuery("someone who cooks for strangers at night", Conditions(), 10)
 
 
 async def test_words_answer_when_the_embedder_is_late_or_away(
@@ -244,7 +245,7 @@ async def test_whatever_is_answered_ends_as_a_failure_of_the_store(
         return web.Response(status=status, text=text, content_type="application/json")
 
     async with serving(answer) as url, opened(OpenSearchAddress.parse(url), None) as catalog:
-        for call in (catalog.popular(Filters(), 5, Deadline.after(5)), catalog.get(["a"], Deadline.after(5))):
+        for call in (catalog.popular(Conditions(), 5, Deadline.after(5)), catalog.get(["a"], Deadline.after(5))):
             with pytest.raises(kind) as caught:
                 await call
             assert type(caught.value) is kind or kind is DependencyFailure
@@ -257,7 +258,7 @@ async def test_nobody_there_is_a_failure_without_an_address() -> None:
     address = OpenSearchAddress.parse(f"http://user:secret@127.0.0.1:{free_port()}")
     async with opened(address, None) as catalog:
         with pytest.raises(DependencyFailure) as caught:
-            await catalog.popular(Filters(), 5, Deadline.after(5))
+            await catalog.popular(Conditions(), 5, Deadline.after(5))
     assert caught.value.message == "The catalogue cannot be reached."
     assert "secret" not in f"{address} {address!r}"
 
@@ -276,6 +277,51 @@ async def test_one_that_never_answers_is_left_at_the_deadline() -> None:
         never.set()
 
 
+async def test_an_index_of_another_format_is_one_clear_problem_and_no_wrong_answer() -> None:
+    old = Identity("1", "any", None, 0, 3, "any")
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        told = {"old": {"mappings": {"_meta": old.meta()}}} if request.path.endswith("/_mapping") else answers()
+        return web.json_response(told)
+
+    finished, cheapest = Conditions(statuses=(Status.FINISHED,)), Ordering.PRICE
+    async with serving(answer) as url, opened(OpenSearchAddress.parse(url), None) as catalog:
+        soon = Deadline.after(5)
+        for call in (
+            catalog.search(CatalogQuery("", finished, 5), soon),
+            catalog.search(CatalogQuery("", Conditions(), 5, 0, cheapest), soon),
+            catalog.search(QUERY, soon),
+            catalog.popular(finished, 5, soon),
+            catalog.terms(soon),
+            catalog.called(["x"], soon),
+        ):
+            with pytest.raises(DependencyFailure, match="another version"):
+                await call
+        health = await catalog.health(soon)
+    assert not health.ok
+    assert "load the catalogue again" in health.detail
+
+
+async def test_names_are_asked_for_once_and_all_in_one_search(
+    opensearch_catalog: OpenSearchAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    searches = Client.searches
+
+    async def counted(client: Client, bodies: Sequence[Any], deadline: Deadline) -> Any:
+        asked.append(len(bodies))
+        return await searches(client, bodies, deadline)
+
+    async with opened(opensearch_catalog, None) as catalog:
+        await catalog.terms(Deadline.after(20))
+        monkeypatch.setattr(Client, "searches", counted)
+        first = await catalog.called(["Berserk", "nothing at all"], Deadline.after(20))
+        assert await catalog.called(["nothing at all", "Berserk"], Deadline.after(20)) == first
+        assert asked == [1]
+        await catalog.called(["Monster", "Berserk"], Deadline.after(20))
+        assert asked == [1, 1]
+
+
 async def test_the_driver_does_not_try_again_by_itself() -> None:
     asked: list[str] = []
 
@@ -285,7 +331,7 @@ async def test_the_driver_does_not_try_again_by_itself() -> None:
 
     async with serving(answer) as url, opened(OpenSearchAddress.parse(url), None) as catalog:
         with pytest.raises(DependencyFailure):
-            await catalog.popular(Filters(), 5, Deadline.after(5))
+            await catalog.popular(Conditions(), 5, Deadline.after(5))
     assert asked == ["/_msearch"]
 
 

@@ -26,7 +26,7 @@ from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.diagnosis import diagnose
 from tools.store.backends.opensearch.index import definition as index
 from tools.store.backends.opensearch.loading.plan import Plan
-from tools.store.models import CatalogQuery, Filters
+from tools.store.models import CatalogQuery, Conditions
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import Record
 
@@ -34,7 +34,7 @@ __all__ = ["bedrock", "bedrock_embedder"]
 
 pytestmark = pytest.mark.timeout(300)
 
-ALL = CatalogQuery("", Filters(), 500)
+ALL = CatalogQuery("", Conditions(), 500)
 
 
 class CountingEmbedder:
@@ -113,8 +113,8 @@ async def test_a_new_catalogue_takes_over_while_searches_go_on(
             page = await catalog.search(ALL, Deadline.after(10))
             assert len(page.titles) == page.total
             totals.append(page.total)
-            assert (await catalog.search(CatalogQuery("manga", Filters(), 5), Deadline.after(10))).degraded == ()
-            assert (await catalog.search(CatalogQuery("pirates", Filters(), 5), Deadline.after(10))).degraded == ()
+            assert (await catalog.search(CatalogQuery("manga", Conditions(), 5), Deadline.after(10))).degraded == ()
+            assert (await catalog.search(CatalogQuery("pirates", Conditions(), 5), Deadline.after(10))).degraded == ()
 
     async with OpenSearchCatalog.open(address, None) as catalog:
         asking = [asyncio.create_task(ask(catalog)) for _ in range(4)]
@@ -280,7 +280,7 @@ async def test_a_query_that_is_embedded_late_has_its_vector_the_next_time(
     address = new_address(opensearch_url)
     await loaded(address, records[:20], bedrock_embedder)
     bedrock.answer = after(0.4)
-    query = CatalogQuery("someone who cooks for strangers at night", Filters(), 10)
+    query = CatalogQuery("someone who cooks for strangers at night", Conditions(), 10)
     async with OpenSearchCatalog.open(address, bedrock_embedder) as catalog:
         assert (await catalog.search(query, Deadline.after(10))).degraded == ("vector",)
         await eventually(lambda: not bedrock.under_way)
@@ -312,7 +312,7 @@ async def test_serverless_takes_every_request_of_loading_and_searching(
         await loaded(address, records[:40], local_embedder)
         assert (await loaded(address, records[:40], local_embedder)).nothing_to_do
         async with OpenSearchCatalog.open(address, local_embedder) as catalog:
-            page = await catalog.search(CatalogQuery("pirates", Filters(), 10), Deadline.after(10))
+            page = await catalog.search(CatalogQuery("pirates", Conditions(), 10), Deadline.after(10))
             everything = await catalog.search(ALL, Deadline.after(10))
             assert (await catalog.health(Deadline.after(10))).ok
     assert front.refused == []

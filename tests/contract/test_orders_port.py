@@ -74,6 +74,28 @@ async def test_purchases_are_the_owners_alone(orders_port: OrdersPort, shop: Any
     assert await orders_port.purchased(owner, soon) == tuple(line.title_id for line in order.lines)
 
 
+async def test_what_was_bought_of_a_title_is_its_lines_in_the_owners_orders_alone(
+    orders_port: OrdersPort, shop: Any, soon: Deadline
+) -> None:
+    """The latest order first; of an order only the lines of that title."""
+    mine = shop.orders_of("reader-1")
+    lines = [line for name in ("MNG-AAAA0002", "MNG-AAAA0001") for line in mine[name].lines]
+    expected = tuple(line for line in lines if line.title_id == "manga-000001")
+    assert len(expected) == 2
+    assert await orders_port.bought("reader-1", "manga-000001", soon) == expected
+    for owner in (*OWNERS[1:], *GUESSES, "\ud800"):
+        assert await orders_port.bought(owner, "manga-000001", soon) == ()
+
+
+@pytest.mark.parametrize(
+    "title_id", ["manga-000004", "manga-000005", "manga-000009", "", "manga-00000", "\ud800", "m" * 3000]
+)
+async def test_what_was_cancelled_returned_or_never_ordered_was_not_bought(
+    orders_port: OrdersPort, soon: Deadline, title_id: str
+) -> None:
+    assert await orders_port.bought("reader-1", title_id, soon) == ()
+
+
 async def test_readers_at_the_same_time_each_get_their_own(orders_port: OrdersPort, shop: Any, soon: Deadline) -> None:
     asked = [(owner, order) for owner, order in shop.orders for _ in range(10)]
     answers = await asyncio.gather(*(orders_port.order(owner, order.order_id, soon) for owner, order in asked))

@@ -258,6 +258,7 @@ async def moving(tag: str, redis: ClusteredRedis, cluster: Cluster) -> AsyncIter
 # -- nodes that hang, die and are replaced
 
 
+@pytest.mark.alone
 async def test_a_node_that_hangs_costs_its_own_keys_their_time_and_the_others_nothing(
     redis: ClusteredRedis, cluster: Cluster
 ) -> None:

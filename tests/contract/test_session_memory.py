@@ -17,7 +17,7 @@ from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
 from session.local.turn_arithmetic import TurnArithmetic
 from session.local.turn_shadows import TurnShadows
 from session.memory import IDEMPOTENCY_TTL_MS, SessionMemory
-from session.opening import SESSION_TTL_MS
+from session.recollection import SESSION_TTL_MS
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
@@ -174,17 +174,8 @@ async def test_the_last_twenty_calls_are_kept_latest_first(own: Memory) -> None:
     for n in range(25):
         await leave(own, own.memory.record("s", "u", entry(f"tool-{n}", at=n), None))
     calls = (await own.memory.recall("s", "u")).calls
-    assert [call["tool"] for call in calls] == [f"tool-{n}" for n in range(24, 4, -1)]
-    assert calls[0] == {
-        "tool": "tool-24",
-        "arguments": {"max_results": 5},
-        "summary": "5 of 9 titles",
-        "succeeded": True,
-        "latency_ms": 12,
-        "cache_hit": False,
-        "tokens": 40,
-        "at": 24,
-    }
+    assert [call.tool for call in calls] == [f"tool-{n}" for n in range(24, 4, -1)]
+    assert calls[0] == entry("tool-24", at=24)
 
 
 async def test_totals_add_up_over_more_than_what_is_kept(own: Memory) -> None:
@@ -194,9 +185,67 @@ async def test_totals_add_up_over_more_than_what_is_kept(own: Memory) -> None:
     assert totals == {"calls": 25, "failures": 5, "cache_hits": 13, "latency_ms": 300, "tokens_out": 1000}
 
 
+async def test_begin_brings_the_history_only_where_it_is_asked_for_and_in_the_same_trip(own: Memory) -> None:
+    shown = LastShown(("manga-1",), ("One",), "one")
+    for n in range(3):
+        left = replace(entry(f"tool-{n}"), words="言葉", shown=(("manga-1", "One"),))
+        await leave(own, own.memory.record("s", "u", left, shown))
+    assert (await own.begin()).history is None
+    begun = await own.begin(history=2)
+    assert begun.history is not None
+    assert [call.tool for call in begun.history] == ["tool-2", "tool-1", "tool-0"], "to choose from: all of them"
+    assert begun.history[0] == replace(entry("tool-2"), words="言葉", shown=(("manga-1", "One"),))
+    assert begun.last == shown, "with the names"
+    assert [len(trip) for trip in own.recorded.trips[-2:]] == [1, 3]
+    assert (await own.begin("s", "v", history=20)).history == ()
+    assert (await own.begin(None, "u", "t", history=20)).history is None
+
+
+async def test_what_tools_share_is_kept_until_another_takes_its_place_or_none_does(own: Memory) -> None:
+    title = {"title_id": "manga-1", "title": "ひとつ"}
+    await leave(own, own.memory.record("s", "u", entry(), None, title))
+    await leave(own, own.memory.record("s", "u", entry(), None, {"order_id": "MNG-DEMO1001"}))
+    assert (await own.begin()).shared == title | {"order_id": "MNG-DEMO1001"}
+    await leave(own, own.memory.record("s", "u", entry(), None, {"title_id": "", "title": ""}))
+    assert (await own.begin()).shared == {"order_id": "MNG-DEMO1001"} == (await own.memory.recall("s", "u")).shared
+    assert (await own.begin("s", "v")).shared == {}
+
+
+async def test_the_last_five_whole_results_are_kept_under_their_names(redis: KeyValue, own: Memory) -> None:
+    for n in range(7):
+        await leave(own, own.memory.record("s", "u", replace(entry(), result=f"call-{n}"), None, None, b"\x00 %d" % n))
+    await leave(own, own.memory.record("s", "u", entry(), None))
+    found = [await own.memory.whole("s", "u", f"call-{n}") for n in range(7)]
+    assert found == [None, None, *(b"\x00 %d" % n for n in range(2, 7))]
+    for session, user, name in (("s", "v", "call-6"), ("t", "u", "call-6"), ("s", "u", "call"), ("s", "u", "")):
+        assert await own.memory.whole(session, user, name) is None
+    ttl = await ask(redis, "PTTL", keys.SessionKeys("s", "u").results)
+    assert SESSION_TTL_MS * 0.9 < ttl <= SESSION_TTL_MS
+    await own.memory.forget("s", "u")
+    assert await own.memory.whole("s", "u", "call-6") is None
+
+
+async def test_a_call_is_told_whether_somebody_listens_to_its_session(redis: KeyValue, own: Memory) -> None:
+    await own.memory.listen("s", "u")
+    assert await ask(redis, "PTTL", keys.SessionKeys("s", "u").base) > SESSION_TTL_MS * 0.9
+    assert (await own.begin()).listened
+    assert not (await own.begin("s", "v")).listened
+    await own.memory.forget("s", "u")
+    assert not (await own.begin()).listened
+
+
+async def test_an_entry_that_nobody_could_have_written_is_no_history(redis: KeyValue, own: Memory) -> None:
+    """Calls go on without their memory, and who reads it is told that it cannot be."""
+    await ask(redis, "LPUSH", keys.SessionKeys("s", "u").history, "[]")
+    begun = await own.begin(history=1)
+    assert (begun.history, begun.degraded) == (None, True)
+    with pytest.raises(MemoryUnavailable):
+        await own.memory.recall("s", "u")
+
+
 async def test_a_session_nobody_knows_recalls_as_empty(own: Memory) -> None:
     recollection = await own.memory.recall("never", "u")
-    assert (recollection.calls, recollection.last_shown, set(recollection.totals.values())) == ([], None, {0})
+    assert (recollection.calls, recollection.last_shown, set(recollection.totals.values())) == ((), None, {0})
 
 
 async def test_texts_in_any_script_survive(own: Memory) -> None:
@@ -209,7 +258,7 @@ async def test_texts_in_any_script_survive(own: Memory) -> None:
 async def test_a_session_is_kept_apart_for_each_user(own: Memory, others: tuple[str, str | None]) -> None:
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin(*others)).last_ids == ()
-    assert (await own.memory.recall(*others)).calls == []
+    assert (await own.memory.recall(*others)).calls == ()
     await own.memory.forget(*others)
     assert (await own.begin("s", "u")).last_ids == ("manga-1",)
 

@@ -38,6 +38,12 @@ async def test_a_title_with_offers_alone_answers_by_offers(stock_port: StockPort
     assert row.title_id == "manga-000042"
 
 
+async def test_sets_and_campaigns_are_as_they_were_written(stock_port: StockPort, shop: Any, soon: Deadline) -> None:
+    """Whether a campaign runs is nothing that a backend decides."""
+    row = (await stock_port.availability(["manga-000204"], soon)).rows["manga-000204"]
+    assert row.offers == shop.offers["manga-000204"]
+
+
 async def test_what_is_free_is_written_and_read(stock_port: StockPort, shop: Any, soon: Deadline) -> None:
     """A free first volume says nothing of what the others cost, and is sold like them."""
     rows = (await stock_port.availability(["manga-000202", "manga-000203"], soon)).rows

@@ -62,10 +62,15 @@ class Process:
         *,
         stated: int | None = None,
         age: float = 0,
+        tokens: int | None = None,
     ) -> Begun:
         key = f"{session}|{user}|{name.field}"
-        request = TurnRequest(key, name, self.clock() - age, stated)
+        request = TurnRequest(key, name, self.clock() - age, stated, tokens)
         return await self.memory.begin(BeginRequest(session, user, request, limited=False))
+
+    async def gives(self, tokens: int, name: TurnName = A, session: str | None = "s", user: str | None = "u") -> None:
+        request = TurnRequest(f"{session}|{user}|{name.field}", name, self.clock())
+        await self.memory.end(self.memory.spend(BeginRequest(session, user, request, limited=False), tokens))
 
     def ends(self, begun: Begun) -> float:
         """When the turn is over, in the world's time."""
@@ -556,3 +561,36 @@ def test_whatever_happens_a_turn_is_never_extended_and_never_exceeds_its_budget(
             database=None,
         ),
     )
+
+
+# -- tokens
+
+
+async def tokens_left(process: Process, **more: Any) -> int | None:
+    tokens = (await process.begin(**more)).turn.tokens
+    return None if tokens is None else tokens.remaining
+
+
+async def test_all_processes_count_the_tokens_of_a_turn_together(one: Process, two: Process) -> None:
+    assert await tokens_left(one) is None
+    assert await tokens_left(one, tokens=1000) == 1000
+    assert await tokens_left(two) == 1000
+    await two.gives(300)
+    await one.gives(200)
+    assert (await tokens_left(one), await tokens_left(two)) == (500, 500)
+    assert await tokens_left(one, name=B) is None
+
+
+async def test_a_turn_without_a_session_counts_them_by_its_user(one: Process, two: Process) -> None:
+    assert await tokens_left(one, session=None, tokens=1000) == 1000
+    await one.gives(300, session=None)
+    assert await tokens_left(two, session=None) == 700
+
+
+async def test_with_redis_away_a_process_counts_what_it_gave_itself(one: Process, two: Process) -> None:
+    await tokens_left(one, tokens=1000)
+    one.redis.away = True
+    await one.gives(400)
+    assert await tokens_left(one) == 600
+    one.redis.away = False
+    assert await tokens_left(one) == 600, "what it has seen itself still counts"

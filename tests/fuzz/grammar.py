@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 from tests.fuzz.shapes import LONGEST, MARK, shape, shaped
-from tests.support.fuzzing import ODD_NUMBERS, ODD_TEXTS, encoded, nested
+from tests.support.fuzzing import CONDITIONS, ODD_NUMBERS, ODD_TEXTS, encoded, nested
 from tests.support.raw import BOTH, VERSION_2025, VERSION_2026, head, in_2026, message
 from tools.registry import TOOLS
 
@@ -28,6 +28,11 @@ GOOD: dict[str, Json] = {
     "exclude_titles": ["Berserk"],
     "count": 3,
     "order_id": "MNG-DEMO1001",
+    "volume": 12,
+    "month": "2026-11",
+    "preference": "I don't like gore",
+    "text": "A boy learns to play shogi.",
+    **CONDITIONS,
 }
 METHODS = [
     "tools/list",
@@ -47,7 +52,7 @@ METHODS = [
     "x" * 5000,
     "",
 ]
-STATED = ["sessionId", "turnId", "userId", "turnBudgetMs", "expectedCalls", "idempotencyKey", "userToken"]
+STATED = ["sessionId", "turnId", "userId", "turnBudgetMs", "tokenBudget", "expectedCalls", "idempotencyKey", "userToken"]
 META = [f"com.mangaassist/{each}" for each in STATED] + ["traceparent", "tracestate", "baggage", "progressToken"]
 HEADERS = {
     "accept": ["*/*", "application/json", "text/event-stream", BOTH["accept"]],
@@ -72,6 +77,7 @@ HEADERS = {
     "x-forwarded-proto": ["https", "javascript"],
     "x-session-id": ["s-1", "a b"],
     "x-turn-budget-ms": ["2000", "-1", "soon", "9" * 400],
+    "x-token-budget": ["2000", "-1", "many", "9" * 400],
     "x-turn-id": ["t-1"],
     "x-user-id": ["demo-user-1", "x" * 300],
 }

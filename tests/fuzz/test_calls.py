@@ -21,7 +21,7 @@ from tools.registry import TOOLS
 NAMES = st.sampled_from([tool.name for tool in TOOLS])
 PROPERTIES = st.sampled_from(sorted({name for tool in TOOLS for name in tool.input_schema["properties"]}))
 ARGUMENTS = st.dictionaries(PROPERTIES | TEXT, VALUES, max_size=6) | VALUES
-FIELDS = ["sessionId", "turnId", "userId", "turnBudgetMs", "expectedCalls", "idempotencyKey", "userToken"]
+FIELDS = ["sessionId", "turnId", "userId", "turnBudgetMs", "tokenBudget", "expectedCalls", "idempotencyKey", "userToken"]
 META_KEYS = st.sampled_from([f"com.mangaassist/{field}" for field in FIELDS] + ["traceparent", "tracestate", "baggage"])
 META = st.dictionaries(META_KEYS | TEXT, VALUES, max_size=5)
 STATED = [
@@ -29,6 +29,7 @@ STATED = [
     "x-turn-id",
     "x-user-id",
     "x-turn-budget-ms",
+    "x-token-budget",
     "x-expected-calls",
     "idempotency-key",
     "traceparent",

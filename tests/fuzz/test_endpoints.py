@@ -57,6 +57,7 @@ NAMES = st.sampled_from(
         "x-forwarded-proto",
         "x-session-id",
         "x-turn-budget-ms",
+        "x-token-budget",
         "x-user-id",
     ]
 )

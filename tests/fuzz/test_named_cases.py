@@ -322,6 +322,7 @@ STATED_WRONG = {
     "x-turn-id": ["a b", "x" * 129],
     "x-user-id": ["x" * 256],
     "x-turn-budget-ms": ["soon", "-1", "nan", "1e999", "9" * 5000],
+    "x-token-budget": ["many", "-1", "nan", "1e999", "9" * 5000],
     "x-expected-calls": ["0", "101", "many"],
     "idempotency-key": ["a b", "x" * 129],
 }

@@ -14,6 +14,7 @@ from tests.support.raw import Answer
 INPUTS = 10_000
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_ten_thousand_bad_inputs_harm_nobody(tmp_path: Path) -> None:
     """No crash, no error in the log, no 5xx but 503, no growth, and a healthy client that gets its answers throughout."""

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from tests.support.fuzzing import LEAKS, TEXT, VALUES, examples
-from tools.lookup_order import order_number
+from tests.support.fuzzing import CONDITIONS, LEAKS, TEXT, VALUES, examples
+from tools.conditions.arguments import contradictions
 from tools.registry import Registered, Registry
 from tools.schema.clean import clean
 from tools.store.failures import InvalidArguments
-from tools.store.identifiers import ORDER_ID
 
 REGISTRY = Registry()
 EVERY_TOOL = pytest.mark.parametrize("name", [tool.name for tool in REGISTRY])
@@ -34,6 +33,11 @@ GOOD = {
     "exclude_titles": ["Berserk"],
     "count": 3,
     "order_id": "MNG-DEMO1001",
+    "volume": "第12巻",
+    "month": "2026-11",
+    "preference": "I don't like gore",
+    "text": "A boy learns to play shogi.",
+    **CONDITIONS,
 }
 
 
@@ -47,14 +51,17 @@ def properties(name: str) -> dict[str, Any]:
     return dict(tool_of(name).tool.input_schema["properties"])
 
 
-def is_wrong(schema: dict[str, Any], value: Any) -> bool:
+def is_wrong(name: str, argument: str, value: Any) -> bool:
     """By an independent reading of one property's schema: strict JSON, where NaN is no number."""
-    cleaned = clean(value)
-    if schema.get("pattern") == ORDER_ID and isinstance(cleaned, str):
-        cleaned = order_number(cleaned)
+    tool, cleaned = tool_of(name).tool, clean(value)
+    rule = tool.input_schema["properties"][argument] if argument in tool.spelled else {}
+    if rule.get("type") == "string" and type(cleaned) is int:
+        cleaned = str(cleaned)
+    if argument in tool.spelled and isinstance(cleaned, str):
+        cleaned = tool.spelled[argument](cleaned)
     if isinstance(cleaned, float) and not math.isfinite(cleaned):
         return True
-    return not Draft202012Validator(schema).is_valid(cleaned)
+    return not Draft202012Validator(properties(name)[argument]).is_valid(cleaned)
 
 
 def refused(name: str, arguments: dict[str, Any]) -> InvalidArguments | None:
@@ -105,10 +112,13 @@ def test_every_violation_is_named_at_once(name: str, data: st.DataObject) -> Non
 
     required = tool_of(name).tool.input_schema["required"]
     left_out = {each for each in set(chosen) - set(required) if clean(arguments[each]) in (None, "")}
-    wrong = {each for each in set(chosen) - left_out if is_wrong(known[each], arguments[each])}
+    wrong = {each for each in set(chosen) - left_out if is_wrong(name, each, arguments[each])}
     wrong |= set(unknown) | {each for each in required if each not in arguments}
+    given = {each: clean(value) for each, value in arguments.items()}
+    wrong |= {violation.path.removeprefix("$.") for violation in contradictions(given)}
     failure = refused(name, arguments)
-    if clean(arguments.get("title_ids")) and "result_set" in arguments.keys() - left_out:
+    meant = arguments.keys() - left_out
+    if {"volume", "month"} <= meant or (clean(arguments.get("title_ids")) and "result_set" in meant):
         assert failure is not None
         assert "$" in {violation.path for violation in failure.violations}
     elif not wrong:

@@ -2,7 +2,7 @@
 measured of whoever does harm. It asks until its stdin ends, and then says what it saw as JSON.
 
 A wait is counted without the time in which the server, or this process, was ready to run and the machine had no processor
-for it (Linux, `/proc/PID/schedstat`): tests run beside other things.
+for it (Linux, `/proc/PID/task/*/schedstat`): tests run beside other things.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -55,22 +55,26 @@ class Watch:
 
     async def _timed(self, waits: list[float], asking: Awaitable[object]) -> None:
         loop = asyncio.get_running_loop()
-        began, not_run = loop.time(), self._not_run()
+        began, server, own = loop.time(), _put_off(self._pid), _put_off(os.getpid())
         await asking
-        not_run = self._not_run() - not_run
+        not_run = _longest_since(server, self._pid) + _longest_since(own, os.getpid())
         waits.append(max(0.0, loop.time() - began - not_run))
         self.waits.not_run += not_run
 
-    def _not_run(self) -> float:
-        return sum(_not_run(pid) for pid in (self._pid, os.getpid()))
+
+def _put_off(pid: int) -> dict[str, float]:
+    """Seconds for which each thread of a process has been ready and not running; nothing where nobody counts them."""
+    seconds: dict[str, float] = {}
+    with suppress(OSError):  # the process ends
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError, IndexError, ValueError):  # the thread ends
+                seconds[thread.name] = int((thread / "schedstat").read_text("ascii").split()[1]) / 1e9
+    return seconds
 
 
-def _not_run(pid: int) -> float:
-    """Seconds for which a process has been ready and not running; 0 where nobody counts them."""
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
+def _longest_since(before: Mapping[str, float], pid: int) -> float:
+    """Of the thread that was put off longest: one that holds the interpreter's lock meanwhile holds up all others."""
+    return max((seconds - before.get(thread, 0.0) for thread, seconds in _put_off(pid).items()), default=0.0)
 
 
 @asynccontextmanager

@@ -117,7 +117,9 @@ async def measure(asked: argparse.Namespace) -> list[Felt]:
     limits = {"rate_limit": "off"} if asked.no_limits else {}
     with tempfile.TemporaryDirectory() as folder:
         path, title_ids = catalogue(Path(folder))
-        async with serving(catalog_file=path, data_dir=folder, **limits) as server:
+        flags = Path(folder) / "flags.json"
+        flags.write_text(json.dumps({tool.name: True for tool in TOOLS}), "utf-8")  # what is off does no work
+        async with serving(catalog_file=path, data_dir=folder, flags_url=f"file:{flags}", **limits) as server:
             return [each async for each in _rounds(server.port, title_ids, asked)]
 
 

@@ -23,7 +23,8 @@ from server.application import Application
 from server.backends import open_redis
 from server.call import CACHE, Call, Outcome, RequestMetadata
 from server.config.settings import Settings
-from session.redis.keyvalue import KeyValue, Reply, Step
+from session.redis.keyvalue import Reply, Step
+from session.redis.subscriber import Redis
 from session.resilience.deadline import Deadline
 from tests.load.calls import ARGUMENTS, CALLS_A_TURN, TOOL, Turn, turns
 from tests.load.worker import Worker
@@ -34,8 +35,9 @@ WARM_SECONDS = 20.0
 class CountedTrips:
     """The real key-value store, with its trips counted."""
 
-    def __init__(self, inner: KeyValue) -> None:
+    def __init__(self, inner: Redis) -> None:
         self._inner = inner
+        self.dialer = inner.dialer
         self.trips = 0
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:

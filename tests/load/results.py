@@ -108,7 +108,7 @@ class Results:
                 trips = self.median(("D", clients), "trips")
                 yield Bar(f"Redis trips a call, D, {clients} clients", trips, 2.0, at_least=False)
         if "C" in self.commands:
-            yield Bar("Redis trips a call as Valkey counts its reads, C", self.commands["C"][0], 2.0, at_least=False)
+            yield Bar("Redis trips a call as Valkey counts its reads, C", self.commands["C"][0], 2.05, at_least=False)
 
     def _growth(self) -> Iterator[Bar]:
         if (growth := self.growth) is None:

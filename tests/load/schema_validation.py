@@ -26,7 +26,7 @@ from jsonschema import Draft202012Validator
 
 from tools import check_inventory, get_manga_details, search_manga_catalog
 from tools.registry import TOOLS, Registry
-from tools.results import inventory, orders
+from tools.results import details, inventory, orders
 from tools.schema.clean import clean
 from tools.schema.quick_check import success_of
 from tools.schema.validation import ArgumentsValidator
@@ -48,6 +48,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
         "typical": {"criteria": "like Berserk, but shorter"},
         "largest": {"criteria": "x" * 500, "user_id": "u" * 255, "exclude_titles": ["漫" * 300] * 50, "count": 10},
     },
+    "classify_genre": {"typical": {"text": "A chef inherits a haunted inn."}, "largest": {"text": "漫" * 2000}},
     "lookup_order": {"typical": {"order_id": "MNG-DEMO1001"}},
 }
 
@@ -143,7 +144,7 @@ def _answers() -> dict[str, tuple[Any, Any]]:
     return {
         "five hits": (search_manga_catalog.OUTPUT, search_manga_catalog.results(titles[:5], 5)),
         "twenty hits": (search_manga_catalog.OUTPUT, search_manga_catalog.results(titles[:20], 20)),
-        "details": (get_manga_details.OUTPUT, get_manga_details.facts(titles[0])),
+        "details": (get_manga_details.OUTPUT, details.facts(titles[0])),
         "stock of twenty": (check_inventory.OUTPUT, {"items": rows, "not_found": [], "unanswered": []}),
         "an order": (orders.OUTPUT, orders.presented(order, now)),
     }

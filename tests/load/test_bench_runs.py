@@ -11,6 +11,7 @@ from tests.load.bench import Plan, measure
 from tests.load.results import Bar, Growth, Results, Sample
 from tests.load.variants import PRODUCT, VARIANTS
 
+pytestmark = pytest.mark.alone
 CLIENTS = (1, 4)
 
 
@@ -36,8 +37,12 @@ def test_a_cached_call_makes_two_trips_to_redis(results: Results) -> None:
         (sample,) = results.samples["D", clients]
         assert sample.trips == 2
     reads, commands = results.commands["C"]
-    assert 0 < reads <= 2
-    assert commands == 4, "turn, limit and cached result before; the record after"
+    assert round(reads, 1) == 2, (
+        "a third trip would make 3; what arrives in two pieces is two reads, once in a hundred calls"
+    )
+    assert 5 <= commands < 6, (
+        "turn, limit, cached result and preferences before; the record after, and at a customer's first call what is remembered"
+    )
 
 
 def test_the_table_has_a_line_for_every_variant_and_number_of_clients(results: Results) -> None:

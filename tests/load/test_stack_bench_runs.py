@@ -18,7 +18,7 @@ from tests.stack.fixtures import dynamodb_endpoint, opensearch_url  # noqa: F401
 from tests.stack.redis_servers import missing
 from tests.stack.require import require
 
-pytestmark = pytest.mark.timeout(300)  # it may be the first to start OpenSearch
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]  # it may be the first to start OpenSearch
 NAMES = ("OpenSearch", "DynamoDB", "Redis", "Bedrock", "profile")
 
 
@@ -56,7 +56,7 @@ def test_an_uncached_turn_asks_every_backend_that_its_calls_need(results: Result
     assert details["OpenSearch"] >= 1
     for a_call in (search, stock, details):
         assert a_call["DynamoDB"] == pytest.approx(1, abs=0.2)
-        assert a_call["Redis"] <= 2
+        assert a_call["Redis"] <= 2.2  # a third trip would make 3
     assert results.trips[NEW, "search"].a_call["Bedrock"] == 1
 
 

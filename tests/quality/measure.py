@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from session.resilience.deadline import Deadline
-from tools.store.models import CatalogQuery, Filters
+from tools.store.models import CatalogQuery, Conditions
 from tools.store.ports import CatalogPort
 
 DEPTH = 10
@@ -26,7 +27,7 @@ class Judged:
     query: str
     lang: str
     type: str
-    filters: Filters
+    filters: Mapping[str, Any]
     grades: Mapping[str, int]
 
 
@@ -49,11 +50,17 @@ def load_judged(path: Path, ids: Mapping[str, str] | None = None) -> list[Judged
             row["query"],
             row["lang"],
             row["type"],
-            Filters(**row["filters"]),
+            row["filters"],
             {(name if ids is None else ids[name]): grade for name, grade in row["relevant"].items()},
         )
         for row in rows
     ]
+
+
+def conditions_of(filters: Mapping[str, Any]) -> Conditions:
+    """`filters` as a set has them: genre, author, min_rating."""
+    genre = filters.get("genre")
+    return Conditions((genre,) if genre else (), filters.get("author"), filters.get("min_rating"))
 
 
 def ndcg(found: Sequence[str], grades: Mapping[str, int], depth: int = DEPTH) -> float:
@@ -72,7 +79,7 @@ async def measure(catalog: CatalogPort, queries: Iterable[Judged]) -> list[Measu
 
 async def _measure_one(catalog: CatalogPort, judged: Judged) -> Measured:
     start = time.perf_counter()
-    page = await catalog.search(CatalogQuery(judged.query, judged.filters, DEPTH), Deadline.after(PATIENCE_S))
+    page = await catalog.search(CatalogQuery(judged.query, conditions_of(judged.filters), DEPTH), Deadline.after(PATIENCE_S))
     took = (time.perf_counter() - start) * 1000
     return Measured(judged, ndcg([t.title_id for t in page.titles], judged.grades), took, page.degraded)
 

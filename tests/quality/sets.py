@@ -34,13 +34,13 @@ def evaluation_set() -> JudgedSet | None:
     catalog, queries = folder / "catalog.jsonl.gz", folder / "queries.jsonl"
     if not (catalog.is_file() and queries.is_file()):
         return None
-    return JudgedSet("evaluation set, 18,804 titles", catalog, lambda: load_judged(queries), 0.85)
+    return JudgedSet("evaluation set, 18,804 titles", catalog, lambda: load_judged(queries), 0.93)
 
 
 def demo_set() -> JudgedSet:
     catalog = ROOT / "infra" / "demo" / "catalog.jsonl"
     queries = Path(__file__).with_name("demo_queries.jsonl")
-    return JudgedSet("demo catalogue", catalog, lambda: load_judged(queries, ids_by_romaji(catalog)), 0.90)
+    return JudgedSet("demo catalogue", catalog, lambda: load_judged(queries, ids_by_romaji(catalog)), 0.97)
 
 
 def ids_by_romaji(catalog: Path) -> dict[str, str]:

@@ -19,10 +19,10 @@ CLOSE = 0.03
 @pytest.mark.timeout(300)
 async def test_the_demo_catalogue_is_searched_as_well_as_by_the_embedded_one(
     opensearch_url: str,  # noqa: F811
-    tmp_path: Path,
+    vectors: Path,
 ) -> None:
     judged = demo_set()
-    here = await run_set(judged, tmp_path, lexical=False)
+    here = await run_set(judged, vectors, lexical=False)
     there = await run_on_opensearch(judged, opensearch_url)
     assert abs(macro(there) - macro(here)) <= CLOSE
     assert macro(there) >= judged.bar

@@ -21,20 +21,20 @@ async def results_of(judged: JudgedSet, folder: Path) -> list[Measured]:
         return await measure(catalog, judged.queries())
 
 
-async def test_the_demo_catalogue_is_searched_well(tmp_path: Path) -> None:
+async def test_the_demo_catalogue_is_searched_well(vectors: Path) -> None:
     judged = demo_set()
-    results = await results_of(judged, tmp_path)
+    results = await results_of(judged, vectors)
     assert macro(results) >= judged.bar
     assert not any(r.degraded for r in results)
     assert by_type(results)["absent"].count(1.0) >= 2
 
 
 @pytest.mark.timeout(300)
-async def test_the_evaluation_set_is_searched_well(tmp_path: Path) -> None:
+async def test_the_evaluation_set_is_searched_well(vectors: Path) -> None:
     judged = evaluation_set()
     if judged is None:
         pytest.skip(missing_message())
-    results = await results_of(judged, tmp_path)
+    results = await results_of(judged, vectors)
     assert macro(results) >= 0.60
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from server.config.settings import PREFIX, ROOT, Settings
 from server.transport.tool_listing import listed_tool
+from tests.snapshots.guide import GUIDE, guide_as_the_files_are
 from tests.snapshots.map import picture
 from tools.registry import TOOLS
 
@@ -79,6 +80,7 @@ def derived() -> dict[Path, str]:
         **tools,
         ROOT / "README.md": with_tables("README.md", {"tools": tools_table(), "main settings": settings_table(MAIN)}),
         ROOT / "infra/docs/settings.md": with_tables("infra/docs/settings.md", {"settings": settings_table()}),
+        ROOT / GUIDE: guide_as_the_files_are(ROOT),
         ROOT / "infra/docs/map.svg": picture(),
         ROOT / ".env.example": env_example(),
     }

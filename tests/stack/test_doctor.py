@@ -96,7 +96,7 @@ async def test_a_missing_index_and_missing_tables_ask_for_the_seed_command(
     assert found["catalog"]["version"].startswith("OpenSearch")
     assert found["stock"]["detail"] == f"the table {name}-stock is not there"
     assert found["orders"]["detail"] == f"the table {name}-orders is not there"
-    assert {found[each]["remedy"] for each in ("catalog", "titles", "stock", "orders", "profile")} == {
+    assert {found[each]["remedy"] for each in ("catalog", "titles", "stock", "releases", "orders", "profile")} == {
         "run: python -m infra.seed"
     }
 

@@ -33,6 +33,8 @@ def test_the_demo_catalogue_is_loaded_once_however_often_it_is_seeded(target: De
     assert target.titles() == TITLES
     orders = (DEMO / "orders.jsonl").read_text("utf-8").splitlines()
     assert [len(target.items(table)) for table in ("titles", "stock", "orders")] == [TITLES, TITLES, len(orders)]
+    dated = [line for line in (DEMO / "volumes.jsonl").read_text("utf-8").splitlines() if '"release_date"' in line]
+    assert len(target.items("releases")) == len(dated)
     assert f"{target.name}-profile created" in first
     before = target.indices()
 

@@ -1,4 +1,4 @@
-"""A server in Bedrock's place: Titan's InvokeModel over HTTP, as good or as bad as a test wants it."""
+"""A server in Bedrock's place: Titan's InvokeModel and Claude's Converse over HTTP, as good or as bad as a test wants it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 from aiohttp import web
 
+from tools.store.backends.bedrock.classifier import BedrockClassifier
 from tools.store.backends.bedrock.embedder import BedrockEmbedder
 
 MODEL = "amazon.titan-embed-text-v2:0"
+CLAUDE = "anthropic.claude-haiku-4-5-20251001-v1:0"
 REGION = "eu-west-1"
 SECRET = "hunter2-of-the-role"
 DIMENSIONS = 512
@@ -52,6 +54,12 @@ class Bedrock:
             self.held = None
 
     async def invoke(self, request: web.Request) -> web.StreamResponse:
+        return await self._answered(request, embedded)
+
+    async def converse(self, request: web.Request) -> web.StreamResponse:
+        return await self._answered(request, labelled(LABELS))
+
+    async def _answered(self, request: web.Request, right: Answer) -> web.StreamResponse:
         body = await request.json()
         self.asked.append({"model": unquote(request.match_info["model"]), **body})
         self.signed.append(request.headers.get("Authorization", ""))
@@ -60,11 +68,7 @@ class Bedrock:
         try:
             if (held := self.held) is not None:
                 await held.wait()
-            if self.answer is not None:
-                return await self.answer(request, body)
-            if not body["inputText"]:
-                return await says({"message": "expected minLength: 1"}, 400, "ValidationException")(request, body)
-            return web.json_response({"embedding": vector_of(body["inputText"]), "inputTextTokenCount": 3})
+            return await (self.answer or right)(request, body)
         except asyncio.CancelledError:
             self.hung_up += 1
             raise
@@ -91,6 +95,25 @@ def says(body: bytes | str | dict[str, Any] | list[Any], status: int = 200, kind
         return web.Response(body=raw, status=status, headers=headers)
 
     return answer
+
+
+async def embedded(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    """As Titan answers."""
+    if not body["inputText"]:
+        return await says({"message": "expected minLength: 1"}, 400, "ValidationException")(request, body)
+    return web.json_response({"embedding": vector_of(body["inputText"]), "inputTextTokenCount": 3})
+
+
+LABELS = {
+    "readerships": [{"label": "seinen", "probability": 0.7}, {"label": "josei", "probability": 0.3}],
+    "tags": [{"label": "Romance", "probability": 0.4}, {"label": "Drama", "probability": 0.9}],
+}
+
+
+def labelled(labels: Any) -> Answer:
+    """As a model answers Converse that has called its tool with these."""
+    used = {"toolUse": {"toolUseId": "tooluse_1", "name": "classify", "input": labels}}
+    return says({"output": {"message": {"role": "assistant", "content": [used]}}, "stopReason": "tool_use"})
 
 
 def after(seconds: float) -> Answer:
@@ -125,6 +148,7 @@ async def serving() -> AsyncIterator[Bedrock]:
     bedrock = Bedrock()
     application = web.Application()
     application.router.add_post("/model/{model}/invoke", bedrock.invoke)
+    application.router.add_post("/model/{model}/converse", bedrock.converse)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     try:
@@ -164,3 +188,9 @@ async def bedrock(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bedrock]:
 async def bedrock_embedder(bedrock: Bedrock) -> AsyncIterator[BedrockEmbedder]:
     async with BedrockEmbedder.open(MODEL) as embedder:
         yield embedder
+
+
+@pytest.fixture
+async def bedrock_classifier(bedrock: Bedrock) -> AsyncIterator[BedrockClassifier]:
+    async with BedrockClassifier.open(CLAUDE) as classifier:
+        yield classifier

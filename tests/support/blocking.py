@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from server.config.flags import POLL_SECONDS
 from server.config.settings import ROOT, Settings
+from server.flags.follower import POLL_SECONDS
 from tests.support.inprocess import in_process
 from tests.support.raw import INITIALIZE, call, post_2026
 from tools.registry import TOOLS
@@ -37,6 +37,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_manga_details": {"title_id": "manga-000002"},
     "check_inventory": {"title_ids": ["manga-000002"]},
     "get_recommendations": {},
+    "classify_genre": {"text": "dark fantasy ダーク"},
     "lookup_order": {"order_id": "MNG-DEMO1001"},
 }
 
@@ -72,7 +73,7 @@ async def converse(port: int, flags: Path) -> None:
             await post_2026(port, call(tool.name, ARGUMENTS.get(tool.name, {})), **USER)
             await post_2026(port, call(tool.name, {"no such": "argument"}), **USER)
         await asyncio.to_thread(flags.write_text, '{"lookup_order": true}')
-        await asyncio.sleep(2 * POLL_SECONDS)
+        await asyncio.sleep(4 * POLL_SECONDS)
     for path in ("/readyz", "/metrics", "/healthz", "/nowhere"):
         await asyncio.to_thread(_get, port, "GET", path)
     await asyncio.to_thread(_get, port, "DELETE", "/sessions/s")

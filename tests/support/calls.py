@@ -15,7 +15,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "search_manga_catalog": QUERY,
     "get_manga_details": TITLE,
     "check_inventory": IDS,
-    "get_recommendations": {"criteria": "pirates"},
+    "get_recommendations": {"criteria": "romance"},
+    "preview_manga_pages": TITLE,
+    "classify_genre": {"text": "a shonen manga about pirates"},
     "lookup_order": {"order_id": "MNG-UUUU0001"},
 }
 MAIN_PORTS = {
@@ -23,6 +25,8 @@ MAIN_PORTS = {
     "get_manga_details": ["catalog", "titles"],  # either is enough
     "check_inventory": ["stock"],
     "get_recommendations": ["catalog"],
+    "preview_manga_pages": ["catalog", "titles"],  # the pages are beside it
+    "classify_genre": ["catalog"],
     "lookup_order": ["orders"],
 }
 FALLBACKS = {
@@ -30,8 +34,10 @@ FALLBACKS = {
     "get_manga_details": "last_known_details",
     "check_inventory": "cached_inventory_snapshot",
     "get_recommendations": "cached_trending_manga",
+    "preview_manga_pages": "preview_of_known_title",
+    "classify_genre": "local_classifier",
 }
-CACHED = ["search_manga_catalog", "get_manga_details", "get_recommendations"]
+CACHED = ["search_manga_catalog", "get_manga_details", "get_recommendations", "preview_manga_pages", "classify_genre"]
 CODES = {
     Mood.FAILS: "DEPENDENCY_FAILURE",
     Mood.THROTTLES: "DEPENDENCY_FAILURE",

@@ -29,6 +29,7 @@ class Person:
     user: str | None
     query: str
     criteria: str
+    preference: str
     session: str
     key: str
     secret_id: str
@@ -46,7 +47,12 @@ class Person:
     @property
     def typed(self) -> list[str]:
         """Free text."""
-        return [self.query, self.criteria]
+        return [self.query, self.criteria, self.preference]
+
+    @property
+    def states(self) -> str:
+        """What the person asks to be remembered."""
+        return f"{self.preference}, at most 9,000 yen a volume"
 
     @property
     def reasons(self) -> list[str]:
@@ -109,6 +115,7 @@ def _person(draw: Random, *, anonymous: bool, newcomer: bool) -> Person:
     common = {
         "query": f"q{_token(draw)}",
         "criteria": f"c{_token(draw)}",
+        "preference": f"p{_token(draw)}",
         "session": f"s{_token(draw)}",
         "key": f"k{_token(draw)}",
         "secret_id": f"manga-9{draw.randrange(10**8):08}",

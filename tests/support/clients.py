@@ -5,8 +5,9 @@ The official client is driven in this process; Strands, which pins an older SDK,
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,6 +133,11 @@ class Connections:
         held = Held(self._thread, lambda: SdkClient(connect(), mode=transport.era, **options))
         self._stack.callback(held.close)
         return OfSdk(held)
+
+    def beside(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Runs it on the loop of the SDK's clients until they are closed."""
+        running = asyncio.run_coroutine_threadsafe(work(), self._thread.loop)
+        self._stack.callback(running.cancel)
 
     def _of_strands(self, transport: Transport, url: str, headers: dict[str, str], **options: Any) -> OfStrands:
         assert self.strands is not None, "these connections were made without Strands"

@@ -18,6 +18,7 @@ from tests.support.sse import SseClient
 
 PREFIX = "com.mangaassist/"
 WAYS = ("shared stream", "own stream", "2026")
+UPDATED = b"notifications/resources/updated"
 NOT_NOW = {"TIMEOUT", "BUDGET_EXHAUSTED", "CIRCUIT_OPEN", "DEPENDENCY_FAILURE", "SERVER_BUSY"}
 """What a slow machine may answer to anything: it gives nothing away, and proves nothing."""
 Json = dict[str, Any]
@@ -83,7 +84,7 @@ class Stream(SseClient):
 @dataclass
 class Crowd:
     """`got` is everything that anybody was answered. `deck` are the rounds that are to come: each kind once, after people have
-    looked at what they like, and then whatever is drawn."""
+    looked at what they like, and then whatever is drawn. `kept` are addresses of whole results, and whose they are."""
 
     port: int
     people: tuple[Person, ...]
@@ -95,6 +96,7 @@ class Crowd:
     ways: tuple[str, ...] = WAYS
     got: list[Got] = field(default_factory=list)
     deck: list[Any] = field(default_factory=list)
+    kept: dict[str, Person] = field(default_factory=dict)
     _number: Any = field(default_factory=itertools.count)
 
     @classmethod
@@ -114,6 +116,11 @@ class Crowd:
     def unasked(self) -> bytes:
         """What came over streams as the answer to nothing."""
         return b"".join(stream.unasked for stream in (self.shared, *self.own.values()))
+
+    @property
+    def told_of_silence(self) -> bool:
+        """Whether somebody heard of a session in which nobody called."""
+        return any(UPDATED in stream.unasked for stream in self.own.values())
 
     async def round(self) -> None:
         """One thing, asked by everybody at the same moment."""
@@ -141,6 +148,14 @@ class Crowd:
             says = await stream.answer_to(body["id"])
             raw = stream.raw[body["id"]] + posted.body + json.dumps(posted.headers).encode()
         got = Got(person, params.get("name", method), raw, says)
+        self.got.append(got)
+        return got
+
+    async def by_hand(self, person: Person, target: str) -> Got:
+        """A GET in this person's name."""
+        headers = {"x-user-id": person.user.encode().decode("latin-1")} if person.user else {}
+        answer = await ask(self.port, "GET", target, headers=headers)
+        got = Got(person, target, answer.body + json.dumps(answer.headers).encode(), answer.json())
         self.got.append(got)
         return got
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.failures import TimedOut
-from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
+from tools.store.models import CatalogPage, CatalogQuery, Conditions, Title
 
 LATER = Deadline.after(3600)
 
@@ -139,4 +139,4 @@ def ids(titles: Sequence[Title]) -> list[int]:
 
 
 async def search(catalog: EmbeddedCatalog, text: str, limit: int = 10, **filters: Any) -> CatalogPage:
-    return await catalog.search(CatalogQuery(text, Filters(**filters), limit), LATER)
+    return await catalog.search(CatalogQuery(text, Conditions(**filters), limit), LATER)

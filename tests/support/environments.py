@@ -11,6 +11,8 @@ LOCKS = {
     "clients/strands": "infra/agent/requirements.lock",
     "clients/openai-agents": "tests/wire/clients/openai-agents.lock",
     "clients/mcp-1": "tests/wire/clients/mcp-1.lock",
+    "clients/tokenizers": "tests/quality/tokens/tokenizers.lock",
+    "clients/npm": "tests/wire/clients/package-lock.json",
     "sbom": "requirements-sbom.lock",
 }
 
@@ -25,7 +27,12 @@ def problem(name: str, root: Path = ROOT) -> str | None:
     return None
 
 
-def python_of(name: str) -> Path:
-    """Its Python. Without it the test fails in CI, and is skipped with the reason elsewhere."""
+def folder_of(name: str) -> Path:
+    """Where it is. Without it the test fails in CI, and is skipped with the reason elsewhere."""
     require(f"environment {name}", problem(name))
-    return ROOT / ".cache" / name / "bin" / "python"
+    return ROOT / ".cache" / name
+
+
+def python_of(name: str) -> Path:
+    """Its Python."""
+    return folder_of(name) / "bin" / "python"

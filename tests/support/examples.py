@@ -13,6 +13,7 @@ Schema = Mapping[str, Any]
 
 OF_PATTERN = {
     identifiers.TITLE_ID: "manga-000001",
+    identifiers.MONTH: "2026-11",
     identifiers.ORDER_ID: "MNG-UUUU0001",
     schemas.RESULT_SET: f"rs_{'a' * 16}",
 }

@@ -16,6 +16,21 @@ from hypothesis import strategies as st
 
 LARGE = os.environ.get("MANGA_FUZZ") == "large"
 ANSWER_SECONDS = 10.0
+CONDITIONS: dict[str, Any] = {
+    "status": "finished",
+    "min_volumes": 2,
+    "max_volumes": 9,
+    "from_year": 1990,
+    "to_year": 2020,
+    "without": ["Gore"],
+    "audience": "teen",
+    "max_price_jpy": 800,
+    "in_stock": True,
+    "format": "physical",
+    "sort": "newest",
+    "offset": 5,
+}
+"""Arguments that tools share, each as it should be."""
 LEAKS = re.compile(
     r"""Traceback|File\ "|site-packages|\b\w+\.(?:py|lua|so)\b|/(?:home|root|tmp|usr|work|var|proc)/
     |\b(?!INTERNAL_ERROR|VALIDATION_ERROR)\w*(?:Error|Exception)\b

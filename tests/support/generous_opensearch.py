@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
+from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.index.documents import document
 from tools.store.backends.opensearch.index.identity import FORMAT, Identity
 from tools.store.backends.opensearch.index.statistics import NUMBERS
@@ -32,6 +34,7 @@ class GenerousClient:
     """In the place of `tools.store.backends.opensearch.client.Client`. Each search finds other titles than the one before it."""
 
     def __init__(self, records: Sequence[Record]) -> None:
+        self.address = OpenSearchAddress.parse("http://127.0.0.1")
         self._documents = [document(title, offers, place, (), None) for place, (title, offers) in enumerate(records)]
         self._places = {each["title_id"]: place for place, each in enumerate(self._documents)}
         self._next = count(step=80)
@@ -41,7 +44,10 @@ class GenerousClient:
         return {INDEX: {"mappings": {"_meta": identity.meta()}}}
 
     async def searches(self, bodies: Sequence[Mapping[str, Any]], deadline: Deadline) -> list[Mapping[str, Any]]:
-        return [self._answer(body) for body in bodies]
+        await asyncio.sleep(0)  # what is sent to a cluster and what comes from it have turns of their own
+        answers: list[Mapping[str, Any]] = [self._answer(body) for body in bodies]
+        await asyncio.sleep(0)
+        return answers
 
     async def aclose(self) -> None: ...
 
@@ -69,6 +75,19 @@ class GenerousClient:
     def _counted(self, body: Mapping[str, Any]) -> Json:
         if body is NUMBERS or "length" in body.get("aggs", {}):
             tags = [{"key": tag, "doc_count": 9} for tag in sorted({t for each in self._documents for t in each["tags"]})]
-            return {"length": {"value": 100.0}, "tags": {"buckets": tags}}
-        asked = body.get("aggs", {}).get("df", {}).get("filters", {}).get("filters", {})
-        return {"df": {"buckets": {name: {"doc_count": 9} for name in asked}}, "all": {"doc_count": 9}}
+            none: Json = {"buckets": []}
+            return {"length": {"value": 100.0}, "tags": {"buckets": tags}, "magazines": none, "readerships": none}
+        terms, names = ({name: {"doc_count": 9} for name in _filters(body, which)} for which in ("df", "names"))
+        called = {name: {**found, "titles": {"hits": {"hits": self._best(body)}}} for name, found in names.items()}
+        return {"df": {"buckets": terms}, "names": {"buckets": called}, "all": {"doc_count": 9}}
+
+    def _best(self, body: Mapping[str, Any]) -> list[Json]:
+        """The titles that are called what a search for names asks."""
+        asked = body["aggs"]["names"]["aggs"]["titles"]["top_hits"]
+        return [self._hit(place, asked) for place in range(asked["size"])]
+
+
+def _filters(body: Mapping[str, Any], name: str) -> Iterable[str]:
+    """The names of the buckets that an aggregation by filters asks for."""
+    asked: Iterable[str] = body.get("aggs", {}).get(name, {}).get("filters", {}).get("filters", {})
+    return asked

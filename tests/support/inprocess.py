@@ -15,7 +15,7 @@ from server.commands.serve import _listen, _uvicorn
 from server.config.settings import Settings
 from server.transport.http.app import HttpApp, http_app
 from session.resilience.deadline import Deadline
-from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
+from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Conditions, Health, ReaderQuery, Title
 from tools.store.ports import CatalogPort
 
 
@@ -47,11 +47,17 @@ class HeldCatalog:
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         return await self.inner.get(title_ids, deadline)
 
-    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        return await self.inner.popular(filters, limit, deadline)
+    async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        return await self.inner.popular(conditions, limit, deadline)
 
-    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        return await self.inner.alike(facets, limit, deadline)
+    async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
+        return await self.inner.for_reader(query, deadline)
+
+    async def terms(self, deadline: Deadline) -> CatalogTerms:
+        return await self.inner.terms(deadline)
+
+    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+        return await self.inner.called(names, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
         return await self.inner.health(deadline)

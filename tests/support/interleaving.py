@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager
 
 from tests.support.canaries import Person
 from tests.support.crowd import PREFIX, Crowd, Got, demand
+from tests.support.interleaved_reads import READS
+from tests.support.interleaved_sessions import ROUNDS_OF_SESSIONS, listen_to_silence
 from tests.support.raw import BOTH, ask
 
 SHARED_CRITERIA = "sea story"
@@ -14,7 +16,8 @@ SHARED_CRITERIA = "sea story"
 
 def interleaved(port: int, people: tuple[Person, ...], seed: int) -> AbstractAsyncContextManager[Crowd]:
     """A crowd that does all of what stands below, after everybody has looked at what they like."""
-    return Crowd.at(port, people, seed, (_look_at_ones_own, _list, _own_order), ROUNDS)
+    first = (listen_to_silence, _look_at_ones_own, _list, _own_order, _remember)
+    return Crowd.at(port, people, seed, first, [*ROUNDS, *ROUNDS_OF_SESSIONS])
 
 
 async def _own_order(crowd: Crowd, person: Person, turn: str, key: str) -> None:
@@ -63,6 +66,24 @@ async def _recommendations_for_another(crowd: Crowd, person: Person, turn: str, 
     demand(not known and got.failure is None, "recommendations for somebody else")
 
 
+async def _remember(crowd: Crowd, person: Person, turn: str, key: str) -> None:
+    """What one's own searches obey from then on, and say so."""
+    await _about_preferences(crowd, person, "remember_preference", turn)
+
+
+async def _forget(crowd: Crowd, person: Person, turn: str, key: str) -> None:
+    """All of one's own, and remembers it again."""
+    await _about_preferences(crowd, person, "forget_preference", turn)
+    await _about_preferences(crowd, person, "remember_preference", turn)
+
+
+async def _about_preferences(crowd: Crowd, person: Person, tool: str, turn: str) -> None:
+    got = await crowd.call(person, tool, {"preference": person.states}, sessionId=crowd.session, turnId=turn)
+    if got.success is not None:
+        demand(set(got.success["preferences"]) <= {person.states}, "preferences of others")
+    demand(got.failure in (None, "FORBIDDEN" if person.user is None else None), "no preferences of one's own")
+
+
 async def _search_then_stock(crowd: Crowd, person: Person, turn: str, key: str) -> None:
     """The second call takes the titles of the caller's own last search, whoever else searched in between."""
     words = {"query": person.secret, "max_results": 1}
@@ -101,8 +122,8 @@ async def _refused(crowd: Crowd, person: Person, turn: str, key: str) -> None:
         ("get_recommendations", {"criteria": person.criteria, "mood": person.query}),
         ("check_inventory", {"title_ids": [f"{person.criteria} 1"], "result_set": "rs_abcdefghijklmnop"}),
     ]
-    tool, arguments = crowd.draw.choice(wrong)
-    await crowd.call(person, tool, arguments, sessionId=person.session, turnId=turn, idempotencyKey=person.key)
+    for tool, arguments in wrong:
+        await crowd.call(person, tool, arguments, sessionId=person.session, turnId=turn, idempotencyKey=person.key)
 
 
 async def _no_message(crowd: Crowd, person: Person, turn: str, key: str) -> None:
@@ -146,6 +167,8 @@ ROUNDS = [
     _recommendations,
     _recommendations_in_own_words,
     _recommendations_for_another,
+    _remember,
+    _forget,
     _search_then_stock,
     _search_then_stock,
     _search,
@@ -155,4 +178,5 @@ ROUNDS = [
     _no_message,
     _list,
     _end_of_a_session,
+    *READS,
 ]

@@ -44,17 +44,23 @@ TEXTS: Mapping[str, Text] = {
     "quotes": lambda length: "'" * (length - 1) + "a",
 }
 """Kinds of text, as long as is asked for. Each is the worst for something: normalising, splitting, looking up, comparing."""
+FIRST = TEXTS["accents"]
 
 
 def asked_of(tool: Tool, text: Text, known: Mapping[str, Any]) -> Iterator[Json]:
-    """All arguments together, each optional one alone beside those that must be there, since one may leave nothing to do for
-    the others, and the bare ones. `known` has values of arguments that must look like something (an id). Raises KeyError,
+    """All arguments together, each optional one that holds text alone beside those that must be there, since one may leave
+    nothing to do for the others, and the bare ones; once, with the first of the texts, each of the other optional ones alone. `known` has values of arguments that must look like something (an id). Raises KeyError,
     which names one that is required and not among them."""
     schema = tool.input_schema
     values = {name: _named(tool, name, text, known) for name in schema["properties"] if name not in IDENTITY}
     given = {name: value for name, value in values.items() if value is not None}
     required = {name: given[name] for name in schema.get("required", ())}
-    chosen = [given, *({**required, name: value} for name, value in given.items() if name not in required)]
+    alone = [name for name in given if name not in required and (_is_free(schema["properties"][name]) or text is FIRST)]
+    by_itself = [{**required, name: given[name]} for name in alone]
+    chosen = [
+        given,
+        *(each for each in by_itself if not (tool.check and tool.check(each))),
+    ]  # one may be nothing without another
     yield from chosen if required == given or not required else [*chosen, required]
 
 
@@ -69,11 +75,18 @@ def _named(tool: Tool, name: str, text: Text, known: Mapping[str, Any]) -> Any:
     return None
 
 
+def _is_free(rule: Mapping[str, Any]) -> bool:
+    """Whether a value is somebody's words."""
+    inside = rule.get("items", rule)
+    return inside.get("type") == "string" and "enum" not in inside
+
+
 def _has_form(rule: Mapping[str, Any]) -> bool:
     return "pattern" in rule or "pattern" in rule.get("items", {})
 
 
-def _value(rule: Mapping[str, Any], text: Text) -> Any:
+def _value(either: Mapping[str, Any], text: Text) -> Any:
+    rule = either.get("anyOf", [either])[-1]
     if "enum" in rule:
         return max(rule["enum"], key=lambda each: len(str(each)))
     match rule["type"]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from hypothesis import strategies as st
 
 from session.profile import LONGEST_SUBJECT, Event, EventKind
-from tools.store.identifiers import GENRES, ORDER_ID, TITLE_ID
+from tools.store.identifiers import AUDIENCES, GENRES, ORDER_ID, TITLE_ID
 from tools.store.models import (
     DIGITAL,
+    PAPER,
+    SET,
+    USED_SET,
     Author,
     Availability,
+    Campaign,
     Offer,
     Order,
     OrderLine,
@@ -29,6 +34,8 @@ COUNTS = st.integers(0, 9) | st.just(MOST)
 YEN = st.integers(1, 3_000)
 TITLE_IDS = st.from_regex(TITLE_ID, fullmatch=True)
 DAYS = st.dates(date(2000, 1, 1), date(2099, 12, 31)).map(date.isoformat)
+YEARLY = st.dates(date(2001, 1, 1), date(2001, 12, 31)).map(lambda day: day.isoformat()[5:])
+FORMATS = st.sampled_from([PAPER, DIGITAL, SET, USED_SET]) | TEXTS
 TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))
 MOMENTS = TIMES.map(lambda moment: moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
 
@@ -42,6 +49,11 @@ def several(values: st.SearchStrategy[object], least: int = 0) -> st.SearchStrat
 
 
 AUTHORS = st.builds(Author, TEXTS, maybe(TEXTS), maybe(TEXTS), maybe(TEXTS))
+STARS = st.tuples(*[st.integers(0, 9)] * 5)
+RATED = st.fixed_dictionaries({"rating_count": maybe(COUNTS)}) | STARS.map(
+    lambda stars: {"rating_count": sum(stars), "rating_counts": stars}
+)
+"""How many rated, alone or by their stars."""
 TITLES = st.builds(
     Title,
     TITLE_IDS,
@@ -50,14 +62,36 @@ TITLES = st.builds(
     **dict.fromkeys(("alt_titles", "tags"), several(TEXTS)),
     authors=several(AUTHORS),
     genre=maybe(st.sampled_from(GENRES)),
+    audience=maybe(st.sampled_from(AUDIENCES)),
     rating=maybe(st.floats(0, 5) | st.integers(0, 5).map(float)),
-    **dict.fromkeys(("rating_count", "volumes", "chapters"), maybe(COUNTS)),
+    **dict.fromkeys(("volumes", "chapters"), maybe(COUNTS)),
     popularity_rank=maybe(st.integers(1, MOST)),
     start_year=maybe(st.integers(1000, 2000)),
     end_year=maybe(st.integers(2000, 9999)),
     related=several(TITLE_IDS),
-)
-OFFERS = st.lists(st.builds(Offer, TEXTS, YEN, maybe(COUNTS)), max_size=3, unique_by=lambda offer: offer.format).map(tuple)
+).flatmap(lambda title: RATED.map(lambda counts: replace(title, **counts)))
+
+
+@st.composite
+def campaigns(draw: st.DrawFn) -> Campaign:
+    """Once, or every year."""
+    if draw(st.booleans()):
+        start, until = sorted([draw(DAYS), draw(DAYS)])
+        return Campaign(until, draw(st.sampled_from([None, start])), draw(maybe(TEXTS)))
+    return Campaign(draw(YEARLY), draw(YEARLY), draw(maybe(TEXTS)))
+
+
+@st.composite
+def an_offer(draw: st.DrawFn) -> Offer:
+    """At its price, and perhaps reduced, for a while or for good."""
+    offer = Offer(draw(FORMATS), draw(YEN), draw(maybe(COUNTS)))
+    if not draw(st.booleans()):
+        return offer
+    reduced = replace(offer, list_price_jpy=offer.price_jpy + draw(YEN))
+    return replace(reduced, campaign=draw(st.none() | campaigns()))
+
+
+OFFERS = st.lists(an_offer(), max_size=4, unique_by=lambda offer: offer.format).map(tuple)
 VOLUMES = st.builds(
     VolumeStock,
     COUNTS,

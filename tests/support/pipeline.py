@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from copy import copy
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +14,10 @@ from jsonschema import Draft202012Validator
 from server.application import Application, Outside
 from server.backends import Ports
 from server.call import Call, Outcome, RequestMetadata
-from server.config.flags import Flags
+from server.config.policies_file import read_policies
 from server.config.settings import Settings
+from server.flags.current import Flags
+from server.flags.document import parse
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Pipeline
 from server.results import call_tool_result
@@ -32,9 +33,12 @@ from tests.support.counted_metrics import CountedMetrics
 from tests.support.store import Backends
 from tests.support.valkey import Clocked, Recorded
 from tests.support.virtual_time import clocks_of, running_clock
-from tools.contract import Store, Tool
-from tools.registry import TOOLS, Registered, Registry
+from tools.contract import Tool
+from tools.primitive_registry import PRIMITIVES, Primitive, PrimitiveRegistry
+from tools.registry import TOOLS, Registered, Registry, compiled
 from tools.store.guarded.backend import Backend
+from tools.store.ports import Classifier
+from tools.store.store import Store
 
 
 @dataclass(slots=True)
@@ -69,9 +73,15 @@ class Kit:
     def guards(self) -> Mapping[str, Backend]:
         return self.app.backends
 
+    def switch(self, **flags: Any) -> None:
+        """The flags document from now on."""
+        self.flags.document = parse(json.dumps(flags).encode())
+
     def exchange(self, name: str, **changed: Any) -> None:
         """Another tool, or another form, under a name of the registry from now on: what an upgrade does between processes."""
-        self.registry._by_name[name] = replace(self.registry._by_name[name], **changed)
+        found = self.registry.get(name)
+        assert found is not None
+        self.registry.exchange([replace(found, **changed)])
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **stated: Any) -> Call:
         """`stated` are fields of Stated, or of Call itself."""
@@ -91,7 +101,8 @@ class Kit:
         outcome = await self.pipeline.run(call)
         result = call_tool_result(call, outcome)
         Draft202012Validator(call.tool.tool.output_schema).validate(result["structuredContent"])
-        (block,) = result["content"]
+        block, *beside = result["content"]
+        assert len(beside) == len(outcome.content)
         assert json.loads(block["text"]) == result["structuredContent"], "one text, which says what the structure says"
         assert outcome.value is None or call.tool.fits(outcome.value), "what a tool answers would be no use from the cache"
         return Answer(call, outcome, result)
@@ -101,7 +112,16 @@ class Kit:
 
     def calls_of(self, method: str) -> int:
         here = self.backends
-        ports = (here.catalog, here.titles, here.stock, here.orders, here.profiles)
+        ports = (
+            here.catalog,
+            here.titles,
+            here.stock,
+            here.releases,
+            here.orders,
+            here.profiles,
+            here.preferences,
+            here.pages,
+        )
         return sum(name == method for port in ports for name, _ in port.asked)
 
     def open_breakers(self) -> list[str]:
@@ -134,11 +154,24 @@ class Answer:
 
     @property
     def texts(self) -> list[str]:
-        return [block["text"] for block in self.result["content"]]
+        return [block["text"] for block in self.result["content"] if block["type"] == "text"]
 
 
 Opener = Callable[..., Any]
 """Opens kits; what it takes is what `open_kit` takes besides a Redis and the backends."""
+
+
+@asynccontextmanager
+async def opening_kits(redis: KeyValue, backends: Callable[[], Backends]) -> AsyncIterator[Opener]:
+    """Opens kits until the block ends, each over the `backends` of the moment: each is a process of its own."""
+    async with AsyncExitStack() as stack:
+
+        async def enter(**how: Any) -> Kit:
+            return await stack.enter_async_context(open_kit(redis, backends(), **how))
+
+        yield enter
+
+
 COMPILED = Registry()
 
 
@@ -149,16 +182,22 @@ def registered(name: str) -> Registered:
     return found
 
 
-def registry_of(tools: Sequence[Tool]) -> Registry:
+def registry_of(tools: Sequence[Tool], **how: Any) -> Registry:
     """With the validators of the store's own: compiling schemas takes longer than most tests."""
-    own = copy(COMPILED)
-    object.__setattr__(own, "tools", tuple(tools))
-    object.__setattr__(own, "_by_name", {tool.name: replace(registered(tool.name), tool=tool) for tool in tools})
-    return own
+    return Registry(tools, compiled=_compiled_before, **how)
+
+
+def _compiled_before(tool: Tool) -> Registered:
+    own = COMPILED.get(tool.name)
+    if own is None or (own.tool.input_schema, own.tool.output_schema) != (tool.input_schema, tool.output_schema):
+        return compiled(tool)
+    return replace(own, tool=tool)
 
 
 def _ports(backends: Backends) -> Ports:
-    return Ports(backends.catalog, backends.titles, backends.stock, backends.orders, backends.profiles)
+    here = backends
+    store = (here.titles, here.stock, here.releases, here.orders, here.profiles, here.preferences)
+    return Ports(here.catalog, *store, here.pages)
 
 
 @asynccontextmanager
@@ -167,22 +206,29 @@ async def open_kit(
     backends: Backends,
     *,
     tools: Sequence[Tool] = TOOLS,
+    primitives: Sequence[Primitive] = PRIMITIVES,
     rate: Rate | None = None,
     identifier: Identifier | None = None,
     warm: bool = True,
     audit: AuditLog | None = None,
+    classifier: Classifier | None = None,
     **settings: Any,
 ) -> AsyncIterator[Kit]:
     """As `server.wiring` puts it together, for a test that is marked `virtual_time`: everything, Valkey too, goes by the
-    loop's clock. `rate` limits callers, `warm` fills what is popular, and `settings` are those of the server."""
+    loop's clock. `rate` limits callers, `classifier` is one that is configured, `warm` fills what is popular, and `settings`
+    are those of the server."""
     clock, metrics, events = running_clock(), CountedMetrics(), list[CallFinished]()
     recorded = Recorded(Clocked(redis, clock))
     believed, clocks = identifier or TrustEverybody(), clocks_of(clock)
-    outside = Outside(
-        recorded, _ports(backends), believed, registry_of(tools), metrics, (events.append,), audit, clocks=clocks
+    read = Settings(rate_limit=rate is not None, **settings)
+    ports = replace(_ports(backends), classifier=classifier)
+    registry = registry_of(tools, setting=read.adult)
+    outside = Outside(recorded, ports, believed, registry, metrics, (events.append,), audit, clocks=clocks)
+    outside = replace(
+        outside, rate=rate or outside.rate, primitives=PrimitiveRegistry(primitives), policies=read_policies(read)
     )
-    outside = replace(outside, rate=rate or outside.rate)
-    app = wire(Settings(rate_limit=rate is not None, **settings), outside)
+    outside.flags.document = parse(json.dumps({tool.flag: True for tool in tools}).encode())  # experiments too
+    app = wire(read, outside)
     if warm:
         await _warm(app, recorded)
     try:

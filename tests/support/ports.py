@@ -1,12 +1,8 @@
-"""Ports of this machine."""
+"""Ports of this machine, for servers that are told theirs. Never one that the system gives to whoever asks for any: tests in
+another process ask for those all the time, and one that was free would be taken before its server starts."""
 
 from __future__ import annotations
 
-import socket
+from tests.stack.children import free_port
 
-
-def free_port() -> int:
-    """One that nobody has just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+__all__ = ["free_port"]

@@ -42,8 +42,8 @@ def in_2026(request: Json, **more: object) -> tuple[Json, dict[str, str]]:
         **more,
     }
     headers = {**BOTH, "mcp-protocol-version": VERSION_2026, "mcp-method": request["method"]}
-    if "name" in request["params"]:
-        headers["mcp-name"] = request["params"]["name"]
+    if named := request["params"].get("name") or request["params"].get("uri"):
+        headers["mcp-name"] = named
     return {**request, "params": {**request["params"], "_meta": meta}}, headers
 
 

@@ -11,6 +11,7 @@ from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis
 from session.redis.keyvalue import KeyValue, Reply
 from session.redis.multiplexed import MultiplexedRedis
+from session.redis.subscriber import Redis
 from session.resilience.deadline import Deadline
 from tests.support.valkey import SOON, ask, connected
 
@@ -24,7 +25,7 @@ def cluster_address(url: str) -> RedisAddress:
 
 
 @asynccontextmanager
-async def reached(address: RedisAddress) -> AsyncIterator[KeyValue]:
+async def reached(address: RedisAddress) -> AsyncIterator[Redis]:
     """Connected as the server would be."""
     own = ClusteredRedis(address) if address.cluster else MultiplexedRedis(address)
     await own.connect(Deadline.after(SOON))

@@ -16,11 +16,15 @@ import pytest
 
 from tests.support.loop_thread import Held, LoopThread
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.preferences import EmbeddedPreferences
 from tools.store.backends.embedded.profile import EmbeddedProfiles
+from tools.store.backends.embedded.releases import EmbeddedReleases
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 from tools.store.backends.embedded.titles import EmbeddedTitles
+from tools.store.backends.pages.drawn.pages import DrawnPages
 from tools.store.failures import DependencyFailure, Throttled
 from tools.store.models import Order, OrderLine
+from tools.store.releases.dated import releases_of
 
 
 class Mood(StrEnum):
@@ -32,13 +36,14 @@ class Mood(StrEnum):
     DROPS = "drops"  # the network speaks past the adapter
 
 
+KEPT = ("terms", "called")
 BAD = [Mood.FAILS, Mood.THROTTLES, Mood.HANGS, Mood.DROPS]
 
 
 @dataclass(slots=True)
 class Moody:
     """A port in front of a working one. `asked` counts what came in, `cancelled` what was stopped while it hung,
-    `gate` holds calls back until it is set."""
+    `gate` holds calls back until it is set, but not those for what a catalogue keeps in the process."""
 
     inner: Any
     mood: Mood = Mood.WORKS
@@ -49,12 +54,12 @@ class Moody:
     def __getattr__(self, method: str) -> Any:
         async def ask(*arguments: Any) -> Any:
             self.asked.append((method, arguments))
-            await self._misbehave()
+            await self._misbehave(gated=method not in KEPT)
             return await getattr(self.inner, method)(*arguments)
 
         return ask
 
-    async def _misbehave(self) -> None:
+    async def _misbehave(self, *, gated: bool) -> None:
         match self.mood:
             case Mood.FAILS:
                 raise DependencyFailure("The backend is down.", dependency="it", details={})
@@ -66,7 +71,7 @@ class Moody:
                 raise ConnectionResetError("10.0.0.7:9200")
             case Mood.HANGS:
                 await self._hold(asyncio.Event())
-            case Mood.WORKS if self.gate is not None:
+            case Mood.WORKS if gated and self.gate is not None:
                 await self._hold(self.gate)
 
     async def _hold(self, until: asyncio.Event) -> None:
@@ -82,8 +87,11 @@ class Backends:
     catalog: Moody
     titles: Moody
     stock: Moody
+    releases: Moody
     orders: Moody
     profiles: Moody
+    preferences: Moody
+    pages: Moody
 
 
 RECORDS = [
@@ -129,10 +137,22 @@ class Shelf:
 
     catalog: EmbeddedCatalog
     store: EmbeddedStore
+    pages: DrawnPages
 
     def in_moods(self) -> Backends:
         titles = EmbeddedTitles(self.catalog.titles)
-        return Backends(Moody(self.catalog), Moody(titles), Moody(self.store), Moody(self.store), Moody(EmbeddedProfiles()))
+        releases = EmbeddedReleases(releases_of(self.catalog.titles, self.store.dated_volumes()))
+        inner = (
+            self.catalog,
+            titles,
+            self.store,
+            releases,
+            self.store,
+            EmbeddedProfiles(),
+            EmbeddedPreferences(),
+            self.pages,
+        )
+        return Backends(*map(Moody, inner))
 
 
 @pytest.fixture(scope="session")
@@ -158,8 +178,9 @@ async def open_shelf(
     async with (
         EmbeddedCatalog.open(catalogue, None) as catalog,
         EmbeddedStore.open(catalog.offers.items(), printed, orders) as store,
+        DrawnPages.open() as pages,
     ):
-        yield Shelf(catalog, store)
+        yield Shelf(catalog, store, pages)
 
 
 def _lines(path: Path, records: list[Any]) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,10 @@ class OfStrands:
     async def models_call(self, tool: str, arguments: Json) -> Json:
         """The same through the tool object that an agent holds."""
         return dict(await self.driver.asked("tool", client=self.name, tool=tool, arguments=arguments))
+
+    async def read(self, uris: Sequence[str], prompts: Mapping[str, Json]) -> Json:
+        """What it lists of resources, templates and prompts, and what it reads of them (see strands_driver.py)."""
+        return dict(await self.driver.asked("read", client=self.name, uris=uris, prompts=prompts))
 
 
 class StrandsDriver:

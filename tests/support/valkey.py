@@ -30,7 +30,7 @@ from tests.support.process import until
 from tests.support.virtual_time import outside
 
 START_SECONDS = 10.0
-SOON = 5.0
+SOON = 20.0
 
 
 @pytest.fixture(scope="session")

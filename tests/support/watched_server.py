@@ -23,9 +23,10 @@ from server.call import Principal
 from server.commands import cli
 from server.runtime import profile_queue
 from server.stages import cache
-from server.stages.shared import begin_request, call_event, pending_writes, result_writes
+from server.stages.shared import begin_request, call_event, history_entry, result_writes
 from server.telemetry import metrics, spans
 from server.telemetry.log import repeats
+from server.transport.changes import own_updates
 from session import keys, memory
 from tools.store.backends.embedded import profile, stock_and_orders
 
@@ -36,10 +37,15 @@ FORGETS = (
     "sessions",
     "last searches",
     "orders",
+    "latest orders",
     "purchases",
     "profiles",
+    "preferences",
     "log",
     "history",
+    "histories",
+    "whole results",
+    "updates",
     "spans",
     "metrics",
 )
@@ -60,12 +66,12 @@ def _break(holder: Any, name: str, what: str, wrong: Function) -> None:
 
 
 def _of_nobody(own: Function, call: Any) -> Any:
-    return own(replace(call, principal=Principal()))
+    return own(replace(call, principal=Principal(), obeys=""))
 
 
 def _latest_of_all(own: Function, recent: Any, request: Any, begun: Any) -> Any:
-    shown = list(recent._shown.values())
-    return replace(begun, last=shown[-1].last) if request.session is not None and shown else begun
+    shown = recent.shown.values()
+    return replace(begun, last=shown[-1]) if request.session is not None and shown else begun
 
 
 def _with_its_user(own: Function, told: Any, event: Any) -> None:
@@ -94,8 +100,12 @@ def _breakable() -> None:
     _break(store, "_read", "latest orders", _of_all_owners(stock_and_orders._LATEST))
     _break(store, "_read", "purchases", _of_all_owners(stock_and_orders._PURCHASED))
     _break(profile, "user_hash", "profiles", lambda own, user: "everybody")
+    _break(keys, "preferences", "preferences", lambda own, user: own("everybody"))
     _break(call_event, "remembered", "log", lambda own, call, outcome: dict(call.arguments))
-    _break(pending_writes, "remembered", "history", lambda own, call, outcome: dict(call.arguments))
+    _break(keys.SessionKeys, "history", "histories", lambda own, of: own(replace(of, user=None)))
+    _break(keys.SessionKeys, "results", "whole results", lambda own, of: own(replace(of, user=None)))
+    _break(own_updates, "owner", "updates", lambda own, session, user: "everybody")
+    _break(history_entry, "remembered", "history", lambda own, call, outcome: dict(call.arguments))
     _break(spans, "_attributes", "spans", lambda own, event: {**own(event), "manga.what": str(event.audited)})
     _break(metrics.Metrics, "__call__", "metrics", _with_its_user)
 

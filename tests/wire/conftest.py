@@ -12,6 +12,7 @@ import pytest
 from tests.support.clients import TRANSPORTS, Client, Connections, Transport
 from tests.support.serving import Serving, served, wait_for_meaning
 from tests.support.strands import StrandsDriver
+from tests.support.two_replicas import TwoReplicas, two_replicas
 
 Serve = Callable[..., Serving]
 
@@ -40,6 +41,13 @@ def serve(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Ser
             return stack.enter_context(served(folder, cache, **{"MANGA_EMBEDDER": "none", **settings}))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def two(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[TwoReplicas]:
+    """Nothing is off when a test begins and when it ends."""
+    with two_replicas(tmp_path_factory.mktemp("two"), cache) as own:
+        yield own
 
 
 @pytest.fixture(scope="session")

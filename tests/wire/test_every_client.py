@@ -18,7 +18,9 @@ EACH_TOOL: dict[str, dict[str, Any]] = {
     "search_manga_catalog": {"query": "pirates looking for a treasure", "genre": "shonen", "max_results": 3},
     "get_manga_details": {"title_id": ONE_PIECE},
     "check_inventory": {"title_ids": [ONE_PIECE, "manga-001016"]},
+    "find_volumes": {"title_id": ONE_PIECE, "volume": "next"},
     "get_recommendations": {"criteria": "quiet fantasy about time passing", "count": 2},
+    "classify_genre": {"text": "A widow opens an inn at the end of the railway."},
     "lookup_order": {"order_id": OWN_ORDER},
 }
 
@@ -172,7 +174,7 @@ async def test_an_anonymous_caller_gets_no_order(client: Client, session: str) -
 
 async def test_another_user_in_the_arguments_gets_nothing_personal(client: Client, session: str) -> None:
     """A model that was talked into it must not reach another customer's recommendations."""
-    arguments = {"criteria": "anything", "user_id": "demo-user-2"}
+    arguments = {"criteria": "ghosts", "user_id": "demo-user-2"}
     answer = await client.call("get_recommendations", arguments, sessionId=session, userId=OWNER)
     assert answer.value["based_on"] == ["criteria", "popularity"]
     assert "not the customer" in answer.value["note"]

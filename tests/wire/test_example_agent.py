@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 from typing import Any
@@ -20,6 +21,23 @@ PREFIX = "com.mangaassist/"
 USER = "demo-user-1"
 ORDER = ["lookup_order", {"order_id": "MNG-DEMO1001"}]
 DONE = None
+OLDER_SERVERS = """
+import json
+from dataclasses import astuple, dataclass
+from mcp.shared.exceptions import MCPError
+from infra.agent.system_prompt import system_prompt
+
+@dataclass
+class Older:
+    code: int
+    server_instructions: str | None
+
+    def get_prompt_sync(self, name, arguments):
+        raise MCPError(self.code, "no")
+
+asked = Older(-32601, "Search first."), Older(-32601, None), Older(-32602, "Search first.")
+print(json.dumps([astuple(system_prompt(each)) for each in asked]))
+"""
 
 
 def run_where_the_agent_runs(*words: str, stdin: str = "", **aws: str) -> subprocess.CompletedProcess[str]:
@@ -73,22 +91,39 @@ def test_the_conversation_can_be_read(transcript: str) -> None:
     """Every question is there, with the calls, what came back, and an answer made of it."""
     for question, _ in read_there("agent.QUESTIONS"):
         assert question[:40] in transcript
-    assert transcript.count("success · ") == 4
+    assert transcript.count("success · ") == 5
     assert "Berserk" in transcript
+    assert "understood: finished, at most 9 volumes, without Gore, fit for all ages" in transcript
     assert "MNG-DEMO1002 is late" in transcript or "MNG-DEMO1002 is in transit" in transcript, "by the day it is read"
 
 
+def test_the_model_is_told_the_stores_rules(transcript: str) -> None:
+    """Not the agent's own words, and not only what every client is told."""
+    first = transcript.splitlines()[0]
+    assert re.match(r"\s+prompt  shopping_assistant, \d{4} characters: You are the shopping assistant of MangaAssist", first)
+
+
+def test_a_server_without_the_prompt_has_instructions_and_one_without_these_gets_a_sentence() -> None:
+    """What an older server answers is an error of JSON-RPC: no such method, or no such prompt."""
+    told = json.loads(run_where_the_agent_runs("-c", OLDER_SERVERS).stdout)
+    assert told == [["instructions", "Search first."], ["own words", told[1][1]], ["instructions", "Search first."]]
+    assert "what its tools say" in told[1][1]
+
+
 def test_each_question_is_a_turn_with_its_own_ids(transcript: str) -> None:
-    """One session, three turns, the same user, and fewer steps expected as the turn goes on."""
+    """One session, four turns, the same user, and fewer steps expected as the turn goes on."""
     stated = [
         dict(pair.split("=", 1) for pair in line.split()[1:])
         for line in transcript.splitlines()
         if line.strip().startswith("_meta")
     ]
     assert len({each["sessionId"] for each in stated}) == 1
-    assert [each["turnId"].rsplit(".", 1)[1] for each in stated] == ["1", "1", "2", "3", "3"]
+    assert [each["turnId"].rsplit(".", 1)[1] for each in stated] == ["1", "1", "2", "3", "4", "4"]
     assert {each["userId"] for each in stated} == {USER}
-    assert [each["expectedCalls"] for each in stated] == ["2", "1", "1", "2", "1"]
+    assert [each["expectedCalls"] for each in stated] == ["2", "1", "1", "1", "2", "1"]
+    left = [int(each) for each in re.findall(r"turnBudgetMs=(\d+)", transcript)]
+    assert len(left) == len(stated)
+    assert all(0 < each <= 10_000 for each in left)
 
 
 def test_the_model_is_given_the_error_and_what_mends_it(transcript: str) -> None:
@@ -116,10 +151,12 @@ def test_the_server_keeps_the_clock_of_the_turn_that_was_stated(server: Serving)
     assert budgets[1]["remainingMs"] < budgets[0]["remainingMs"]
 
 
-def test_more_rounds_than_expected_still_expect_one() -> None:
-    """A model that calls more often than the agent reckoned with is not a malformed call."""
-    meta = read_there("turns.Turn('chat-d', 'd.1', 'somebody', steps=1, rounds=5).meta()")
-    assert meta[PREFIX + "expectedCalls"] == 1
+def test_more_rounds_or_thinking_than_reckoned_with_is_no_malformed_call() -> None:
+    """Of rounds there is one left, of time nothing; what the agent does not state is not there."""
+    turn = "turns.Turn('chat-d', 'd.1', 'somebody', rounds=5, "
+    late, unsaid = read_there(f"[{turn} budget_ms=500, began=0).meta(), {turn} began=0).meta()]")
+    assert (late[PREFIX + "expectedCalls"], late[PREFIX + "turnBudgetMs"]) == (1, 0)
+    assert PREFIX + "turnBudgetMs" not in unsaid
 
 
 def test_without_a_server_it_says_so_in_one_line() -> None:

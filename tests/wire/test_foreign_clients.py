@@ -1,7 +1,9 @@
-"""Clients that cannot share this environment: the 1.x line of the Python SDK, OpenAI Agents, TypeScript, the Inspector."""
+"""Clients that cannot share this environment: the 1.x line of the Python SDK, OpenAI Agents, TypeScript, the Inspector. They,
+Strands and the 2.x line read everything that there is to read."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -11,11 +13,15 @@ from typing import Any
 import pytest
 
 from tests.support import installed
+from tests.support.clients import Connections
 from tests.support.environments import python_of
+from tests.support.offered import OWNER, Offered
 from tests.support.serving import ROOT, Serving, clean_environment
+from tests.support.strands import OfStrands
+from tools.registry import TOOLS
 
 SECONDS = 60
-NAMES = ["search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order"]
+NAMES = [tool.name for tool in TOOLS if tool.default_on]
 TARGETS = ["sse", "http", "stdio"]
 
 
@@ -24,8 +30,9 @@ def node() -> installed.Node:
     return installed.node()
 
 
-def run(command: list[str], cache: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = clean_environment(cache, {"MANGA_EMBEDDER": "none", "HOME": str(folder), "PYTHONPATH": str(ROOT)})
+def run(command: list[str], cache: Path, folder: Path, **also: str) -> subprocess.CompletedProcess[str]:
+    own = {"MANGA_EMBEDDER": "none", "MANGA_USER": OWNER, "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    environment = clean_environment(cache, {**own, **also})
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS)
 
 
@@ -34,7 +41,12 @@ def target(kind: str, server: Serving) -> list[str]:
     return {"sse": [f"{server.url}/sse"], "http": [f"{server.url}/mcp"], "stdio": stdio}[kind]
 
 
-def check(seen: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def offered(server: Serving) -> Offered:
+    return asyncio.run(Offered.found(f"{server.url}/mcp"))
+
+
+def check(seen: dict[str, Any], offered: Offered) -> None:
     """The same for every client that prints what it saw."""
     assert seen["tools"] == NAMES
     assert seen["found"]["results"][0]["title_id"] == "manga-001001"
@@ -45,38 +57,58 @@ def check(seen: dict[str, Any]) -> None:
     assert seen["order"]["order_id"] == "MNG-DEMO1001"
     assert seen["unknown"]["code"] == -32602
     assert seen["unknown"]["data"]["nearest"][0] == "search_manga_catalog"
+    offered.check(seen["reading"])
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_the_1_x_python_client_is_served(kind: str, server: Serving, cache: Path, tmp_path: Path) -> None:
+def test_the_1_x_python_client_is_served(kind: str, server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
     """It speaks the handshake era only, as most clients in the field do."""
     program = [str(python_of("clients/mcp-1")), str(installed.CLIENTS / "mcp1_client.py")]
-    done = run([*program, kind, *target(kind, server)], cache, tmp_path)
+    done = run([*program, kind, *target(kind, server)], cache, tmp_path, READS=offered.asked)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["version"] == "2025-11-25"
-    check(seen)
+    check(seen, offered)
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_the_openai_agents_sdk_is_served(kind: str, server: Serving, cache: Path, tmp_path: Path) -> None:
+def test_the_openai_agents_sdk_is_served(kind: str, server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
     """A success with its structure, a failure as a result and not as an exception, `_meta` passed on."""
     program = [str(python_of("clients/openai-agents")), str(installed.CLIENTS / "openai_agents_client.py")]
-    done = run([*program, kind, *target(kind, server)], cache, tmp_path)
+    done = run([*program, kind, *target(kind, server)], cache, tmp_path, READS=offered.asked)
     assert done.returncode == 0, done.stderr
-    check(json.loads(done.stdout))
+    check(json.loads(done.stdout), offered)
 
 
-@installed.with_npm
 @pytest.mark.parametrize("kind", TARGETS)
 def test_the_typescript_client_is_served(
-    kind: str, node: installed.Node, server: Serving, cache: Path, tmp_path: Path
+    kind: str, node: installed.Node, server: Serving, offered: Offered, cache: Path, tmp_path: Path
 ) -> None:
     """It validates failures against the output schema as well."""
     script = installed.CLIENTS / "typescript_client.mjs"
-    done = run([*node.beside(script), kind, *target(kind, server)], cache, tmp_path)
+    done = run([*node.beside(script), kind, *target(kind, server)], cache, tmp_path, READS=offered.asked)
     assert done.returncode == 0, done.stderr
-    check(json.loads(done.stdout))
+    check(json.loads(done.stdout), offered)
+
+
+def test_there_is_something_of_each_kind_to_read(offered: Offered) -> None:
+    """What is the owner's alone among it."""
+    resources, templates, _ = offered.listed
+    assert {"manga://policies/shipping", "manga://profile"} <= set(resources) <= set(offered.read)
+    assert {"manga://titles/{title_id}", "manga://orders/{order_id}"} <= set(templates)
+    assert any(uri.startswith("manga://orders/MNG-DEMO1") for uri in offered.read)
+
+
+async def test_the_2_x_python_client_reads_the_same_in_the_other_era(server: Serving, offered: Offered) -> None:
+    other = await Offered.found(f"{server.url}/mcp", "legacy")
+    offered.check({"listed": list(map(list, other.listed)), "made": other.made, "read": other.read})
+
+
+@pytest.mark.parametrize("name", ["strands-sse", "strands-http"])
+async def test_strands_reads_the_same(name: str, server: Serving, fresh: Connections, offered: Offered) -> None:
+    client = fresh.open(name, server.url, {"X-User-ID": OWNER})
+    assert isinstance(client, OfStrands)
+    offered.check(await client.read(**json.loads(offered.asked)))
 
 
 def inspect(node: installed.Node, cache: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -84,7 +116,6 @@ def inspect(node: installed.Node, cache: Path, folder: Path, *words: str) -> sub
     return run([*launcher, "--cli", *words], cache, folder)
 
 
-@installed.with_npm
 @pytest.mark.parametrize("path", ["/sse", "/mcp"])
 def test_the_inspector_finds_nothing_to_complain_of_in_the_tools(
     path: str, node: installed.Node, server: Serving, cache: Path, tmp_path: Path
@@ -96,7 +127,6 @@ def test_the_inspector_finds_nothing_to_complain_of_in_the_tools(
     assert "Path:" not in done.stderr, done.stderr
 
 
-@installed.with_npm
 def test_the_inspector_calls_tools(node: installed.Node, server: Serving, cache: Path, tmp_path: Path) -> None:
     """A result, and a failure as the failed result that it is (its exit status 5)."""
     words = ["--method", "tools/call", "--tool-name", "search_manga_catalog", "--tool-arg", "query=one piece"]

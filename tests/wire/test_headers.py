@@ -57,6 +57,19 @@ async def test_the_budget_of_the_header_shortens_the_turn(spoken_for: Client, tu
     assert by_meta.call["budget"]["remainingMs"] <= 900 - 200
 
 
+async def test_the_tokens_of_the_header_are_counted_over_the_turn(plain: Plain, turn: str, session: str) -> None:
+    """What they come to is told with each result, and `_meta` may state fewer."""
+    headers: dict[str, str | bytes] = {"X-Session-ID": session, "X-Turn-ID": turn, "X-Token-Budget": "350"}
+    found = await plain.call("get_manga_details", {"title_id": ONE_PIECE}, {}, headers)
+    assert found["structuredContent"]["truncated"] is True
+    tokens = found["_meta"][CALL_META]["budget"]["tokens"]
+    assert tokens["total"] == 350 > tokens["remaining"]
+    fewer = {"com.mangaassist/tokenBudget": 100}
+    over = await plain.call("check_inventory", {"title_ids": [ONE_PIECE]}, fewer, headers)
+    error = over["structuredContent"]["error"]
+    assert (error["name"], error["data"]["details"]) == ("BUDGET_EXHAUSTED", {"what": "tokens"})
+
+
 class Plain:
     """The 2026 era by hand: one POST, one answer."""
 
@@ -122,6 +135,7 @@ async def test_an_idempotency_key_may_come_as_the_usual_header(plain: Plain, ses
         ("X-Turn-Budget-Ms", "soon"),
         ("X-Turn-Budget-Ms", "nan"),
         ("X-Turn-Budget-Ms", "-1"),
+        ("X-Token-Budget", "many"),
         ("X-Expected-Calls", "0"),
         ("Idempotency-Key", "a/b"),
         ("X-User-ID", "u" * 256),

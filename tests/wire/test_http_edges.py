@@ -104,8 +104,8 @@ async def test_the_probes_answer_without_a_host_that_is_allowed(http: httpx.Asyn
         assert (await http.get(path, headers={"Host": "10.0.0.7:8080"})).status_code == 200
     ready = (await http.get("/readyz")).json()
     assert ready["status"] == "ready"
-    backends = {"catalog", "titles", "stock", "orders", "profile", "redis", "embedder"}
-    assert set(ready["dependencies"]) == {*backends, "background"}
+    backends = {"catalog", "titles", "stock", "releases", "orders", "profile", "pages", "redis", "embedder"}
+    assert set(ready["dependencies"]) == {*backends, "background", "packages"}
 
 
 async def test_metrics_count_calls_by_tool(http: httpx.AsyncClient, connections: Connections, server: Serving) -> None:
@@ -130,6 +130,19 @@ async def test_a_session_that_is_ended_is_forgotten_for_that_user_alone(
     kept = await client.call("check_inventory", sessionId=session, userId="demo-user-2")
     assert forgotten.error["name"] == "VALIDATION_ERROR"
     assert kept.value["checked"] == "last_search"
+
+
+async def test_a_session_is_read_back_by_its_user_alone(
+    connections: Connections, server: Serving, http: httpx.AsyncClient, session: str
+) -> None:
+    client = connections.shared(OVER_HTTP[0], server.url)
+    await client.call("search_manga_catalog", {"query": "school", "max_results": 1}, sessionId=session, userId="demo-user-1")
+    own = await http.get(f"/sessions/{session}", headers={"X-User-ID": "demo-user-1"})
+    assert own.headers["cache-control"] == "no-store"
+    assert [call["words"] for call in own.json()["calls"]] == ["school"]
+    for other in ({"X-User-ID": "demo-user-2"}, {}):
+        assert (await http.get(f"/sessions/{session}", headers=other)).json()["calls"] == []
+    assert (await http.post(f"/sessions/{session}")).status_code == 405
 
 
 async def test_ending_a_session_twice_or_one_that_never_was_is_no_error(http: httpx.AsyncClient, session: str) -> None:

@@ -22,6 +22,7 @@ from mcp.shared.auth_utils import check_resource_allowed
 from tests.support import issuer as kinds
 from tests.support.clients import TRANSPORTS, Client, Connections, RpcError
 from tests.support.issuer import ALL_TOOLS, Issuer, SigningKey, issuing, scope
+from tests.support.listed import LISTED
 from tests.support.process import until
 from tests.support.raw import INITIALIZE, VERSION_2025, call, in_2026, message
 from tests.support.serving import WAYS_IN, Serving
@@ -30,6 +31,8 @@ OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
 ORDER = {"order_id": "MNG-DEMO1001"}
 OTHER_ORDER = {"order_id": "MNG-DEMO2001"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
+ALL_SCOPES = (*ALL_TOOLS, "profile")
+"""Of the resources, orders have their tool's and the profile has its own."""
 METADATA = "/.well-known/oauth-protected-resource"
 LEEWAY = 30
 
@@ -88,7 +91,7 @@ async def test_agents_that_share_a_connection_bring_each_users_own_token(
 ) -> None:
     """In `_meta`, call by call; without one the agent acts for nobody, whatever it states."""
     client = fresh.open(name, believing.url, bearer(issuer.agents_token()))
-    assert await names(client) == list(ALL_TOOLS)
+    assert await names(client) == list(LISTED)
     for user, own, others in (("demo-user-1", ORDER, OTHER_ORDER), ("demo-user-2", OTHER_ORDER, ORDER)):
         token = issuer.token(user, "lookup_order")
         assert (await client.call("lookup_order", own, userToken=token)).value["order_id"] == own["order_id"]
@@ -152,7 +155,7 @@ async def test_every_way_in_asks_for_a_token_and_says_where_they_come_from(
         challenge = answer.headers["www-authenticate"]
         assert challenge.startswith("Bearer ")
         assert f'resource_metadata="{believing.url}{METADATA}{resource}"' in challenge
-        assert f'scope="{scope(*ALL_TOOLS)}"' in challenge
+        assert f'scope="{scope(*ALL_SCOPES)}"' in challenge
         assert ('error="invalid_token"' in challenge) == bool(token)
         assert not token or token not in challenge + answer.text
 
@@ -167,7 +170,7 @@ async def test_the_metadata_tells_a_client_whose_tokens_are_taken(
     assert answer.json() == {
         "resource": f"{believing.url}{resource}",
         "authorization_servers": [issuer.name],
-        "scopes_supported": [scope(tool) for tool in ALL_TOOLS],
+        "scopes_supported": [scope(each) for each in ALL_SCOPES],
         "bearer_methods_supported": ["header"],
         "resource_name": "MangaAssist tools",
     }
@@ -206,6 +209,44 @@ async def test_a_bearer_that_lacks_a_scope_is_told_which_and_where_to_ask(
         assert answer.json()["result"]["structuredContent"]["error"]["name"] == "FORBIDDEN"
 
 
+@pytest.mark.parametrize(
+    ("method", "params", "wanted"),
+    [
+        ("resources/read", {"uri": "manga://orders/MNG-DEMO1001"}, "lookup_order"),
+        ("resources/read", {"uri": "manga://profile"}, "profile"),
+        (
+            "completion/complete",
+            {
+                "ref": {"type": "ref/resource", "uri": "manga://orders/{order_id}"},
+                "argument": {"name": "order_id", "value": "MNG"},
+            },
+            "lookup_order",
+        ),
+    ],
+)
+async def test_a_bearer_that_lacks_the_scope_of_what_it_reads_is_told_so_too(
+    method: str, params: dict[str, Any], wanted: str, http: httpx.AsyncClient, issuer: Issuer
+) -> None:
+    """A token in `_meta` by an error of the protocol, since a read has no result that says it failed."""
+    without, granted = (issuer.token("demo-user-1", each) for each in ("check_inventory", wanted))
+    body, headers = in_2026(message(method, params))
+    refused = await http.post("/mcp", json=body, headers=headers | bearer(without))
+    assert (refused.status_code, extract_scope_from_www_auth(refused)) == (403, scope(wanted))
+    assert extract_field_from_www_auth(refused, "error") == "insufficient_scope"
+    answer = await http.post("/mcp", json=body, headers=headers | bearer(granted))
+    assert "result" in answer.json(), answer.text
+    body, headers = in_2026(message(method, params), **{"com.mangaassist/userToken": without})
+    error = (await http.post("/mcp", json=body, headers=headers | bearer(issuer.agents_token()))).json()["error"]
+    assert (error["code"], error["data"]["name"]) == (-32602, "FORBIDDEN")
+
+
+async def test_what_has_no_scope_is_read_by_every_bearer(http: httpx.AsyncClient, issuer: Issuer) -> None:
+    own = bearer(issuer.token("demo-user-1", "check_inventory"))
+    for uri in ("manga://titles/manga-001001", "manga://policies/returns"):
+        body, headers = in_2026(message("resources/read", {"uri": uri}))
+        assert (await http.post("/mcp", json=body, headers=headers | own)).json()["result"]["cacheScope"] == "public"
+
+
 @pytest.mark.parametrize("path", ["/mcp", "/sse"])
 async def test_the_official_client_finds_the_issuer_by_itself(path: str, believing: Serving, issuer: Issuer) -> None:
     """With its own code, from the refusal alone; and it takes the metadata for that of the address that it called."""
@@ -221,7 +262,7 @@ async def test_the_official_client_finds_the_issuer_by_itself(path: str, believi
     assert found is not None
     assert check_resource_allowed(believing.url + path, str(found.resource))
     assert [str(each).rstrip("/") for each in found.authorization_servers] == [issuer.name]
-    assert extract_scope_from_www_auth(refused) == scope(*ALL_TOOLS)
+    assert extract_scope_from_www_auth(refused) == scope(*ALL_SCOPES)
 
 
 async def test_without_an_issuer_there_is_no_metadata(server: Serving) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.listed import LISTED
 from tests.support.serving import ROOT, STOP_SECONDS, Serving, clean_environment
-from tools.registry import TOOLS
 
 ONE_PIECE = "manga-001001"
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -99,14 +99,14 @@ def test_a_2024_client_is_served_over_pipes_until_it_closes_them(tmp_path: Path,
         assert lines.ask(request(2, "ping"))["result"] == {}
         lines.send(b"{this is no JSON")
         lines.send(b"")
-        assert len(lines.ask(request(3, "tools/list"))["result"]["tools"]) == len(TOOLS)
+        assert len(lines.ask(request(3, "tools/list"))["result"]["tools"]) == len(LISTED)
         search = request(4, "tools/call", name="search_manga_catalog", arguments={"query": "ワンピース", "max_results": 1})
         found = lines.ask(search)["result"]
         assert json.loads(found["content"][0]["text"])["results"][0]["title_id"] == ONE_PIECE
         stock = lines.ask(request(5, "tools/call", name="check_inventory", arguments={}))["result"]
         assert json.loads(stock["content"][0]["text"])["checked"] == "last_search"
         assert lines.ask(request(6, "tools/call", name="nothing", arguments={}))["error"]["code"] == -32602
-        assert lines.ask(request(7, "resources/list"))["error"]["code"] == -32601
+        assert lines.ask(request(7, "logging/setLevel", level="info"))["error"]["code"] == -32601
         assert lines.end_of_input() == 0
     log = (tmp_path / "stdio.log").read_text("utf-8")
     assert "search_manga_catalog" in log
@@ -198,7 +198,7 @@ def test_curl_is_a_client(path: str, options: tuple[str, ...], server: Serving) 
         assert curl.endpoint.startswith("/messages/?session_id=")
         assert curl.ask(initialize(1, "2024-11-05"))["result"]["protocolVersion"] == "2024-11-05"
         assert curl.post(INITIALIZED) == 202
-        assert len(curl.ask(request(2, "tools/list"))["result"]["tools"]) == len(TOOLS)
+        assert len(curl.ask(request(2, "tools/list"))["result"]["tools"]) == len(LISTED)
         call = request(3, "tools/call", name="lookup_order", arguments={"order_id": "MNG-DEMO1001"})
         assert curl.ask(call)["result"]["structuredContent"]["error"]["name"] == "FORBIDDEN"
         mine = curl.ask({**call, "id": 4}, "X-User-ID: demo-user-1")["result"]

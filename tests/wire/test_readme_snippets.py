@@ -14,8 +14,8 @@ import pytest
 from server.commands.cli import _parser
 from tests.support.documents import README, WHOLE_GUIDE, after_all, blocks
 from tests.support.environments import python_of
+from tests.support.listed import LISTED
 from tests.support.serving import ROOT, Serving, clean_environment
-from tools.registry import TOOLS
 
 ADDRESS = "http://127.0.0.1:8080"
 PYTHON = ".venv/bin/python"
@@ -83,7 +83,7 @@ def test_the_configuration_file_starts_every_server_in_it(server: Serving, tmp_p
     file.write_text(json.dumps(config), "utf-8")
     done = run([str(python_of("clients/strands")), "-c", LOAD_SERVERS, str(file)], tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [len(TOOLS)] * len(config["mcpServers"])
+    assert json.loads(done.stdout) == [len(LISTED)] * len(config["mcpServers"])
 
 
 def test_the_command_for_clients_without_cwd_starts_the_server(cache: Path) -> None:

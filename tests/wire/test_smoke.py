@@ -14,8 +14,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.support.listed import LISTED
 from tests.support.serving import ROOT, Serving
-from tools.registry import TOOLS
 
 Serve = Callable[..., Serving]
 BOUND_SECONDS = 60
@@ -45,12 +45,14 @@ def test_every_tool_of_a_running_server_answers_and_is_shown(server: Serving, tm
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("all well\n")
     called = re.findall(r"^call (\w+)", (ROOT / "infra/smoke.sh").read_text("utf-8"), re.MULTILINE)
-    assert set(called) <= {tool.name for tool in TOOLS}
+    missing = set(LISTED) - set(called)
+    assert len(missing) <= 1, "a tool that was just added needs no line of its own there"
+    assert set(called) <= set(LISTED)
     for name in called:
         assert f"\n{name} {{" in done.stdout
     assert done.stdout.count("ms of the turn left") == len(called) - 1, "all but the wrong one"
     listed = next(line for line in done.stdout.splitlines() if line.startswith("tools "))
-    assert listed.split()[1:] == [tool.name for tool in TOOLS]
+    assert listed.split()[1:] == list(LISTED)
     assert "VALIDATION_ERROR -32602" in done.stdout
     assert "One Piece" in done.stdout
 

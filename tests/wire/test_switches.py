@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from mcp.client.subscriptions import ServerEvent, ToolsListChanged
 from mcp_types import ToolListChangedNotification
 
 from tests.support.clients import TRANSPORTS, Client, Connections, OfSdk
+from tests.support.listed import LISTED
 from tests.support.serving import Serving
-from tools.registry import TOOLS
 
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
 SECONDS = 10.0
@@ -60,7 +59,7 @@ async def names_of(client: Client) -> list[str]:
 
 
 async def until_listed(client: Client, expected: Callable[[list[str]], bool]) -> list[str]:
-    """Lists until the list is as expected: the server looks at the file once a second."""
+    """Lists until the list is as expected: the server looks at the file four times a second."""
     async with asyncio.timeout(SECONDS):
         while not expected(names := await names_of(client)):
             await asyncio.sleep(0.05)
@@ -104,7 +103,7 @@ async def test_a_tool_that_is_off_is_not_listed_and_says_what_to_use_instead(
     switches.set({OFF: False})
     for name, client in clients.items():
         names = await until_listed(client, lambda names: OFF not in names)
-        assert names == [tool.name for tool in TOOLS if tool.name != OFF], name
+        assert names == [name for name in LISTED if name != OFF], name
         error = (await client.call(OFF, {"criteria": "anything"})).error
         assert (error["code"], error["name"]) == (-32601, "TOOL_NOT_FOUND"), name
         assert "search_manga_catalog" in error["data"]["details"]["instead"], name
@@ -131,16 +130,16 @@ async def test_a_2026_subscription_is_told_that_the_list_has_changed(
     fresh: Connections, switched: Serving, switches: Switches
 ) -> None:
     """By the event on its subscriptions/listen stream."""
-    for name in ("sse-2026", "http-2026"):
+    for name, flags in (("sse-2026", {OFF: False}), ("http-2026", {})):
         client = fresh.open(name, switched.url)
         assert isinstance(client, OfSdk)
-        assert await client.held.ask(first_event(client, switches)) == ToolsListChanged()
+        assert await client.held.ask(first_event(client, switches, flags)) == ToolsListChanged()
 
 
-async def first_event(client: OfSdk, switches: Switches) -> ServerEvent:
-    """Another set of flags each time, so that there is a change whatever was before."""
+async def first_event(client: OfSdk, switches: Switches, flags: dict[str, Any]) -> ServerEvent:
+    """What is heard when the flags become these."""
     async with client.sdk.listen(tools_list_changed=True) as subscription:
-        switches.set({OFF: {"percent": random.uniform(1, 99)}})
+        switches.set(flags)
         return await anext(aiter(subscription))
 
 
@@ -179,7 +178,7 @@ async def test_a_wrong_flags_file_changes_nothing(connections: Connections, swit
     client = connections.shared("http-2026", switched.url)
     switches.set({OFF: False})
     await until_listed(client, lambda names: OFF not in names)
-    switches.set({"no_such_tool": False})
+    switches.set({OFF: {"percent": 101}})
     async with asyncio.timeout(SECONDS):
         while "flags left as they were" not in switched.log:
             await asyncio.sleep(0.05)

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import termios
@@ -20,6 +19,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.ports import free_port
 from tests.support.raw import INITIALIZE, call, post_2026
 from tests.support.serving import ROOT, clean_environment
 
@@ -72,12 +72,6 @@ def child(command: str, cache: Path, stderr: int, **settings: str) -> Iterator[s
             assert pipe is not None
             with suppress(OSError):  # what was still to be flushed has no reader any more
                 pipe.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 async def answers(port: int) -> None:

@@ -11,9 +11,12 @@ from tools.contract import ToolContext
 from tools.recommend.taste import VIEWED_WEIGHT, CustomerTaste, Did, KnownTitle, fading, searched_tags
 from tools.recommend.together import both
 from tools.store.failures import BackendFailure
+from tools.store.models import Title
 
-MOST_BOUGHT = MOST_VIEWED = 20
+MOST_BOUGHT, MOST_VIEWED = 60, 20
 MOST_SEARCHES = 10
+MOST_NAMED, LONGEST_NAME = 20, 100
+"""What is looked up of the names to leave out, and in characters: whatever is not is left out by its name all the same."""
 PROFILE_SECONDS = 0.2
 """What a hanging profile may hold up an answer by: it would still be one without it."""
 
@@ -62,3 +65,28 @@ async def _known_titles(
     weights = {event.subject: fading(VIEWED_WEIGHT, event, now) for event in viewed}
     known = [KnownTitle(titles[i], Did.BOUGHT) for i in bought if i in titles]
     return *known, *(KnownTitle(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
+
+
+async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids: Sequence[str]) -> tuple[Title, ...]:
+    """The titles that are asked to be left out, by id or by name, as far as the catalogue knows them."""
+    if not named and not title_ids:
+        return ()
+    try:
+        names = [name for name in named if len(name) <= LONGEST_NAME][:MOST_NAMED]
+        called = await context.store.catalog.called(names, context.deadline) if names else {}
+        ids = (*title_ids, *named, *(each.title_ids[0] for each in called.values() if each.title_ids))
+        titles = await context.store.catalog.get(list(dict.fromkeys(ids)), context.deadline)
+    except BackendFailure:
+        context.degraded.add("taste")
+        return ()
+    return tuple(titles.values())
+
+
+async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[Title, ...]:
+    """The titles that the customer compares with; they are known by name already."""
+    try:
+        titles = await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
+    except BackendFailure:
+        context.degraded.add("taste")
+        return ()
+    return tuple(titles[each] for each in title_ids if each in titles)

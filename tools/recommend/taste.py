@@ -13,15 +13,13 @@ from datetime import datetime
 from enum import StrEnum
 
 from session.profile import Event
-from tools.store.models import Facets, Title
+from tools.store.models import ReaderQuery, Title, Weighed
 from tools.store.search.query.themes import ThemeTable
 
 BOUGHT_WEIGHT = 1.0
 VIEWED_WEIGHT = 0.4
 SEARCHED_WEIGHT = 0.2
 HALF_LIFE_DAYS = 30
-LEAST_FOR_AUTHORS = VIEWED_WEIGHT / 4
-"""An author counts wholly or not at all: of what was looked at, for two months."""
 
 
 class Did(StrEnum):
@@ -44,20 +42,26 @@ class KnownTitle:
 @dataclass(frozen=True, slots=True)
 class CustomerTaste:
     """`owned` are the ids of everything bought; `known` what the catalogue says of titles named as liked just now and of the
-    latest bought and viewed, in this order; `searched` weights the tags that searches named."""
+    latest bought and viewed, in this order; `searched` weights the tags that searches named; `disliked` are titles that they
+    asked to leave out."""
 
     owned: frozenset[str] = frozenset()
     known: tuple[KnownTitle, ...] = ()
     searched: Mapping[str, float] = field(default_factory=dict)
+    disliked: tuple[Title, ...] = ()
 
     @property
     def viewed(self) -> frozenset[str]:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.VIEWED)
 
+    @property
+    def named(self) -> frozenset[str]:
+        return frozenset(each.title.title_id for each in self.known if each.did is Did.NAMED)
+
     def by_named_alone(self) -> CustomerTaste:
         """As if nothing were known but the titles that were named just now, if there are any."""
         named = tuple(each for each in self.known if each.did is Did.NAMED)
-        return CustomerTaste(self.owned, named) if named else self
+        return CustomerTaste(self.owned, named, disliked=self.disliked) if named else self
 
     def with_named(self, titles: Iterable[Title]) -> CustomerTaste:
         return replace(self, known=(*(KnownTitle(title, Did.NAMED) for title in titles), *self.known))
@@ -79,23 +83,8 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
     return dict(tags)
 
 
-def taste(customer: CustomerTaste, hits: Sequence[Title]) -> Facets | None:
-    """What else to look for; None where nothing says so. As long as less is known of the customer than one purchase tells,
-    the best hits make up for it."""
-    liked = [(each.title, each.weight) for each in customer.known]
-    lacking = BOUGHT_WEIGHT - sum(weight for _, weight in liked)
-    if lacking > 0:
-        liked += [(title, lacking / len(hits)) for title in hits]
-    tags: dict[str, float] = defaultdict(float, customer.searched)
-    authors: dict[str, None] = {}
-    genres: dict[str, float] = defaultdict(float)
-    for title, weight in liked:
-        for tag in title.tags:
-            tags[tag] += weight
-        if weight >= LEAST_FOR_AUTHORS:
-            authors.update(dict.fromkeys(author.name for author in title.authors))
-        if title.genre:
-            genres[title.genre] += weight
-    if not tags and not authors:
-        return None
-    return Facets(dict(tags), tuple(authors), max(genres, key=lambda genre: genres[genre], default=None))
+def reader_of(customer: CustomerTaste) -> ReaderQuery:
+    """What is asked of the catalogue for this customer, before anything is said."""
+    liked = tuple(Weighed(each.title, each.weight) for each in customer.known)
+    known = tuple(dict.fromkeys((*customer.owned, *(each.title.title_id for each in customer.known))))
+    return ReaderQuery(limit=0, liked=liked, disliked=customer.disliked, themes=customer.searched, known=known)

@@ -7,25 +7,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from tools.contract import Json, ToolContext
 from tools.schema.parts import INTEGER, STRING, record
 from tools.store.models import DIGITAL as DIGITAL
-from tools.store.models import PAPER, Author, Availability, Offer, Title
+from tools.store.models import PAPER, WHOLE, Author, Availability, Campaign, Offer, Title
+from tools.store.search.conditions.audience import audience_of, content_notes
+from tools.store.stock.reader import StockReading
 
 SYNOPSIS_CHARACTERS = 240
 TAGS = 6
+NOTES = 4
 STOCK_SECONDS = 0.15
 SUM_OF_VOLUMES, COPIES, DOWNLOAD = "sum_of_volumes", "copies", "download"
 
+CAMPAIGN = record({"until": STRING, "name": STRING}, ["until"])
 OFFER = record(
     {
         "format": STRING,
-        "price_jpy": INTEGER,
-        "stock": {**INTEGER, "description": "Absent where copies do not run out."},
-        "stock_is": {
-            "type": "string",
-            "enum": [SUM_OF_VOLUMES, COPIES, DOWNLOAD],
-            "description": "sum_of_volumes: copies of all volumes together, so no one volume need have that many.",
-        },
+        "price_jpy": {**INTEGER, "description": "Of one volume; of a set or used_set for all of it."},
+        "list_price_jpy": INTEGER,
+        "campaign": CAMPAIGN,
+        "stock": INTEGER,
+        "stock_is": {"type": "string", "enum": [SUM_OF_VOLUMES, COPIES, DOWNLOAD]},
     },
-    ["format", "price_jpy", "stock_is"],
+    ["format", "price_jpy"],
 )
 
 
@@ -64,15 +66,23 @@ def title_card(title: Title) -> Json:
         "status": title.status,
         "start_year": title.start_year,
         "synopsis": shortened(title.synopsis_en or title.synopsis_ja),
+        **for_whom(title),
         "price_jpy": None,
         "in_stock": None,
     }
 
 
+def for_whom(title: Title) -> Json:
+    """The audience, and what to mention to who chooses for somebody else, where there is anything."""
+    fit_for, notes = audience_of(title), list(content_notes(title)[:NOTES])
+    return {"audience": None if fit_for is None else fit_for.value, **({"content_notes": notes} if notes else {})}
+
+
 def price(offers: Sequence[Offer]) -> int | None:
-    """What one copy costs: the paper price, which is fixed by the publisher, else the lowest there is."""
-    paper = [offer.price_jpy for offer in offers if offer.format == PAPER]
-    return min(paper or [offer.price_jpy for offer in offers], default=None)
+    """What one volume costs: the paper price, which is fixed by the publisher, else the lowest there is. A set's is none."""
+    single = [offer for offer in offers if offer.format not in WHOLE]
+    paper = [offer.price_jpy for offer in single if offer.format == PAPER]
+    return min(paper or [offer.price_jpy for offer in single], default=None)
 
 
 def in_stock(row: Availability) -> bool:
@@ -96,10 +106,22 @@ def offered(row: Availability) -> list[Json]:
 
 
 def _offered(offer: Offer, *, by_volume: bool) -> Json:
-    facts: Json = {"format": offer.format, "price_jpy": offer.price_jpy}
+    facts: Json = {"format": offer.format, "price_jpy": offer.price_jpy, **reduced(offer)}
     if offer.stock is None:
         return facts | {"stock_is": DOWNLOAD}
     return facts | {"stock": offer.stock, "stock_is": SUM_OF_VOLUMES if by_volume else COPIES}
+
+
+def reduced(offer: Offer) -> Json:
+    """What it costs otherwise and until when it costs less, where it does."""
+    facts: Json = {}
+    if offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy:
+        facts["list_price_jpy"] = offer.list_price_jpy
+    return facts | ({"campaign": _campaign(offer.campaign)} if offer.campaign else {})
+
+
+def _campaign(campaign: Campaign) -> Json:
+    return {"until": campaign.until, **({"name": campaign.name} if campaign.name else {})}
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -115,14 +137,20 @@ def ranges(numbers: Iterable[int]) -> str:
 
 async def with_stock(context: ToolContext, cards: Sequence[Json]) -> list[Json]:
     """The cards with price and stock as far as they are known in time; null and a label where they are not."""
+    reading = await stock_of(context, cards)
+    return [card | stock_facts(reading.rows, str(card["title_id"])) for card in cards]
+
+
+async def stock_of(context: ToolContext, cards: Sequence[Json]) -> StockReading:
+    """The stock of the cards' titles, as far as it is known in time; a label where it is not."""
     ids = [str(card["title_id"]) for card in cards]
     if not ids:
-        return []
+        return StockReading({})
     context.store.names.note((str(card["title_id"]), str(card["title"])) for card in cards)
     reading = await context.store.stock.read_what_is_there(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")
-    return [card | stock_facts(reading.rows, str(card["title_id"])) for card in cards]
+    return reading
 
 
 def stock_facts(rows: Mapping[str, Availability], title_id: str) -> Json:

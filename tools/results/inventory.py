@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from tools.contract import Json
 from tools.results.cards import DIGITAL, OFFER, in_stock, offered, price, ranges
-from tools.schema.parts import STRING, listed, nullable, record
+from tools.schema.parts import INTEGER, STRING, listed, nullable, record
 from tools.store.models import Availability, VolumeStock
 
 _DATED = record(
-    {"volumes": {**STRING, "description": "Numbers and ranges: 3-7, 9."}, "date": STRING},
+    {"volumes": STRING, "date": STRING},
     ["volumes", "date"],
 )
 ITEM = record(
@@ -21,26 +21,25 @@ ITEM = record(
         "availability": {
             "type": "string",
             "enum": ["in_stock", "partly_in_stock", "digital_only", "out_of_stock", "last_known"],
-            "description": "digital_only: no paper copy is left, the download can be bought. last_known: the figures are "
-            "from as_of and may have changed; do not promise them.",
+            "description": "last_known: of as_of, promise nothing.",
         },
-        "in_stock": nullable("boolean", "On paper, where there is a paper edition."),
+        "in_stock": nullable("boolean", "On paper, where printed."),
         "price_jpy": nullable("integer"),
         "formats": listed(OFFER),
         "volumes_in_stock": nullable("integer"),
         "volumes_total": nullable("integer"),
-        "missing_volumes": {"type": "array", "items": {"type": "integer"}, "description": "Paper volumes sold out."},
+        "missing_volumes": {"type": "array", "items": INTEGER},
         "restock": listed(_DATED),
-        "upcoming": listed(_DATED, "Not yet released."),
+        "upcoming": listed(_DATED),
         "as_of": STRING,
     },
-    ["title_id", "availability", "as_of"],
+    ["title_id", "availability"],
 )
 
 
 def item(row: Availability, names: Mapping[str, str]) -> Json:
     printed = [volume for volume in row.volumes if volume.format != DIGITAL]
-    paper = [volume for volume in printed if volume.release_date is None]
+    paper = [volume for volume in printed if not row.awaited(volume)]
     missing = [volume.volume for volume in paper if volume.stock == 0]
     available = in_stock(row)
     return {
@@ -54,7 +53,7 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
         "volumes_total": len(paper) or None,
         "missing_volumes": missing,
         "restock": _dated((volume, volume.restock_date) for volume in paper if not volume.stock),
-        "upcoming": _dated((volume, volume.release_date) for volume in printed),
+        "upcoming": _dated((volume, volume.release_date) for volume in printed if row.awaited(volume)),
         "as_of": row.as_of,
     }
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tools.contract import Json
 from tools.results.cards import ranges, shortened
-from tools.schema.parts import INTEGER, STRING, answer, listed, nullable, record
+from tools.schema.parts import BOOLEAN, INTEGER, STRING, answer, listed, nullable, record
 from tools.store.models import Order
 from tools.store.order_status import MEANINGS, standing
 
@@ -24,9 +24,9 @@ _LINE = record(
         "format": STRING,
         "quantity": INTEGER,
         "unit_price_jpy": INTEGER,
-        "supply": nullable("string", "stock, preorder, backorder or download."),
-        "expected_date": nullable("string", "When a line that waits should come in."),
-        "tracking_number": nullable("string", "The parcel that carries it."),
+        "supply": nullable("string"),
+        "expected_date": nullable("string"),
+        "tracking_number": nullable("string"),
     },
     ["title_id", "title", "quantity"],
 )
@@ -38,7 +38,7 @@ _SHIPMENT = record(
         "carrier": STRING,
         "service": STRING,
         "tracking_number": STRING,
-        "status": {**STRING, "description": "The carrier's word; shipped does not mean delivered."},
+        "status": STRING,
         "shipped_at": nullable("string"),
         "delivered_at": nullable("string"),
         "events": listed(_SCAN),
@@ -47,32 +47,28 @@ _SHIPMENT = record(
     ["carrier", "tracking_number", "status"],
 )
 
-_STATUS = {
-    **STRING,
-    "description": "What has become of it: " + "; ".join(f"{word}, {meaning}" for word, meaning in MEANINGS.items()) + ".",
-}
-_LATE = {"type": "boolean", "description": "The promised day has passed and something has still not come."}
+_STATUS = {**STRING, "description": "; ".join(f"{word}: {MEANINGS[word]}" for word in ("held", "ready_to_read")) + "."}
 _ROW = record(
     {
         "order_id": STRING,
         "status": STRING,
-        "late": {"type": "boolean"},
+        "late": BOOLEAN,
         "ordered_at": STRING,
-        "contents": {**STRING, "description": "Titles and volumes, shortened."},
+        "contents": STRING,
         "total_jpy": INTEGER,
         "estimated_delivery": nullable("string"),
     },
-    ["order_id", "status", "late", "ordered_at", "contents", "total_jpy"],
+    ["order_id", "status", "late", "ordered_at", "total_jpy"],
 )
 
 OUTPUT = answer(
     {
-        "kind": {"type": "string", "enum": [ORDER, LATEST], "description": "One order, or the latest in orders."},
-        "orders": listed(_ROW, "Latest first, at most ten; look one up by its order_id for its parcels."),
+        "kind": {"type": "string", "enum": [ORDER, LATEST]},
+        "orders": listed(_ROW, "Latest first."),
         "order_id": STRING,
         "status": _STATUS,
-        "late": _LATE,
-        "shop_status": {**STRING, "description": "The shop's own word, which ends at shipped."},
+        "late": BOOLEAN,
+        "shop_status": {**STRING, "description": "Ends at shipped."},
         "shop_status_ja": nullable("string"),
         "shop_note": nullable("string"),
         "ordered_at": STRING,

@@ -11,7 +11,7 @@ from tools.schema.text import stream_safe, visible
 MOST_VALUES = 512
 """Twice what all arguments of a tool hold together, a text counting one for each hundred characters. Cleaning and checking
 take time for each, while every other caller waits."""
-LONGEST_TEXT = 1000
+LONGEST_TEXT = 4000
 """Twice the longest text that a schema admits. Longer text is refused for its length, and not worth normalising."""
 DEEPEST = 32
 """Nothing a tool takes is nested nearly so deep; what lies below is cut off, and refused for what holds it."""

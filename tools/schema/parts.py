@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 RESULT_SET = "^rs_[A-Za-z2-7]{16}$"
+ROWS = "[]"
+"""Ends a path into a result that means the rows of a list."""
 
 Json = dict[str, Any]
+Schema = Mapping[str, Any]
 
 
 def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Json:
-    """An input schema that refuses what it does not name."""
+    """An input schema that refuses what it does not name. It names no dialect: MCP's own is 2020-12, and every tool's schema
+    is read by every model of every conversation."""
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": dict(properties),
         "required": list(required),
@@ -23,10 +26,10 @@ def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Js
 
 def answer(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
     """An output schema that admits the error envelope, because some clients validate failures against it too, and with
-    either of them a note."""
+    either of them a note; a success that was shortened says `truncated`."""
     return {
         "type": "object",
-        "properties": {**properties, "note": NOTE, "error": ERROR},
+        "properties": {**properties, "note": NOTE, "truncated": BOOLEAN, "error": ERROR},
         "anyOf": [{"required": list(required)}, {"required": ["error"]}],
     }
 
@@ -46,46 +49,29 @@ def record(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}
+BOOLEAN = {"type": "boolean"}
 STRINGS = {"type": "array", "items": {"type": "string"}}
-NOTE = {**STRING, "description": "What to know of this answer before using it."}
+NOTE = STRING
+ERROR: Json = {"type": "object", "required": ["code", "name", "message", "data"]}
+"""What no answer is without, in few bytes: every tool's schema has them, and all of them are read in every conversation."""
 
-ERROR: Json = {
-    "type": "object",
-    "description": "Present instead of a result when the call failed.",
-    "properties": {
-        "code": {"type": "integer"},
-        "name": {"type": "string"},
-        "message": {"type": "string"},
-        "data": {
-            "type": "object",
-            "properties": {
-                "tool": {"type": "string"},
-                "request_id": {"type": "string"},
-                "retryable": {"type": "boolean"},
-                "retry_after_ms": nullable("integer"),
-                "fallback_available": {"type": "boolean"},
-                "details": {"type": "object"},
-            },
-        },
-    },
-    "required": ["code", "name", "message", "data"],
-}
-
+FOR_WHOM: Json = {"audience": nullable("string"), "content_notes": STRINGS}
 TITLE_CARD: Json = record(
     {
         "title_id": STRING,
         "title": STRING,
         "title_ja": nullable("string"),
         "author": nullable("string"),
-        "genre": nullable("string", "Readership: shonen, seinen, shojo, josei or kodomo."),
-        "rating": nullable("number", "0 to 5."),
+        "genre": nullable("string"),
+        "rating": nullable("number"),
         "tags": STRINGS,
-        "volumes": nullable("integer", "Volumes published."),
+        "volumes": nullable("integer"),
         "status": nullable("string"),
         "start_year": nullable("integer"),
-        "synopsis": nullable("string", "Shortened; get_manga_details has all of it."),
-        "price_jpy": nullable("integer", "Whole yen with tax, one volume; null when not known right now."),
-        "in_stock": nullable("boolean", "Null when not known right now: do not promise either way."),
+        **FOR_WHOM,
+        "synopsis": nullable("string"),
+        "price_jpy": nullable("integer", "Of one volume."),
+        "in_stock": nullable("boolean", "Null: not known now."),
     },
     ["title_id", "title"],
 )

@@ -20,7 +20,7 @@ MOST_VIOLATIONS = 100
 IDENTITY = frozenset(
     {
         *("sessionid", "session", "turnid", "turn", "userid", "user", "customerid", "conversationid", "traceid"),
-        *("requestid", "callid", "idempotencykey", "turnbudgetms", "expectedcalls", "usertoken"),
+        *("requestid", "callid", "idempotencykey", "turnbudgetms", "tokenbudget", "expectedcalls", "usertoken"),
     }
 )
 """What says who calls and when, which travels beside the arguments; a model that was told of it may repeat it among them."""
@@ -34,9 +34,9 @@ class ArgumentsValidator:
         self,
         schema: Any,
         check: Callable[[Json], Sequence[Violation]] | None = None,
-        spelled: Mapping[str, Callable[[str], str]] | None = None,
+        spelled: Mapping[str, Callable[[str], Any]] | None = None,
     ) -> None:
-        """`spelled` brings the text of an argument into its one form before it is checked."""
+        """`spelled` brings an argument that came as text, or as a number instead, into its one form, which is checked."""
         finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
         validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
         self._validator = validator(schema)
@@ -71,9 +71,14 @@ class ArgumentsValidator:
             if not (self._says_who_calls(name) or self._says_nothing(name, value))
         }
         for name, spelled in self._spelled.items():
-            if isinstance(meant.get(name), str):
-                meant[name] = spelled(meant[name])
+            if isinstance(text := self._as_text(name, meant.get(name)), str):
+                meant[name] = spelled(text)
         return meant
+
+    def _as_text(self, name: str, value: Any) -> Any:
+        """Models write a number as one, where text is asked for that may be a number."""
+        number = type(value) is int and self._properties[name].get("type") == "string"
+        return str(value) if number else value
 
     def _says_nothing(self, name: str, value: Any) -> bool:
         """Models write null or an empty text where they mean to leave something out; some have to name everything."""

@@ -17,6 +17,8 @@ FIXES = {
     "title_id": "this is an id such as manga-001001, not a name: call search_manga_catalog first and use its title_id",
     "title_ids": "these are ids such as manga-001001, not names: call search_manga_catalog first and use its title_ids",
     "result_set": "use the result_set of a search or of recommendations as it was given, or pass title_ids",
+    "volume": 'give a number such as 12, or "next" for the one that follows; leave it out for all and the latest',
+    "month": "write it YYYY-MM, as 2026-12",
     "order_id": "an order number is MNG- and eight letters or digits, for example MNG-DEMO1001: ask the customer for it, "
     "or leave it out for their latest orders",
 }
@@ -73,7 +75,7 @@ def _fix(error: Any) -> str:
     """What to do about it."""
     rule, limit = str(error.validator), error.validator_value
     argument = error.absolute_path[0] if error.absolute_path else None
-    if rule in ("enum", "pattern") and argument in FIXES:
+    if rule in ("enum", "pattern", "anyOf") and argument in FIXES:
         return FIXES[str(argument)]
     return _FIXES[rule](limit) if rule in _FIXES else f"see the tool's schema, rule {rule}"
 
@@ -87,8 +89,21 @@ def _either(kinds: str | Collection[str]) -> str:
     return kinds if isinstance(kinds, str) else " or ".join(kinds)
 
 
+def _any_of(forms: Sequence[Mapping[str, Any]]) -> str:
+    return "give " + " or ".join(_form(each) for each in forms)
+
+
+def _form(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(_shown(each) for each in schema["enum"])
+    low, high = schema.get("minimum"), schema.get("maximum")
+    kind = _of_type(schema.get("type", "value")).removeprefix("give ")
+    return kind if low is None or high is None else f"{kind} from {low} to {high}"
+
+
 _FIXES: Mapping[str, Callable[[Any], str]] = {
     "type": _of_type,
+    "anyOf": _any_of,
     "enum": lambda limit: "use one of: " + ", ".join(_shown(each) for each in limit),
     "maxLength": lambda limit: f"use at most {limit}",
     "minLength": lambda limit: "give some text" if limit == 1 else f"use at least {limit}",

@@ -6,6 +6,8 @@
     │   ├── ToolNotFound         TOOL_NOT_FOUND
     │   ├── NotFound             NOT_FOUND
     │   ├── Forbidden            FORBIDDEN
+    │   ├── ClientCannot         FORBIDDEN, the client cannot be asked what the tool has to know
+    │   ├── InputRequired        never sent: the client is asked instead, and calls again
     │   └── RateLimited          RATE_LIMITED
     ├── ServerBusy               SERVER_BUSY
     ├── BackendFailure           descends the ladder
@@ -80,6 +82,26 @@ class NotFound(CallerFailure):
 
 class Forbidden(CallerFailure):
     code, name = -32008, "FORBIDDEN"
+
+
+class ClientCannot(Forbidden):
+    """`capabilities` are those that the client would have to declare."""
+
+    def __init__(self, capabilities: Sequence[str], message: str | None = None) -> None:
+        self.capabilities = tuple(capabilities)
+        said = message or f"This needs a client that can be asked: {', '.join(self.capabilities)}."
+        super().__init__(said, details={"capabilities": list(self.capabilities)})
+
+
+class InputRequired(CallerFailure):
+    """The client has to answer `questions`, by name, before there is a result. `answers` are those that it gave already."""
+
+    name = "INPUT_REQUIRED"
+
+    def __init__(self, questions: Mapping[str, Any], answers: Mapping[str, Any]) -> None:
+        super().__init__("The client is asked for more.")
+        self.questions = dict(questions)
+        self.answers = dict(answers)
 
 
 class RateLimited(CallerFailure):

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime
 from typing import Final
 
+from tools.store.japan import day_in_japan
 from tools.store.models import Order, OrderLine, Shipment
-
-JAPAN = timezone(timedelta(hours=9), "JST")
 
 MEANINGS: Final[Mapping[str, str]] = {
     "received": "the shop has the order",
@@ -56,9 +55,9 @@ class Standing:
 
 def standing(order: Order, now: datetime) -> Standing:
     """`now` is any moment with a time zone; a promise holds until the end of its day in Japan."""
-    status = _status(order, now.astimezone(JAPAN).date())
+    status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
-    late = open_still and _promise_passed(order, now.astimezone(JAPAN).date())
+    late = open_still and _promise_passed(order, day_in_japan(now))
     return Standing("late" if late and status in SAID_AS_LATE else status, late)
 
 

@@ -12,28 +12,62 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from session.preferences import PreferenceStore
 from session.profile import ProfileStore
 from session.resilience.deadline import Deadline
-from tools.store.models import AvailabilityPage, CatalogPage, CatalogQuery, Facets, Filters, Health, Order, Title
+from tools.store.models import (
+    AvailabilityPage,
+    Called,
+    CatalogPage,
+    CatalogQuery,
+    CatalogTerms,
+    Classification,
+    Conditions,
+    Health,
+    Neighbour,
+    Order,
+    OrderLine,
+    Preview,
+    ReaderQuery,
+    Release,
+    Title,
+)
+
+MOST_RELEASES = 2_000
+"""Volumes of a month that are told: in Japan some thousand manga volumes come out in one."""
+MOST_BOUGHT = 100
 
 
 class CatalogPort(Protocol):
     """Titles: what they are and how they are found."""
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Hits for free text in any script, best first, all satisfying the filters."""
+        """Hits for free text in any script, best first, all satisfying the conditions."""
         ...
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         """The titles that exist among `title_ids`."""
         ...
 
-    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """The most popular titles that satisfy the filters."""
+    async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """The most popular titles that satisfy the conditions."""
         ...
 
-    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Titles that share tags or authors with `facets`, best match first."""
+    async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
+        """Titles to a reader's taste, best first, all satisfying the conditions."""
+        ...
+
+    async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
+        """The titles that come nearest to the text in meaning, nearest first. None where the text has no vector in time;
+        nothing where the catalogue has none."""
+        ...
+
+    async def terms(self, deadline: Deadline) -> CatalogTerms:
+        """The catalogue's own words; kept in the process, so that it is asked for them seldom."""
+        ...
+
+    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+        """What goes by each of the names, in any script; names that nothing goes by are left out. Looks for 64 at most."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
@@ -57,6 +91,17 @@ class StockPort(Protocol):
     async def health(self, deadline: Deadline) -> Health: ...
 
 
+class ReleasesPort(Protocol):
+    """Which volumes come out when."""
+
+    async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
+        """What comes out or came out in a month of Japan's calendar (YYYY-MM), by day, then the best known first. At most
+        `MOST_RELEASES`, the earliest."""
+        ...
+
+    async def health(self, deadline: Deadline) -> Health: ...
+
+
 class OrdersPort(Protocol):
     """Orders, reachable only through their owner: there is no way to ask for somebody else's."""
 
@@ -72,11 +117,42 @@ class OrdersPort(Protocol):
         """Ids of the titles the owner has bought (not cancelled, not returned), latest first."""
         ...
 
+    async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
+        """The owner's order lines of one title (not cancelled, not returned), of at most `MOST_BOUGHT` orders, the latest
+        first."""
+        ...
+
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class ProfilePort(ProfileStore, Protocol):
     """What is remembered of a customer beyond a conversation, as the store keeps it."""
+
+    async def health(self, deadline: Deadline) -> Health: ...
+
+
+class PreferencesPort(PreferenceStore, Protocol):
+    """What a customer has asked to be remembered, as the store keeps it."""
+
+    async def health(self, deadline: Deadline) -> Health: ...
+
+
+class PagesPort(Protocol):
+    """What may be looked into before buying."""
+
+    async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
+        """The first pages of a volume, three at most; None where there is no preview of it."""
+        ...
+
+    async def health(self, deadline: Deadline) -> Health: ...
+
+
+class Classifier(Protocol):
+    """Texts to readerships and tags."""
+
+    async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
+        """What the text is about, in the words of `terms` and no others."""
+        ...
 
     async def health(self, deadline: Deadline) -> Health: ...
 

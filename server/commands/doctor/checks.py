@@ -11,24 +11,35 @@ from urllib.parse import urlsplit
 from server.backends import EMBEDDED
 from server.backends.catalog import default_data_dir
 from server.backends.redis import redis_credentials
-from server.commands.doctor import embedded
+from server.commands.doctor import embedded, packages
 from server.commands.doctor.check import Check, always
 from server.commands.doctor.embedder import opened_embedder
+from server.commands.installed_tools import installed_tools
+from server.config.flags_url import shown
 from server.config.settings import Settings
+from server.config.urls import file_of
+from server.packages.installed import GROUP
+from server.packages.report import Report
 from session.redis.address import RedisAddress
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import OK, Diagnosis
+from tools.registry import Registry
 from tools.store.ports import Embedder
 
 
 async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
     """Tells where each is and how it is asked, in the order of the table."""
     embedder, embedding = await opened_embedder(settings, stack)
+    registry, report = await installed_tools(settings, packages.IMPORT_SECONDS)
     return {
         "catalog": _catalog(settings, embedder, stack),
         **_store(settings, stack),
+        "pages": _pages(settings, stack),
         "redis": _redis(settings, stack),
         **_issuer(settings),
+        **_packages(report),
+        **_flags(settings, stack, registry),
+        **await _classifier(settings, stack),
         **_files(settings),
         "embedder": (settings.embedder, embedding),
     }
@@ -48,7 +59,10 @@ def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Ch
     if settings.store_url == EMBEDDED:
         check = embedded.store_check(settings)
         profile = always(Diagnosis(OK, "in this process, until it ends"))
-        return {**dict.fromkeys(("titles", "stock", "orders"), (EMBEDDED, check)), "profile": (EMBEDDED, profile)}
+        return {
+            **dict.fromkeys(("titles", "stock", "releases", "orders"), (EMBEDDED, check)),
+            "profile": (EMBEDDED, profile),
+        }
     from tools.store.backends.dynamodb.address import DynamoAddress
     from tools.store.backends.dynamodb.connection import Connection
     from tools.store.backends.dynamodb.diagnosis import diagnose
@@ -63,6 +77,20 @@ def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Ch
         return lambda deadline: diagnose(connection, table, deadline)
 
     return {table.name: (where, of(table)) for table in TABLES}
+
+
+def _pages(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
+    if settings.pages_url == EMBEDDED:
+        return EMBEDDED, always(Diagnosis(OK, "drawn in this process, for the demo"))
+    if folder := file_of(settings.pages_url):
+        from server.commands.doctor import files
+
+        return str(folder), _on_a_thread(files.pages, folder)
+    from tools.store.backends.pages.s3.address import S3Address
+    from tools.store.backends.pages.s3.diagnosis import diagnose
+
+    address = S3Address.parse(settings.pages_url)
+    return str(address), lambda deadline: diagnose(address, stack, deadline)
 
 
 def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
@@ -86,13 +114,36 @@ def _issuer(settings: Settings) -> dict[str, tuple[str, Check]]:
     return {"issuer": (where(url), lambda deadline: diagnose(url, deadline))}
 
 
+def _packages(report: Report) -> dict[str, tuple[str, Check]]:
+    if not report.packages and report.problem is None:
+        return {}
+    return {"packages": (GROUP, always(packages.diagnosed(report)))}
+
+
+def _flags(settings: Settings, stack: AsyncExitStack, registry: Registry) -> dict[str, tuple[str, Check]]:
+    url = settings.flags_url
+    if url is None:
+        return {}
+    from server.commands.doctor.flags import diagnose
+
+    return {"flags": (shown(url), lambda deadline: diagnose(url, stack, [tool.flag for tool in registry]))}
+
+
+async def _classifier(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
+    if settings.classifier == "local":
+        return {}
+    from server.commands.doctor.classifier import classifier_check
+
+    return {"classifier": (settings.classifier, await classifier_check(settings, stack))}
+
+
 def _files(settings: Settings) -> dict[str, tuple[str, Check]]:
-    """Names those that are set; the data folder too where the catalogue is in this process and keeps its vectors there."""
+    """Names the policies' and those that are set; the data folder too where the catalogue is in this process and keeps its
+    vectors there."""
     from server.commands.doctor import files
 
-    found: dict[str, tuple[str, Check]] = {}
-    if path := settings.flags_file():
-        found["flags"] = (str(path), _on_a_thread(files.flags, path))
+    policies = settings.policies_file
+    found: dict[str, tuple[str, Check]] = {"policies": (policies.name, _on_a_thread(files.policies, policies))}
     if path := settings.audit_log:
         found["audit"] = (str(path), _on_a_thread(files.audit, path))
     if settings.data_dir or settings.catalog_url == EMBEDDED:

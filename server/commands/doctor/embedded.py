@@ -40,7 +40,7 @@ def catalog_check(settings: Settings) -> Check:
 
 
 def store_check(settings: Settings) -> Check:
-    """Asks titles, stock and orders together: they are filled in one go."""
+    """Asks titles, stock, releases and orders together: they are filled in one go."""
 
     async def opened(deadline: Deadline) -> Diagnosis:
         from tools.store.backends.embedded.stock_and_orders import EmbeddedStore

@@ -7,25 +7,12 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from server.config.flags import Flags, FlagsError, FlagsFile
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
-from tools.registry import TOOLS
+from tools.store.models.policies import LANGUAGES, TOPICS
+from tools.store.records.policies_file import PoliciesFileError
+from tools.store.records.policies_file import load as load_policies
 
 LEAST_FREE_BYTES = 64 * 2**20
-
-
-def flags(path: Path) -> Diagnosis:
-    found = Flags()
-    try:
-        FlagsFile(path, [tool.name for tool in TOOLS], found).load()
-    except FlagsError as error:
-        return Diagnosis.of(Problem(str(error), "correct the file; a running server keeps to what it read last"))
-    except OSError as error:
-        return Diagnosis.of(
-            Problem(f"it cannot be read: {error.strerror}", "check MANGA_FLAGS_URL, and the file's owner and mode")
-        )
-    changed = [f"{name} {percent:g} %" for name, percent in found.percents.items() if percent < 100]
-    return Diagnosis(OK, ", ".join(changed) or "every tool is on for everyone")
 
 
 def audit(path: Path) -> Diagnosis:
@@ -51,6 +38,27 @@ def data(folder: Path) -> Diagnosis:
         what = f"nothing can be kept in it ({error.strerror}): vectors are computed at every start"
         return Diagnosis.of(Problem(what, "set MANGA_DATA_DIR to a folder that this user may write to"), state=DEGRADED)
     return _room_on(nearest, "make room, or set MANGA_DATA_DIR to a folder elsewhere")
+
+
+def pages(folder: Path) -> Diagnosis:
+    """Lists it, and tells whether anything is in it."""
+    try:
+        with os.scandir(folder) as entries:
+            some = next((True for each in entries if each.is_dir(follow_symlinks=False)), False)
+    except OSError as error:
+        return Diagnosis.of(Problem(f"it cannot be read: {error.strerror}", "check MANGA_PAGES_URL, and the owner and mode"))
+    if not some:
+        return Diagnosis.of(Problem("it has no folder of a title", "put TITLE_ID/VOLUME/1.webp into it"), state=DEGRADED)
+    return Diagnosis(OK, "a directory")
+
+
+def policies(path: Path) -> Diagnosis:
+    """Reads it as the server does."""
+    try:
+        load_policies(path)
+    except PoliciesFileError as error:
+        return Diagnosis.of(Problem(str(error), "correct the file, or MANGA_POLICIES_FILE"))
+    return Diagnosis(OK, f"{len(TOPICS)} topics in {len(LANGUAGES)} languages")
 
 
 def _try_to_write(folder: Path) -> None:

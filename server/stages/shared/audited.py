@@ -7,7 +7,7 @@ from server.stages.shared.call_event import event_of
 from server.telemetry.audit.log import AuditLog
 from tools.store.failures import DependencyFailure
 
-UNRECORDED = "The order is not shown, because looking at it cannot be recorded now. Try again in a moment."
+UNRECORDED = "This is not shown, because looking at it cannot be recorded now. Try again in a moment."
 AGAIN_MS = 1000
 
 

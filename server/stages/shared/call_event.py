@@ -29,6 +29,7 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
         arguments=remembered(call, outcome),
         agent=call.principal.agent,
         empty=bool(outcome and outcome.value and outcome.value.get("results") == []),
+        variant=call.variant,
         violations=_violations(outcome),
         audited=_shown(call, call.tool.tool.audited) if call.tool.tool.personal else None,
     )

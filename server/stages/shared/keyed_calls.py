@@ -33,10 +33,13 @@ class KeyedCalls:
     def __init__(self) -> None:
         self._running: dict[tuple[str, str], KeyedCall] = {}
 
-    def has(self, request: ClaimRequest, *, just_ended: bool) -> bool:
-        """Tells whether one runs, or has `just_ended`: to whoever asked before it was settled it still runs."""
+    def has(self, call: Call, request: ClaimRequest, *, just_ended: bool) -> bool:
+        """Tells whether one runs, or has `just_ended`: to whoever asked before it was settled it still runs. What another
+        version of the tool will answer is nothing to wait for."""
         running = self._running.get(_record_key(request))
-        return running is not None and (just_ended or not running.ended.is_set())
+        if running is None or running.call.tool.form != call.tool.form:
+            return False
+        return just_ended or not running.ended.is_set()
 
     @contextmanager
     def running(self, call: Call, request: ClaimRequest) -> Iterator[KeyedCall]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from server.call import CACHE, STALE, Call, Outcome
-from server.stages.shared.call_event import remembered
+from server.stages.shared.history_entry import entry_of
 from session import keys
-from session.history import NOTHING, HistoryEntry, LastShown
+from session.history import NOTHING, SHARED, LastShown
 from session.memory import SessionMemory
 from session.redis.keyvalue import Command, Step
 from tools.contract import CachePolicy
+from tools.results.shared import one_title
 
 RESULT_SET_SECONDS = 30 * 60
 LONGEST_QUERY = 200
-BYTES_A_TOKEN = 4
+LONGEST_SHARED = 200
 
 
 def all_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> list[Step]:
@@ -22,14 +24,35 @@ def all_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) 
     history. `now` is in seconds since the epoch."""
     shown = _shown(call, outcome)
     steps = [*call.pending_writes]
+    if call.turn is not None and call.turn.tokens is not None and call.begin_request is not None:
+        steps += memory.spend(call.begin_request, call.tokens)
     if shown is not None and outcome.value is not None and call.begin_request is not None:
         set_key = keys.result_set(str(outcome.value["result_set"]))
         memory.recent.keep(call.begin_request, shown, set_key)
-    if shown is not None and outcome.source not in (CACHE, STALE):
+    if shown is not None and not _is_kept(call, outcome):
         steps.append(_result_set(call, outcome, shown))
-    if call.session is not None:
-        steps.append(memory.record(call.session, call.principal.user, _entry(call, outcome, now), shown))
+    if call.session is not None and call.tool.tool.recorded:
+        steps.append(_record(call, outcome, memory, shown, now))
     return steps
+
+
+def _record(call: Call, outcome: Outcome, memory: SessionMemory, shown: LastShown | None, now: float) -> Step:
+    assert call.session is not None
+    shared = _shared(call, outcome, shown)
+    if shared and call.begun is not None and call.begin_request is not None:
+        known = {**call.begun.shared, **shared}
+        memory.recent.share(call.begin_request, {name: value for name, value in known.items() if value})
+    entry = entry_of(call, outcome, shown, shared, now)
+    kept = replace(entry, result=call.call_id) if call.packed else entry
+    return memory.record(call.session, call.principal.user, kept, shown, shared, call.packed)
+
+
+def _is_kept(call: Call, outcome: Outcome) -> bool:
+    """Whether the result set was kept with the result: one from the cache may show less of it since, by today's stock."""
+    cached = call.begun.cached if call.begun else None
+    if outcome.source not in (CACHE, STALE) or cached is None or outcome.value is None:
+        return False
+    return bool(cached.value.get("result_set") == outcome.value.get("result_set"))
 
 
 def _shown(call: Call, outcome: Outcome) -> LastShown | None:
@@ -40,23 +63,20 @@ def _shown(call: Call, outcome: Outcome) -> LastShown | None:
     return last if len(last.query) <= LONGEST_QUERY else replace(last, query=last.query[:LONGEST_QUERY])
 
 
+def _shared(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
+    """What later calls may refer to without naming it. A list that was shown says so by itself."""
+    shares = call.tool.tool.shares
+    if shown is not None:
+        titles = zip(shown.title_ids, shown.titles, strict=True)
+        shared = one_title({"title_id": title_id, "title": title} for title_id, title in titles)
+    else:
+        shared = dict(shares(outcome.value)) if shares is not None and outcome.value is not None else {}
+    return {name: value[:LONGEST_SHARED] for name, value in shared.items() if name in SHARED}
+
+
 def _result_set(call: Call, outcome: Outcome, shown: LastShown) -> Command:
     assert outcome.value is not None
     policy = call.tool.tool.cache or CachePolicy(0, 0)
     key = keys.result_set(str(outcome.value["result_set"]))
     seconds = RESULT_SET_SECONDS + policy.stale_seconds
     return Command(("SET", key, " ".join(shown.title_ids) or NOTHING, "EX", seconds))
-
-
-def _entry(call: Call, outcome: Outcome, now: float) -> HistoryEntry:
-    summary = outcome.failure.name if outcome.failure else call.tool.tool.summary(outcome.value or {})
-    return HistoryEntry(
-        tool=call.name,
-        arguments=remembered(call, outcome),
-        summary=summary,
-        succeeded=outcome.succeeded,
-        latency_ms=round(call.elapsed_ms()),
-        cache_hit=outcome.source == CACHE,
-        tokens=len((outcome.text or "").encode()) // BYTES_A_TOKEN,
-        at=round(now, 3),
-    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from server.call import Call, Handler
 from server.stages.shared.flights import detached
 from server.stages.shared.result_writes import ResultWrites
 from session.memory import SessionMemory
 from session.resilience.tasks import start_task
+from tools.client import SILENT
 from tools.store.failures import Failure
 
 MOST_REFRESHES = 8
@@ -27,7 +29,8 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     def start(self, key: str, call: Call, inner: Handler) -> None:
         if key in self or len(self) >= MOST_REFRESHES:
             return
-        task = self[key] = start_task(self._refresh(detached(call), inner), f"refresh {call.name}")
+        unheard = replace(detached(call), client=SILENT)
+        task = self[key] = start_task(self._refresh(unheard, inner), f"refresh {call.name}")
         task.add_done_callback(lambda _: self.pop(key, None))
 
     async def _refresh(self, call: Call, inner: Handler) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from server.call import LIVE, Call, Outcome
+from server.stages.shared.echoes import sealed, words
 from server.stages.shared.result_keys import cache_key
 from session.redis.keyvalue import Command, Step
-from session.resilience.clocks import WallClock
 from session.result_cache import encode
 
 JITTER = 0.1
@@ -20,14 +20,16 @@ class ResultWrites:
     """There are none unless the cache is `enabled`."""
 
     enabled: bool
-    wall: WallClock
     draw: Callable[[], float] = random.random
 
     def of(self, call: Call, outcome: Outcome) -> Step | None:
-        """Returns the write of a live result. Its life is jittered, so that results made together do not expire together."""
+        """Returns the write of a live result, as old as its own answer says; what came with more than JSON would not be
+        whole. Its life is jittered, so that results made together do not expire together."""
         policy, key = call.tool.tool.cache, cache_key(call)
-        if policy is None or key is None or not self.enabled or outcome.source != LIVE:
+        if policy is None or key is None or not self.enabled or outcome.source != LIVE or outcome.content:
             return None
-        stored = encode(outcome.value or {}, self.wall())
+        if outcome.value is None or outcome.as_of is None:
+            return None
+        stored = encode(sealed(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
         seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
         return Command(("SET", key, stored, "EX", seconds)) if stored else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from server.call import CACHE, LIVE, Call, Outcome
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
-from tools.contract import Store, ToolContext
+from tools.contract import ToolContext
+from tools.store.store import Store
 
 
 class RunTool:
@@ -20,7 +21,9 @@ class RunTool:
         assert deadline is not None
         context = context_of(call, self._store, deadline)
         value = await call.tool.tool.handler(context, call.arguments)
-        return Outcome(value, source=CACHE if context.served_from_cache else LIVE, as_of=self._wall())
+        source = CACHE if context.served_from_cache else LIVE
+        as_of = round(self._wall(), 3)  # as exact as records keep it: who gets it again hears the same time
+        return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))
 
 
 def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
@@ -33,4 +36,9 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
         degraded=call.degraded,
         last=begun.last if begun else None,
         result_set=begun.result_set if begun else None,
+        preferences=call.preferences,
+        client=call.client,
+        may_use=call.may_use,
+        shared=begun.shared if begun else {},
+        session=call.conversation,
     )

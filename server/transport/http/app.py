@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -10,7 +11,6 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
 
 from server.config.settings import Settings
-from server.identity.scopes import as_issued
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.fair_queue import FairQueue, InFairQueue
@@ -21,11 +21,10 @@ from server.transport.http.middleware import Arrival, Authenticated, Draining, S
 from server.transport.http.origins import AllowedOrigins
 from server.transport.http.probes import Probes
 from server.transport.http.scope_check import ScopeCheck
-from server.transport.http.session_deletion import SessionDeletion
+from server.transport.http.sessions import Sessions
 from server.transport.http.sse.messages import MESSAGES
 from server.transport.http.sse.streams import SseEndpoint, SseStreams
 from server.transport.http.streamable.endpoint import McpEndpoint
-from tools.registry import Registry
 
 if TYPE_CHECKING:
     from server.application import Application
@@ -42,12 +41,15 @@ class HttpApp:
 
 def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
     """Puts the application together. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then."""
-    challenge = _challenge(settings, app.registry)
-    scope_check = ScopeCheck(app.identifier, app.registry, challenge) if settings.auth == "jwt" else None
+    challenge, jwt = _challenge(settings, app), settings.auth == "jwt"
+    scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
     bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions)
     streams = SseStreams(app.protocol.mcp, settings.max_sse_sessions, bodies, admission, app.metrics.streams)
-    endpoint = McpEndpoint(app.protocol.mcp, streams, bodies, admission, settings.max_body_bytes, scope_check)
-    routes = [*_routes(app, streams, endpoint), *_metadata_routes(settings, app.registry)]
+    session_streams = app.protocol.tool_list_changes.streams
+    endpoint = McpEndpoint(
+        app.protocol.mcp, streams, bodies, admission, settings.max_body_bytes, scope_check, session_streams
+    )
+    routes = [*_routes(app, streams, endpoint), *_metadata_routes(settings, app)]
     middleware = _middleware(settings, app, port, challenge, streams)
     return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint)
 
@@ -61,8 +63,12 @@ def _routes(app: Application, streams: SseStreams, endpoint: McpEndpoint) -> lis
         Route("/healthz", probes.healthz),
         Route("/readyz", probes.readyz),
         Route("/metrics", probes.metrics),
-        Route("/sessions/{session}", SessionDeletion(app.identifier, app.memory).delete, methods=["DELETE"]),
+        Route("/sessions/{session}", _sessions(app).serve, methods=["GET", "DELETE"]),
     ]
+
+
+def _sessions(app: Application) -> Sessions:
+    return Sessions(app.identifier, app.caller_limits, app.memory, app.pipeline.store.now)
 
 
 def _middleware(
@@ -82,16 +88,22 @@ def _middleware(
     ]
 
 
-def _challenge(settings: Settings, registry: Registry) -> Challenge:
+def _challenge(settings: Settings, app: Application) -> Challenge:
     if settings.jwt_issuer is None:
         return Challenge()
-    return MetadataChallenge(settings.jwt_issuer, [tool.scope for tool in registry])
+    return MetadataChallenge(settings.jwt_issuer, partial(_scopes, app))
 
 
-def _metadata_routes(settings: Settings, registry: Registry) -> list[BaseRoute]:
+def _metadata_routes(settings: Settings, app: Application) -> list[BaseRoute]:
     """Serves what tells a client without a token who issues them."""
     issuer = settings.jwt_issuer
     if issuer is None:
         return []
-    metadata = ResourceMetadata(issuer, [as_issued(tool.scope, issuer) for tool in registry])
+    metadata = ResourceMetadata(issuer, partial(_scopes, app))
     return [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
+
+
+def _scopes(app: Application) -> list[str]:
+    """Lists what tools, resources and prompts need, each once."""
+    read = [each.run.tool.scope for each in app.primitives]
+    return list(dict.fromkeys([*(tool.scope for tool in app.registry), *filter(None, read)]))

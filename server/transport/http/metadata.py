@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -16,6 +16,9 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 RESOURCES = ("", "/mcp", "/sse")
 """Each is a resource of its own to whoever is configured with its address; the first stands for the server as a whole."""
 CACHE_SECONDS = 3600
+
+Scopes = Callable[[], Iterable[str]]
+"""Those of the tools, resources and prompts that there are when it is called."""
 
 
 class Challenge:
@@ -33,16 +36,19 @@ class Challenge:
 class MetadataChallenge(Challenge):
     """And where the tokens come from, with the scopes to ask for, as the issuer names them."""
 
-    def __init__(self, issuer: str, scopes: Sequence[str]) -> None:
+    def __init__(self, issuer: str, scopes: Scopes) -> None:
         self._issuer = issuer
-        self._scopes = " ".join(as_issued(each, issuer) for each in scopes)
+        self._scopes = scopes
 
     def of(self, scope: Scope, error: str | None) -> str:
-        return _joined(_told("invalid_token", error) | self._where(scope) | {"scope": self._scopes})
+        return _joined(_told("invalid_token", error) | self._where(scope) | {"scope": self._all_scopes()})
 
     def of_scope(self, scope: Scope, wanted: str) -> str:
         told = _told("insufficient_scope", f"This needs the scope {wanted}.")
         return _joined(told | self._where(scope) | {"scope": as_issued(wanted, self._issuer)})
+
+    def _all_scopes(self) -> str:
+        return " ".join(as_issued(each, self._issuer) for each in self._scopes())
 
     def _where(self, scope: Scope) -> dict[str, str]:
         path = "/sse" if scope["path"].startswith(MESSAGES) else scope["path"]
@@ -53,15 +59,15 @@ class MetadataChallenge(Challenge):
 class ResourceMetadata:
     """The document, for each of the resources."""
 
-    def __init__(self, issuer: str, scopes: Sequence[str]) -> None:
+    def __init__(self, issuer: str, scopes: Scopes) -> None:
         self._issuer = issuer
-        self._scopes = list(scopes)
+        self._scopes = scopes
 
     async def document(self, request: Request) -> Response:
         document = {
             "resource": origin(request.scope) + request.url.path.removeprefix(WELL_KNOWN),
             "authorization_servers": [self._issuer],
-            "scopes_supported": self._scopes,
+            "scopes_supported": [as_issued(each, self._issuer) for each in self._scopes()],
             "bearer_methods_supported": ["header"],
             "resource_name": "MangaAssist tools",
         }

@@ -18,6 +18,9 @@ import pytest
 from server.commands.cli import _parser
 from server.commands.doctor import MOST_SECONDS, examine, files
 from server.config.settings import DEMO, ROOT, Settings
+from tests.support import s3
+from tests.support.flags import FAILING, serving_flags
+from tests.support.tool_packages import Site, saying
 from tools.registry import TOOLS
 
 BOUND_SECONDS = 10
@@ -111,7 +114,8 @@ async def test_the_embedded_ones_are_well(doctor: Any) -> None:
     """Each with what it holds; exit status 0. An encoder takes seconds to load, on a busy machine many of them."""
     seen = await doctor(PATIENT_SECONDS, embedder="local")
     assert (seen.status, seen.well) == (0, True), seen.text
-    assert list(seen.of) == ["catalog", "titles", "stock", "orders", "profile", "redis", "data", "embedder"]
+    names = ["catalog", "titles", "stock", "releases", "orders", "profile", "pages", "redis", "policies", "data", "embedder"]
+    assert list(seen.of) == names
     assert {each["state"] for each in seen.of.values()} == {"ok"}
     assert seen.of["catalog"]["detail"] == "261 titles in this process"
     assert seen.of["redis"]["version"].startswith("Valkey 9")
@@ -124,8 +128,8 @@ async def test_the_table_shows_the_same_and_what_to_do(capsys: pytest.CaptureFix
     assert await examine(settings) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["dependency", "where", "state", "ms", "version", "what", "to", "know"]
-    assert [line.split()[0] for line in lines[1:9]] == [
-        "catalog", "titles", "stock", "orders", "profile", "redis", "data", "embedder"
+    assert [line.split()[0] for line in lines[1:12]] == [
+        "catalog", "titles", "stock", "releases", "orders", "profile", "pages", "redis", "policies", "data", "embedder"
     ]  # fmt: skip
     assert "  redis: start it, or correct MANGA_REDIS_URL" in lines
     assert lines[-1].startswith("not well, in ")
@@ -145,6 +149,7 @@ async def test_nobody_listening_is_told_for_each(doctor: Any) -> None:
         ("catalog", "MANGA_CATALOG_URL"),
         ("titles", "MANGA_STORE_URL"),
         ("stock", "MANGA_STORE_URL"),
+        ("releases", "MANGA_STORE_URL"),
         ("orders", "MANGA_STORE_URL"),
         ("profile", "MANGA_STORE_URL"),
         ("redis", "MANGA_REDIS_URL"),
@@ -165,7 +170,7 @@ async def test_a_refusal_on_both_loopback_addresses_is_one(doctor: Any) -> None:
 async def test_a_host_that_does_not_exist_is_told_for_each(doctor: Any) -> None:
     """`.invalid` never does (RFC 2606). A machine without a name server may take its time over that."""
     seen = await doctor(**everywhere("search.invalid", 9200))
-    for name in ("catalog", "titles", "stock", "orders", "profile", "redis"):
+    for name in ("catalog", "titles", "stock", "releases", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] in ("no such host: its name is not known", "it does not answer"), name
 
 
@@ -173,7 +178,7 @@ async def test_servers_that_take_the_connection_and_say_nothing_hold_nothing_up(
     """The examination ends by itself, and tells a hung server from an absent one."""
     async with listening(never) as port:
         seen = await doctor(**everywhere("127.0.0.1", port))
-    for name in ("catalog", "titles", "stock", "orders", "profile", "redis"):
+    for name in ("catalog", "titles", "stock", "releases", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] == "it takes the connection and does not answer", name
 
 
@@ -192,7 +197,9 @@ def test_a_name_server_that_hangs_holds_nothing_up() -> None:
     )
     assert done.returncode == 1, done.stderr
     seen = Seen(1, done.stdout)
-    assert {seen.of[name]["state"] for name in ("catalog", "titles", "stock", "orders", "profile", "redis")} == {"down"}
+    assert {seen.of[name]["state"] for name in ("catalog", "titles", "stock", "releases", "orders", "profile", "redis")} == {
+        "down"
+    }
     assert done.stderr == ""
 
 
@@ -200,7 +207,7 @@ async def test_servers_that_hang_up_are_told_of(doctor: Any) -> None:
     """Mostly one that expects TLS, or a proxy without anything behind it."""
     async with listening(hangs_up) as port:
         seen = await doctor(**everywhere("127.0.0.1", port))
-    for name in ("catalog", "titles", "stock", "orders", "profile", "redis"):
+    for name in ("catalog", "titles", "stock", "releases", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] == "it closes the connection without an answer", name
 
 
@@ -302,6 +309,48 @@ async def test_a_catalogue_file_that_cannot_be_used_is_told_with_its_line(doctor
         assert "MANGA_CATALOG_FILE" in seen.of[name]["remedy"]
 
 
+async def test_policies_that_cannot_be_used_are_told_with_their_line(doctor: Any, tmp_path: Path) -> None:
+    """As the start would tell them."""
+    broken = tmp_path / "policies.md"
+    broken.write_text("# Shipping fees\n", "utf-8")
+    seen = (await doctor(policies_file=broken)).of["policies"]
+    assert seen["state"] == "down"
+    assert "line 1: 'shipping fees' is none of" in seen["detail"]
+    assert "MANGA_POLICIES_FILE" in seen["remedy"]
+
+
+async def test_pages_in_a_directory_are_told_of(doctor: Any, tmp_path: Path) -> None:
+    """One that is empty may be the wrong one."""
+    pages = f"file://{tmp_path}/pages"
+    gone = (await doctor(pages_url=pages)).of["pages"]
+    assert (gone["state"], gone["detail"]) == ("down", "it cannot be read: No such file or directory")
+    (tmp_path / "pages").mkdir()
+    empty = (await doctor(pages_url=pages)).of["pages"]
+    assert (empty["state"], empty["detail"]) == ("degraded", "it has no folder of a title")
+    (tmp_path / "pages" / "manga-000001").mkdir()
+    assert (await doctor(pages_url=pages)).of["pages"]["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "said", "remedy"),
+    [
+        (s3.refuses("AccessDenied"), "down", "the AWS credentials do not allow it", "s3:ListBucket and s3:GetObject"),
+        (s3.refuses("NoSuchBucket", 404), "down", "there is no bucket manga-pages", "MANGA_PAGES_URL"),
+        (s3.refuses("SignatureDoesNotMatch"), "down", "AWS does not know these credentials", "AWS_ACCESS_KEY_ID"),
+        (s3.talks_nonsense, "down", "it answers with something that cannot be read", "MANGA_PAGES_URL"),
+        (s3.hangs, "down", "it does not answer", "MANGA_PAGES_URL"),
+        (None, "degraded", "there is nothing under this prefix", "TITLE_ID/VOLUME/1.webp"),
+    ],
+)
+async def test_a_bucket_is_told_of_by_what_is_wrong_with_it(
+    doctor: Any, answer: s3.Answer | None, state: str, said: str, remedy: str
+) -> None:
+    async with s3.serving(s3.Bucket(answer=answer)) as bucket:
+        found = (await doctor(pages_url=bucket.url())).of["pages"]
+    assert (found["state"], found["detail"]) == (state, said)
+    assert remedy in found["remedy"]
+
+
 async def test_bedrock_without_a_region_is_told_of(doctor: Any) -> None:
     """And the rest is examined all the same."""
     seen = await doctor(embedder="bedrock:amazon.titan-embed-text-v2:0")
@@ -333,14 +382,45 @@ async def test_the_flags_file_is_read_as_the_server_reads_it(doctor: Any, tmp_pa
     file.write_text(json.dumps({TOOLS[0].name: False, TOOLS[1].name: {"percent": 20}, TOOLS[2].name: True}))
     found = (await doctor(flags_url=file.as_uri())).of["flags"]
     assert (found["state"], found["where"]) == ("ok", str(file))
-    assert found["detail"] == f"{TOOLS[0].name} 0 %, {TOOLS[1].name} 20 %"
+    assert found["detail"] == f"{TOOLS[0].name} off, {TOOLS[1].name} 20 %"
     file.write_text("{")
     seen = await doctor(flags_url=file.as_uri())
-    assert (seen.status, seen.of["flags"]["state"], seen.of["flags"]["detail"]) == (1, "down", "the flags are not JSON")
+    assert (seen.status, seen.of["flags"]["state"]) == (1, "down")
+    assert seen.of["flags"]["detail"] == "the flags are not JSON (line 1, column 2)"
     file.unlink()
     found = (await doctor(flags_url=file.as_uri())).of["flags"]
-    assert found["detail"] == "it cannot be read: No such file or directory"
+    assert found["detail"] == f"{file} cannot be read: No such file or directory"
     assert "MANGA_FLAGS_URL" in found["remedy"]
+
+
+async def test_a_flag_of_another_versions_tool_is_told_and_is_no_fault(doctor: Any, tmp_path: Path) -> None:
+    file = tmp_path / "flags.json"
+    file.write_text('{"sell_house": true}')
+    seen = await doctor(flags_url=file.as_uri())
+    assert (seen.of["flags"]["state"], seen.status) == ("ok", 0)
+    assert "no tool of this version: sell_house" in seen.of["flags"]["detail"]
+
+
+async def test_flags_at_an_address_are_asked_for(doctor: Any) -> None:
+    """Where they are without the query, which may hold a key; and why they cannot be had."""
+    with serving_flags(b'{"lookup_order": {"segments": [{"name": "all"}]}}') as flags:
+        found = (await doctor(flags_url=f"{flags.url}?key=hunter2")).of["flags"]
+        assert (found["state"], found["where"], found["detail"]) == ("ok", flags.url, "lookup_order in 1 segments")
+        flags.mood = FAILING
+        found = (await doctor(flags_url=flags.url)).of["flags"]
+        assert (found["state"], found["detail"]) == ("down", "it answers with status 500")
+    found = (await doctor(flags_url=f"http://127.0.0.1:{refused_port()}/flags")).of["flags"]
+    assert found["detail"] == "connection refused: nothing listens there"
+    assert "MANGA_FLAGS_URL" in found["remedy"]
+
+
+async def test_flags_in_a_table_are_asked_for(doctor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    url = f"dynamodb://eu-west-1/manga-flags/production?endpoint=http://127.0.0.1:{refused_port()}"
+    found = (await doctor(flags_url=url)).of["flags"]
+    assert found["where"] == "dynamodb://eu-west-1/manga-flags/production"
+    assert (found["state"], found["detail"]) == ("down", "connection refused: nothing listens there")
 
 
 async def test_the_audit_file_is_tried_and_not_made(doctor: Any, tmp_path: Path) -> None:
@@ -379,3 +459,20 @@ async def test_a_disk_without_room_is_told_of(doctor: Any, tmp_path: Path, monke
 async def test_files_that_are_not_set_are_not_examined(doctor: Any) -> None:
     """With the catalogue elsewhere nothing is kept in the data folder either."""
     assert {"flags", "audit", "data"}.isdisjoint((await doctor(catalog_url=f"http://127.0.0.1:{refused_port()}")).of)
+
+
+async def test_packages_that_bring_tools_are_loaded_as_a_server_loads_them(doctor: Any, site: Site, tmp_path: Path) -> None:
+    """What they bring, why one is refused and what to do; and their tools are known to the flags."""
+    file = tmp_path / "flags.json"
+    file.write_text('{"say_word": false}')
+    site.install("1.0", saying("one", "say_word"))
+    seen = await doctor(flags_url=file.as_uri())
+    assert (seen.status, seen.of["packages"]["state"]) == (0, "ok")
+    assert seen.of["packages"]["detail"] == "manga-words 1.0: say_word"
+    assert seen.of["flags"]["detail"] == "say_word off"
+    site.install("2.0", {"__init__.py": "import no_such_thing\n"}, name="a-broken", module="a_broken")
+    site.forget_modules()
+    seen = await doctor()
+    assert (seen.status, seen.of["packages"]["state"]) == (1, "down")
+    assert "a-broken 2.0: refused: the import of a_broken:TOOLS fails" in seen.of["packages"]["detail"]
+    assert "tools reload" in seen.of["packages"]["remedy"]

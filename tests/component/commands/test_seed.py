@@ -14,8 +14,9 @@ import pytest
 from infra.seed.__main__ import main
 from infra.seed.contents import Sources, read
 from server.config.settings import DEMO
-from tools.store.backends.dynamodb.items import title_of
-from tools.store.backends.dynamodb.tables import STOCK, TITLES
+from tools.store.backends.dynamodb.items import release_of, title_of
+from tools.store.backends.dynamodb.tables import RELEASES, STOCK, TITLES
+from tools.store.models import Release
 
 TITLE = {"title_id": "manga-000001", "title": {"en": "One"}, "offers": [{"format": "digital", "price_jpy": 500}]}
 VOLUME = {"title_id": "manga-000001", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 600, "stock": 3}
@@ -62,6 +63,16 @@ def test_every_title_has_a_stock_item_sold_or_not(tmp_path: Path) -> None:
     assert [item["title_id"]["S"] for item in stock] == ["manga-000001", "manga-000002"]
     assert stock[0]["volumes"]["M"]["physical"]["M"]["1"]["M"]["stock"] == {"N": "3"}
     assert stock[1]["offers"] == {"M": {}}
+
+
+def test_a_volume_that_has_a_day_is_a_release_of_its_title(tmp_path: Path) -> None:
+    """Under the volume's own key; with what a list of a month needs to know of the title."""
+    catalog = lines(tmp_path / "catalog.jsonl", {**TITLE, "popularity_rank": 7, "tags": ["Adult"]})
+    rows = [VOLUME, {**VOLUME, "volume": 2, "isbn": None, "release_date": "2026-12-04"}]
+    (item,) = read(Sources(catalog, lines(tmp_path / "volumes.jsonl", *rows), None)).items[RELEASES]
+    assert RELEASES.key_of(item) == ("manga-000001", "physical#2")
+    assert item["month"] == {"S": "2026-12"}
+    assert release_of(item) == Release("manga-000001", 2, "physical", "2026-12-04", popularity_rank=7, adult=True)
 
 
 def test_every_title_has_a_record_without_what_is_sold(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ async def test_every_kind_of_refusal_counts(opener: Opener, wrong: dict[str, str
 
 async def test_a_tool_that_is_off_counts_too(opener: Opener) -> None:
     kit = await opener(rate=RATE)
-    kit.flags.percents["check_inventory"] = 0
+    kit.switch(check_inventory=False)
     found = [(await kit.ask("check_inventory", {}, user="u")).failure for _ in range(4)]
     assert found == ["TOOL_NOT_FOUND"] * 3 + ["RATE_LIMITED"]
 

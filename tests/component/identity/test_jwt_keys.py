@@ -45,6 +45,12 @@ def clock() -> Turned:
     return Turned(1000.0)
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the issuer takes its time; how long a request waits for it is not what is shown here."""
+    monkeypatch.setattr(issuer_keys, "WAIT_SECONDS", 10.0)
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed looks are repeated at once."""
@@ -86,7 +92,7 @@ async def test_a_flood_of_unknown_keys_is_no_flood_at_the_issuer(clock: Turned) 
             assert issuer.asked == 2
             clock.now += ASKED_SECONDS - 1
             issuer.behaves = kinds.HANGING
-            async with asyncio.timeout(1):
+            async with asyncio.timeout(5):
                 for number in range(FLOOD):
                     assert await keys.key_of(unknown(number)) is None
             assert issuer.asked == 2
@@ -99,7 +105,7 @@ async def test_an_unknown_key_does_not_wait_for_an_issuer_that_hangs(clock: Turn
         async with kept(issuer, clock) as keys:
             assert await keys.key_of(token_header(issuer.token()))
             issuer.behaves = kinds.HANGING
-            async with asyncio.timeout(1):
+            async with asyncio.timeout(5):
                 assert await keys.key_of(unknown()) is None
                 assert await keys.key_of(token_header(issuer.token()))
 

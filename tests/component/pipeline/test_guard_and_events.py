@@ -12,6 +12,7 @@ import pytest
 
 from server.call import Call, Outcome
 from server.stages.session import OpenSession
+from server.stages.shared.stated import Stated
 from server.stages.telemetry import Telemetry
 from server.telemetry.events import CallFinished
 from session.failures import MemoryUnavailable
@@ -70,12 +71,12 @@ async def test_a_failure_that_comes_as_an_outcome_is_recorded_as_one(kit: Kit) -
     async def failed(call: Call) -> Outcome:
         return Outcome(failure=DependencyFailure("down"))
 
-    stage = OpenSession(kit.memory, 5000, cache=True, wall=time.time)
+    stage = OpenSession(kit.memory, Stated(kit.store), 5000, cache=True, wall=time.time)
     call = kit.call("search_manga_catalog", QUERY)
     call.session = "s"
     assert (await stage(call, failed)).text is None
     (recorded,) = (await kit.memory.recall("s", None)).calls
-    assert (recorded["summary"], recorded["succeeded"]) == ("DEPENDENCY_FAILURE", False)
+    assert (recorded.summary, recorded.succeeded) == ("DEPENDENCY_FAILURE", False)
 
 
 async def test_a_second_trip_that_is_lost_is_said(kit: Kit) -> None:
@@ -97,6 +98,6 @@ async def test_a_second_trip_that_is_lost_is_said(kit: Kit) -> None:
 async def test_a_failed_call_is_in_the_history_as_one(kit: Kit) -> None:
     await kit.ask("get_manga_details", {"title_id": "manga-999999"}, session="s", user="u")
     recollection = await kit.memory.recall("s", "u")
-    assert recollection.calls[0]["succeeded"] is False
-    assert recollection.calls[0]["summary"] == "NOT_FOUND"
+    assert recollection.calls[0].succeeded is False
+    assert recollection.calls[0].summary == "NOT_FOUND"
     assert recollection.totals["failures"] == 1

@@ -30,10 +30,10 @@ async def test_the_history_says_what_was_called_with_nothing_that_the_tool_does_
     await kit.ask(tool, ARGUMENTS[tool], session="s", user="u")
     (call,) = (await kit.memory.recall("s", "u")).calls
     allowed = set(kit.registry.get(tool).tool.remembered)  # type: ignore[union-attr]
-    assert (call["tool"], call["succeeded"], call["cache_hit"]) == (tool, True, False)
-    assert set(call["arguments"]) <= allowed  # type: ignore[call-overload]
-    assert call["summary"]
-    assert int(call["tokens"]) > 0  # type: ignore[call-overload]
+    assert (call.tool, call.succeeded, call.cache_hit) == (tool, True, False)
+    assert set(call.arguments) <= allowed
+    assert call.summary
+    assert call.tokens > 0
 
 
 async def test_a_search_is_what_check_inventory_refers_to(kit: Kit) -> None:

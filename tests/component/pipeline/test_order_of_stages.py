@@ -23,11 +23,11 @@ def test_the_order_of_the_stages_is_the_designs(monkeypatch: pytest.MonkeyPatch)
         return innermost  # type: ignore[no-any-return]
 
     monkeypatch.setattr(the_pipeline, "fold", note)
-    parts = the_pipeline.Parts((), None, None, None, None, None, None, 1, 1, cache=True, clocks=Clocks())  # type: ignore[arg-type]
+    parts = the_pipeline.Parts((), None, None, None, None, None, None, 1, 1, 1, cache=True, clocks=Clocks())  # type: ignore[arg-type]
     the_pipeline.build(parts)
     assert seen == [
-        "Telemetry", "Guard", "Shed", "Identify", "Validate", "OpenSession", "Idempotency", "Remember", "Complete", "Ladder", "Cache",
-        "Admit", "EnforceDeadline", "RunTool",
+        "Telemetry", "Guard", "Shed", "Identify", "Validate", "OpenSession", "Shorten", "Idempotency", "Remember", "Complete", "Ladder",
+        "Cache", "Admit", "EnforceDeadline", "RunTool",
     ]  # fmt: skip
 
 

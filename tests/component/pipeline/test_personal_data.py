@@ -36,12 +36,12 @@ async def test_an_order_of_somebody_else_and_one_that_never_was_are_one_answer(k
     assert told[0] == told[1]
     assert told[0]["name"] == "NOT_FOUND"
     calls = (await kit.memory.recall("s", "u")).calls
-    assert [call["summary"] for call in calls] == ["NOT_FOUND", "NOT_FOUND"]
+    assert [call.summary for call in calls] == ["NOT_FOUND", "NOT_FOUND"]
 
 
 async def test_a_user_id_that_is_not_the_caller_gets_an_unpersonal_answer_and_a_note(kit: Kit) -> None:
     """Nobody's orders and views are in it, neither the caller's own nor the other's, and it is nobody's cached answer."""
-    asked = {"criteria": "pirates"}
+    asked = {"criteria": "romance"}
     own = await kit.ask("get_recommendations", asked | {"user_id": "u"}, user="u")
     assert "purchases" in own.value["based_on"]
     assert not own.note
@@ -59,7 +59,7 @@ async def test_a_user_id_that_is_not_the_caller_gets_an_unpersonal_answer_and_a_
 
 async def test_an_unpersonal_answer_is_not_replayed_for_a_personal_question(kit: Kit) -> None:
     """One idempotency key, and arguments that differ in whom they are for."""
-    asked = {"criteria": "pirates"}
+    asked = {"criteria": "romance"}
     assert (await kit.ask("get_recommendations", asked | {"user_id": "v"}, user="u", idempotency_key="k")).failure is None
     assert (await kit.ask("get_recommendations", asked, user="u", idempotency_key="k")).failure == "VALIDATION_ERROR"
 
@@ -69,7 +69,7 @@ async def test_who_calls_among_the_arguments_is_ignored_and_said(kit: Kit, tool:
     given = ARGUMENTS[tool] | {"session_id": "another", "turnId": 7, "user_token": "hunter2"}
     answer = await kit.ask(tool, given, user="u", session="s")
     assert answer.failure is None
-    assert answer.note.startswith("Ignored: session_id, turnId, user_token.")
+    assert "Ignored: session_id, turnId, user_token." in answer.note
     assert "hunter2" not in json.dumps(answer.result)
     assert (answer.call.session, answer.call.principal.user) == ("s", "u")
 
@@ -105,7 +105,8 @@ async def test_without_a_number_a_customer_gets_their_own_latest_orders(kit: Kit
     assert (await kit.ask("lookup_order", {})).failure == "FORBIDDEN"
     assert kit.calls_of("latest") == asked
     assert [event.audited for event in kit.events] == [{}, {}, {}]
-    assert "MNG-" not in json.dumps((await kit.memory.recall("s", "u")).calls)
+    past = await kit.memory.recall("s", "u")
+    assert "MNG-" not in "".join(call.as_json() for call in past.calls)
 
 
 @pytest.mark.parametrize(("hours", "late"), [(0, False), (24, True)])

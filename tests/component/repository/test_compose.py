@@ -85,7 +85,7 @@ def test_what_can_be_changed_from_outside_has_the_servers_own_defaults() -> None
 
 
 FIXED = {"catalog_url", "store_url", "redis_url", "host", "allowed_hosts", "allow_insecure"}
-OF_FILES = {"catalog_file", "flags_url", "data_dir", "auth_tokens_file", "audit_log", "audit"}
+OF_FILES = {"catalog_file", "policies_file", "flags_url", "data_dir", "auth_tokens_file", "audit_log", "audit"}
 
 
 def test_every_setting_reaches_the_server_but_those_that_are_fixed_or_name_a_file() -> None:

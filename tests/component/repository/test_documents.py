@@ -21,7 +21,8 @@ from server.commands.cli import _parser
 from server.config.parsing import SettingError
 from server.config.settings import ROOT, Settings
 from server.identity import request_metadata
-from server.results import META_KEY, PLAIN_WORDS
+from server.notes import PLAIN_WORDS
+from server.results import META_KEY
 from server.transport.http.app import http_app
 from tests.support.calling import called, opened
 from tests.support.documents import (
@@ -37,6 +38,7 @@ from tests.support.documents import (
     rows,
     text_of,
 )
+from tools.primitive_registry import PRIMITIVES
 from tools.registry import TOOLS
 from tools.store import failures
 
@@ -204,11 +206,12 @@ async def test_http_paths_are_routes(app: Application) -> None:
 
 
 def test_no_tool_is_named_that_does_not_exist() -> None:
-    """What looks like a tool's name is one, or the example's."""
+    """What looks like a tool's name is one, or that of a fallback, of a prompt, or of what a client's library has."""
     verbs = "|".join({tool.name.split("_")[0] for tool in TOOLS})
     named = set(re.findall(rf"\b(?:{verbs})_[a-z]+(?:_[a-z]+)*\b", WHOLE_GUIDE))
     assert {tool.name for tool in TOOLS} <= named
-    assert named <= {tool.name for tool in TOOLS}
+    others = {each.name for each in PRIMITIVES} | {"get_prompt", "get_prompt_sync"}
+    assert named <= {tool.name for tool in TOOLS} | {tool.fallback.name for tool in TOOLS if tool.fallback} | others
 
 
 def test_the_codes_are_those_of_the_failures() -> None:
@@ -223,7 +226,7 @@ def test_the_headers_and_keys_are_those_that_are_read() -> None:
     """Each `_meta` key beside its header, as `server/identity/request_metadata.py` reads them."""
     source = inspect.getsource(request_metadata.read_metadata)
     pairs = re.findall(r"`com\.mangaassist/(\w+)` \| `([\w-]+)`", WHOLE_GUIDE)
-    assert len(pairs) == 6
+    assert len(pairs) == 7
     for key, header in pairs:
         assert f'"{key}"' in source, key
         assert f'"{header.lower()}"' in source, header

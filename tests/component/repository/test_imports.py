@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from server.config.settings import ROOT
+from tools.registry import TOOLS
 
 SECONDS = 60
 
@@ -47,6 +49,27 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("MANGA_")}
     return subprocess.run(
         command, cwd=ROOT, env=own | environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+
+
+def test_nobody_but_the_registry_knows_a_tool() -> None:
+    """Not even another tool: what two of them share stands below both."""
+    modules = {f"tools.{tool.name}" for tool in TOOLS}
+    assert modules >= {"tools.check_inventory", "tools.lookup_order"}
+    for path in (ROOT / "tools").rglob("*.py"):
+        if path != ROOT / "tools" / "registry.py":
+            assert imported(path).isdisjoint(modules), path
+
+
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports, and what it imports from them, by their full names."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    return (
+        names
+        | {str(node.module) for node in froms}
+        | {f"{node.module}.{each.name}" for node in froms for each in node.names}
     )
 
 

@@ -1,48 +1,68 @@
-"""`make example` finds the file, the line and the test in the guide, and puts each where it belongs."""
+"""`make example` takes the tool that the guide shows out of a copy, and puts it back as the guide says."""
 
 from __future__ import annotations
 
-import ast
 import os
-import types
+import re
 from pathlib import Path
 
 import pytest
 
-import server.wiring
 from server.config.settings import PREFIX, ROOT, Settings
-from tests.new_tool import FROM_THE_GUIDE, GUIDE, add_the_line, copied, follow_the_guide
-from tests.support.calling import called, opened
-from tests.support.documents import after_all, blocks
+from tests.new_tool import REGISTRY, copied, differing, follow_the_guide, naming, take_out
+from tests.snapshots.guide import FROM_THE_GUIDE, GUIDE, example, guide_as_the_files_are
+from tests.support.registry_line import with_line, without_line
 from tools.registry import TOOLS
+
+SHOWN = example(ROOT)
+NEW = ("count_volumes", ".TOOL")
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name in (GUIDE, "tools/registry.py", "tests/component/tools/test_recommendations.py"):
+    for name in (GUIDE, REGISTRY, *SHOWN.files):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     return tmp_path
 
 
-def listed(registry: Path) -> list[str]:
-    """The modules in the list of tools, in order."""
-    (tools,) = [
-        node for node in ast.parse(registry.read_text("utf-8")).body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "TOOLS"
-    ]  # fmt: skip
-    assert isinstance(tools.value, ast.Tuple)
-    return [ast.unparse(each) for each in tools.value.elts]
+def test_the_guide_shows_a_tool_of_the_store_and_its_test_as_they_are() -> None:
+    assert SHOWN.module in {tool.name for tool in TOOLS}
+    assert list(SHOWN.files) == [f"tools/{SHOWN.module}.py", f"tests/component/tools/test_{SHOWN.module}.py"]
+    assert {path: (ROOT / path).read_text("utf-8") for path in SHOWN.files} == SHOWN.files
 
 
-def test_one_file_one_line_and_one_test_are_taken_from_the_guide(tree: Path) -> None:
-    before = listed(tree / "tools/registry.py")
-    follow_the_guide(tree)
-    assert listed(tree / "tools/registry.py") == [*before, "count_volumes.TOOL"]
-    assert "import count_volumes, " in (tree / "tools/registry.py").read_text("utf-8")
-    assert 'name="count_volumes"' in (tree / "tools/count_volumes.py").read_text("utf-8")
-    ast.parse((tree / "tools/count_volumes.py").read_text("utf-8"))
-    assert "async def test_" in (tree / "tests/component/tools/test_count_volumes.py").read_text("utf-8")
+def test_what_is_taken_out_is_gone_and_what_the_guide_says_brings_it_back(tree: Path) -> None:
+    """The import may stand elsewhere among the others, until ruff has sorted them."""
+    place = take_out(tree, SHOWN)
+    assert naming(tree, SHOWN.module) == []
+    follow_the_guide(tree, place)
+    for path in SHOWN.files:
+        assert (tree / path).read_bytes() == (ROOT / path).read_bytes()
+    before, after = ((root / REGISTRY).read_text("utf-8") for root in (ROOT, tree))
+    assert without_line(before, SHOWN.line)[1] == without_line(after, SHOWN.line)[1] == place
+    assert before.count(SHOWN.module) == after.count(SHOWN.module)
+
+
+def test_files_that_differ_or_are_missing_are_named(tree: Path) -> None:
+    everything_else = set(differing(tree))
+    assert REGISTRY not in everything_else
+    (tree / REGISTRY).write_text("TOOLS = ()\n")
+    (tree / "tools/another.py").touch()
+    assert set(differing(tree)) - everything_else == {REGISTRY, "tools/another.py"}
+
+
+def test_code_that_names_the_tool_is_told_and_documents_are_not(tree: Path) -> None:
+    assert set(naming(tree, SHOWN.module)) == {REGISTRY, *SHOWN.files}
+
+
+def test_a_guide_is_written_as_the_files_are(tree: Path) -> None:
+    module = tree / f"tools/{SHOWN.module}.py"
+    module.write_text(module.read_text("utf-8").replace("readers", "people"), "utf-8")
+    (tree / GUIDE).write_text(guide_as_the_files_are(tree), "utf-8")
+    assert example(tree).files[f"tools/{SHOWN.module}.py"] == module.read_text("utf-8")
+    module.unlink()
+    assert guide_as_the_files_are(tree) == (tree / GUIDE).read_text("utf-8"), "what is not there stays as it is shown"
 
 
 @pytest.mark.parametrize("what", FROM_THE_GUIDE)
@@ -54,16 +74,37 @@ def test_a_guide_that_says_it_otherwise_is_told(what: str, tree: Path) -> None:
         follow_the_guide(tree)
 
 
-def test_a_registry_of_another_form_is_told(tree: Path) -> None:
-    (tree / "tools/registry.py").write_text("TOOLS = ()\n")
+ONE_LINE = "from tools import a, b, c\n\nTOOLS: tuple[Tool, ...] = (\n    b.TOOL,\n    a.TOOL,\n    c.TOOL,\n)\n"
+MANY_LINES = ONE_LINE.replace("import a, b, c", "import (\n    a,\n    b,\n    c,\n)")
+
+
+@pytest.mark.parametrize("registry", [ONE_LINE, MANY_LINES], ids=["one line", "many lines"])
+@pytest.mark.parametrize("module", ["a", "b", "c"])
+def test_a_line_and_its_import_are_taken_out_and_put_in(registry: str, module: str) -> None:
+    line = (module, ".TOOL")
+    without, place = without_line(registry, line)
+    assert f"{module}.TOOL" not in without
+    assert modules(without) == {"a", "b", "c"} - {module}
+    again = with_line(without, line, place)
+    assert again.partition("TOOLS")[2] == registry.partition("TOOLS")[2]
+    assert modules(again) == {"a", "b", "c"}
+    assert with_line(registry, NEW).endswith("    c.TOOL,\n    count_volumes.TOOL,\n)\n")
+
+
+def modules(registry: str) -> set[str]:
+    imported = registry.partition("import ")[2].partition("\n\n")[0]
+    return set(re.findall(r"\w+", imported))
+
+
+def test_a_registry_of_another_form_is_told() -> None:
     with pytest.raises(ValueError, match="no list of tools"):
-        add_the_line(tree / "tools/registry.py", "count_volumes", ".TOOL")
+        with_line("TOOLS = ()\n", NEW)
 
 
 def test_the_copy_has_everything_but_what_was_computed(tmp_path: Path) -> None:
     """And nobody's own settings."""
     copied(tmp_path)
-    assert (tmp_path / "Makefile").read_bytes() == (ROOT / "Makefile").read_bytes()
+    assert differing(tmp_path) == []
     assert os.access(tmp_path / "infra/dotenv.py", os.X_OK)
     assert not [name for name in (".git", ".env", ".mypy_cache") if (tmp_path / name).exists()]
 
@@ -71,18 +112,3 @@ def test_the_copy_has_everything_but_what_was_computed(tmp_path: Path) -> None:
 def test_no_setting_of_whoever_runs_the_tests_reaches_them() -> None:
     """`make test` reads .env as every target does."""
     assert {f"{PREFIX}{name.upper()}" for name in Settings.__dataclass_fields__}.isdisjoint(os.environ)
-
-
-async def test_the_example_of_a_new_tool_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its module and the one line are all that is needed to call it through the whole pipeline."""
-    module = types.ModuleType("count_volumes")
-    exec(compile(blocks("python", after_all("new tool"))[0], "tools/count_volumes.py", "exec"), module.__dict__)
-    others = [tool for tool in TOOLS if tool.name != module.TOOL.name]  # where the example was followed it is one of them
-    monkeypatch.setattr(server.wiring, "TOOLS", (*others, module.TOOL))
-    async with opened(tmp_path) as app:
-        found = await called(app, "count_volumes", {"title_id": "manga-001001"})
-        missing = await called(app, "count_volumes", {"title_id": "manga-999999"})
-        wrong = await called(app, "count_volumes", {"title_id": "One Piece"})
-    assert found["structuredContent"]["volumes"] > 100
-    assert missing["structuredContent"]["error"]["name"] == "NOT_FOUND"
-    assert wrong["structuredContent"]["error"]["name"] == "VALIDATION_ERROR"

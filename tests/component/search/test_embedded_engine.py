@@ -12,7 +12,7 @@ from tools.store.backends.embedded.lexical.index import build_index
 from tools.store.backends.embedded.meaning.vectors import Vectors
 from tools.store.backends.embedded.searching.candidates import Legs, WholeCatalog
 from tools.store.backends.embedded.searching.engine import Engine
-from tools.store.models import Author, Filters, Title
+from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.search.arrays import Floats
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.evidence import Evidence, evidence_of
@@ -40,13 +40,13 @@ ENGINE, LEGS = Engine(COLUMNS, INDEX, PARSER), Legs.of(COLUMNS, INDEX)
 DESCRIBED = "sunken bell below a frozen lighthouse"
 
 
-def found(query: str, filters: Filters | None = None, limit: int = 10, **legs: object) -> list[str]:
-    hits = ENGINE.search(query, filters or Filters(), limit, legs.get("vector"), legs.get("vectors"))  # type: ignore[arg-type]
+def found(query: str, conditions: Conditions | None = None, limit: int = 10, **legs: object) -> list[str]:
+    hits = ENGINE.search(CatalogQuery(query, conditions or Conditions(), limit), legs.get("vector"), legs.get("vectors"))  # type: ignore[arg-type]
     return [TITLES[number].title_id for number in hits.numbers]
 
 
 def candidates(senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> WholeCatalog:
-    return WholeCatalog(LEGS, np.ones(len(TITLES), np.bool_), senses, pointed)
+    return WholeCatalog(LEGS, senses, pointed)
 
 
 def evidence(query: str, **how: Any) -> Evidence:
@@ -83,30 +83,30 @@ def test_a_query_finds_what_it_names_describes_or_asks_for(query: str, answers: 
 
 
 def test_a_limit_cuts_the_answers_and_not_their_number() -> None:
-    hits = ENGINE.search("tide hunters", Filters(), 1, None, None)
+    hits = ENGINE.search(CatalogQuery("tide hunters", Conditions(), 1), None, None)
     assert (len(hits.numbers), hits.total, hits.by_query) == (1, 3, True)
 
 
 def test_where_nothing_is_asked_for_the_best_known_come_first() -> None:
-    hits = ENGINE.search("manga", Filters(genre="seinen"), 2, None, None)
+    hits = ENGINE.search(CatalogQuery("manga", Conditions(genres=("seinen",)), 2), None, None)
     assert [TITLES[number].title_id for number in hits.numbers] == ["tide", "kin"]
     assert (hits.total, hits.by_query) == (3, False)
 
 
 @pytest.mark.parametrize(
-    ("filters", "answers"),
+    ("conditions", "answers"),
     [
-        (Filters(genre="seinen"), ["tide"]),
-        (Filters(genre="kodomo"), []),
-        (Filters(min_rating=4.0), ["tide"]),
-        (Filters(min_rating=4.5), []),
-        (Filters(min_rating=0.0), ["tide", "winter", "side"]),
-        (Filters(author="Hakusen"), []),
-        (Filters(author="Rin Sato"), ["tide", "winter"]),
+        (Conditions(genres=("seinen",)), ["tide"]),
+        (Conditions(genres=("kodomo",)), []),
+        (Conditions(min_rating=4.0), ["tide"]),
+        (Conditions(min_rating=4.5), []),
+        (Conditions(min_rating=0.0), ["tide", "winter", "side"]),
+        (Conditions(author="Hakusen"), ["side"]),
+        (Conditions(author="Rin Sato"), ["tide", "winter"]),
     ],
 )
-def test_a_filter_keeps_out_what_the_series_would_bring(filters: Filters, answers: list[str]) -> None:
-    assert found("tide hunters", filters) == answers
+def test_a_filter_narrows_what_the_name_and_its_series_are(conditions: Conditions, answers: list[str]) -> None:
+    assert found("tide hunters", conditions) == answers
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_filter_keeps_out_what_the_series_would_bring(filters: Filters, answer
     [(2.0, ["kin", "tide", "winter", "monster"]), (2.1, ["kin", "tide", "winter"]), (4.5, ["kin"]), (4.6, [])],
 )
 def test_a_least_rating_is_met_at_itself_and_never_without_one(least: float, answers: list[str]) -> None:
-    assert found("best rated", Filters(min_rating=least)) == answers
+    assert found("best rated", Conditions(min_rating=least)) == answers
 
 
 # -- the legs
@@ -202,5 +202,5 @@ def test_a_name_with_a_typo_is_found_among_many_that_are_a_part_of_it() -> None:
     crowd = [Title(f"king-{n}", en="King") for n in range(150)]
     titles = [*crowd, Title("hearts", en="Kingdom Hearts")]
     engine = Engine(build_columns(titles, [()] * len(titles)), build_index(titles), PARSER)
-    hits = engine.search("kingdomheatrs", Filters(), 10, None, None)
+    hits = engine.search(CatalogQuery("kingdomheatrs", Conditions(), 10), None, None)
     assert [titles[number].title_id for number in hits.numbers] == ["hearts"]

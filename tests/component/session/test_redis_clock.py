@@ -24,7 +24,7 @@ def as_user() -> Step:
 
 def as_session() -> Step:
     turn = (1_800_000, "n:t", 1, 0, 0, 3000, -1, RESERVE_MS, FLOOR_MS, FORGET_MS)
-    return Evaluation(Script.load("begin"), ("{b}", "{b}:turns"), (*turn, RATE, BURST))
+    return Evaluation(Script.load("begin"), ("{b}", "{b}:turns"), (*turn, RATE, BURST, 0, -1))
 
 
 class Bucket:

@@ -18,7 +18,7 @@ HELD_UP = 0.15
 
 def hold_up_the_loop() -> None:
     """What many calls at once do to each other."""
-    time.sleep(HELD_UP)
+    time.sleep(HELD_UP)  # a loop that stands still is what is tested
 
 
 async def test_a_loop_that_is_held_up_before_the_commands_leave_blames_nobody() -> None:
@@ -47,7 +47,7 @@ async def test_a_redis_that_hangs_is_late_though_the_loop_was_held_up_too() -> N
             own.hang()
             try:
                 trip = asyncio.create_task(redis.trip([Command(("PING",))], Deadline.after(BOUND)))
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # the trip is made
                 hold_up_the_loop()
                 async with asyncio.timeout(5):
                     with pytest.raises(MemoryUnavailable, match="in time"):

@@ -118,6 +118,8 @@ WRONG_SHAPES: dict[str, dict[str, Any]] = {
     "search_manga_catalog": {"results": [{"title_id": 7}], "total": 1, "result_set": "rs_x"},
     "get_manga_details": {"title": "no id"},
     "get_recommendations": {"recommendations": {"0": "x"}},
+    "preview_manga_pages": {"title_id": "manga-000001", "title": "Pirate Sea", "volume": "1", "pages": []},
+    "classify_genre": {"readerships": "shonen", "tags": []},
 }
 
 
@@ -165,7 +167,7 @@ async def test_without_a_cache_everything_is_live_and_nothing_is_written(opener:
         for _ in range(2):
             answer = await kit.ask(tool, ARGUMENTS[tool], user="u")
             assert (answer.failure, answer.meta["source"]) == (None, "live")
-    assert kit.calls_of("search") == 4
+    assert (kit.calls_of("search"), kit.calls_of("for_reader")) == (2, 4)
     assert kit.calls_of("availability") == 8, "price and stock are joined live too"
     for _ in range(2):
         assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"})).failure == "NOT_FOUND"

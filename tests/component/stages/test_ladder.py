@@ -61,8 +61,17 @@ class Halved:
     async def get(self, *asked: Any) -> Any:
         return {title_id: self.half(title) for title_id, title in (await self.inner.get(*asked)).items()}
 
-    async def alike(self, *asked: Any) -> Any:
-        return tuple(map(self.half, await self.inner.alike(*asked)))
+    async def for_reader(self, *asked: Any) -> Any:
+        return tuple(map(self.half, await self.inner.for_reader(*asked)))
+
+    async def nearest(self, *asked: Any) -> Any:
+        return [replace(each, title=self.half(each.title)) for each in await self.inner.nearest(*asked)]
+
+    async def terms(self, *asked: Any) -> Any:
+        return await self.inner.terms(*asked)
+
+    async def called(self, *asked: Any) -> Any:
+        return await self.inner.called(*asked)
 
     def half(self, title: Any) -> Any:
         return replace(title, en=f"{title.en} \ud800", synopsis_en="half \udfff of it", tags=("Drama\ud800",))
@@ -106,7 +115,8 @@ async def test_with_nothing_below_the_failure_itself_is_told(opener: Opener, moo
     assert "10.0.0.7" not in json.dumps(answer.result)
 
 
-@pytest.mark.parametrize("tool", FALLBACKS)
+# Words can always be read: what falls back to them needs to know nothing.
+@pytest.mark.parametrize("tool", sorted(FALLBACKS.keys() - {"classify_genre"}))
 async def test_a_fallback_that_knows_nothing_either_leaves_the_first_failure(
     opener: Opener, moody: Backends, tool: str
 ) -> None:

@@ -58,13 +58,13 @@ async def test_similar_titles_that_are_late_are_left_out_and_labelled(kit: Kit) 
 
     class NoneAlike:
         def __getattr__(self, method: str) -> Any:
-            if method == "alike":
+            if method == "for_reader":
                 raise_it: Any = _fail
                 return raise_it
             return getattr(inner, method)
 
     kit.backends.catalog.inner = NoneAlike()
-    answer = await kit.ask("get_recommendations", {"criteria": "pirates"}, user="u")
+    answer = await kit.ask("get_recommendations", {"criteria": "a doctor who hunts what nobody has seen"}, user="u")
     assert answer.meta["degraded"] == ["taste"]
     assert answer.value["recommendations"]
 

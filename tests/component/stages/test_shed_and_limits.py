@@ -83,7 +83,7 @@ async def test_an_address_is_limited_only_for_callers_of_whom_nothing_else_is_kn
 
 
 async def test_a_tool_that_is_switched_off_says_what_to_use_instead(kit: Kit) -> None:
-    kit.flags.percents["check_inventory"] = 0
+    kit.switch(check_inventory=False)
     answer = await kit.ask("check_inventory", IDS)
     assert answer.failure == "TOOL_NOT_FOUND"
     assert "get_manga_details" in answer.texts[0]

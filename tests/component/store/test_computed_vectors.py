@@ -11,7 +11,7 @@ from session.resilience.deadline import Deadline
 from tests.support.embedded import RECORDS, WordEmbedder, ids, search
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.failures import DependencyFailure
-from tools.store.models import CatalogQuery, Filters
+from tools.store.models import CatalogQuery, Conditions
 
 
 async def test_it_is_searched_before_vectors_are_there_and_says_so(file: Path) -> None:
@@ -39,7 +39,7 @@ async def test_a_late_embedder_costs_only_the_vector_leg(file: Path) -> None:
     async with EmbeddedCatalog.open(file, embedder) as catalog:
         await catalog.wait_for_vectors()
         embedder.gate.clear()
-        page = await catalog.search(CatalogQuery("Dragon Parfait", Filters(), 5), Deadline.after(0.4))
+        page = await catalog.search(CatalogQuery("Dragon Parfait", Conditions(), 5), Deadline.after(0.4))
         assert (ids(page.titles)[0], page.degraded) == (3, ("vector",))
 
 

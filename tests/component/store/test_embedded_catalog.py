@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from server.config.settings import ROOT
 from session.resilience.deadline import Deadline
+from tests.support.conditions import conditions
 from tests.support.embedded import LATER, RECORDS, WordEmbedder, ids, search
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.columns import TitleColumns, build_columns
@@ -24,9 +25,9 @@ from tools.store.backends.embedded.lexical.people import PeopleLeg
 from tools.store.backends.embedded.loading import load_catalog
 from tools.store.backends.embedded.searching.engine import Engine
 from tools.store.failures import TimedOut
-from tools.store.models import Author, CatalogQuery, Facets, Filters, Title
-from tools.store.records.catalog_file import CatalogFileError
-from tools.store.search.conditions import satisfies
+from tools.store.models import Author, CatalogQuery, Conditions, Title
+from tools.store.records.catalog_file import CatalogFileError, parse
+from tools.store.search.conditions.check import satisfies
 
 
 @pytest.mark.parametrize(
@@ -86,12 +87,12 @@ async def test_nothing_is_found_when_nothing_fits(file: Path, query: str) -> Non
 
 async def test_filters_are_exact_and_total_counts_all(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
-        assert ids((await search(catalog, "", genre="shonen")).titles) == [3, 4]
+        assert ids((await search(catalog, "", genres=("shonen",))).titles) == [3, 4]
         assert ids((await search(catalog, "manga", min_rating=4.4)).titles) == [1, 5]
         assert ids((await search(catalog, "おすすめ", author="黒田", min_rating=0.5)).titles) == [3]
         page = await search(catalog, "recommend me some manga", limit=2)
         assert (len(page.titles), page.total) == (2, 5)
-        assert (await search(catalog, "Paper Lighthouse", genre="josei")).total == 0
+        assert (await search(catalog, "Paper Lighthouse", genres=("josei",))).total == 0
 
 
 async def test_what_belongs_to_the_best_title_is_held_to_the_filters_too(file: Path) -> None:
@@ -103,17 +104,12 @@ async def test_what_belongs_to_the_best_title_is_held_to_the_filters_too(file: P
 
 @given(
     query=st.sampled_from(["kami", "dragon", "war", "", "hoshino", "romance", "手紙", "x", "manga like Paper Lighthouse"]),
-    genre=st.sampled_from([None, "shonen", "seinen", "kodomo"]),
-    by=st.sampled_from([None, "Hoshino", "星野", "kuroda shuji", "nobody"]),
-    least=st.sampled_from([None, 0.0, 4.0, 4.4, 5.0]),
+    asked=conditions(parse("\n".join(map(json.dumps, RECORDS)).encode())),
 )
-def test_no_hit_ever_misses_a_filter(
-    engine: tuple[TitleColumns, Engine], query: str, genre: str | None, by: str | None, least: float | None
-) -> None:
+def test_no_hit_ever_misses_a_filter(engine: tuple[TitleColumns, Engine], query: str, asked: Conditions) -> None:
     columns, searching = engine
-    filters = Filters(genre, by, least)
-    found = searching.search(query, filters, 10, None, None)
-    assert all(satisfies(columns.titles[n], filters) for n in found.numbers)
+    found = searching.search(CatalogQuery(query, asked, 10), None, None)
+    assert all(satisfies(columns.titles[n], asked, columns.offers[n]) for n in found.numbers)
     assert found.total >= len(found.numbers)
 
 
@@ -138,7 +134,7 @@ def test_the_author_index_agrees_with_the_predicate(asked: str) -> None:
     titles = [Title(str(i), romaji=f"T{i}", authors=(a,)) for i, a in enumerate(authors)]
     columns = build_columns(titles, [()] * len(titles))
     leg = PeopleLeg(build_index(titles).people, columns)
-    assert leg.exactly(asked).tolist() == [satisfies(t, Filters(author=asked)) for t in titles]
+    assert leg.exactly(asked).tolist() == [satisfies(t, Conditions(author=asked)) for t in titles]
 
 
 async def test_get_answers_the_titles_that_exist(file: Path) -> None:
@@ -150,15 +146,8 @@ async def test_get_answers_the_titles_that_exist(file: Path) -> None:
 
 async def test_popular_is_by_fame_under_the_filters(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
-        assert ids(await catalog.popular(Filters(), 3, LATER)) == [1, 3, 5]
-        assert ids(await catalog.popular(Filters(genre="shonen"), 5, LATER)) == [3, 4]
-
-
-async def test_alike_prefers_rare_shared_tags_and_asks_for_something_shared(file: Path) -> None:
-    async with EmbeddedCatalog.open(file, None) as catalog:
-        assert ids(await catalog.alike(Facets({"Drama": 1.0, "Mecha": 1.0}), 5, LATER))[0] == 4
-        assert ids(await catalog.alike(Facets({}, ("Saeki, Jun",)), 5, LATER)) == [5]
-        assert await catalog.alike(Facets({"Unheard of": 1.0}), 5, LATER) == ()
+        assert ids(await catalog.popular(Conditions(), 3, LATER)) == [1, 3, 5]
+        assert ids(await catalog.popular(Conditions(genres=("shonen",)), 5, LATER)) == [3, 4]
 
 
 async def test_a_bad_file_stops_the_opening(tmp_path: Path) -> None:
@@ -177,7 +166,7 @@ async def test_a_call_past_its_deadline_times_out_by_name(file: Path) -> None:
             catalog._workers.submit(held.wait)
         try:
             with pytest.raises(TimedOut) as caught:
-                await catalog.search(CatalogQuery("dragon", Filters(), 5), Deadline.after(0.02))
+                await catalog.search(CatalogQuery("dragon", Conditions(), 5), Deadline.after(0.02))
         finally:
             held.set()
         assert caught.value.dependency == "catalog"

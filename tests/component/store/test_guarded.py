@@ -29,8 +29,8 @@ from tools.store.failures import (
     TimedOut,
 )
 from tools.store.guarded.backend import Backend, BackendPolicy
-from tools.store.guarded.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedStock
-from tools.store.models import CatalogQuery, Facets, Filters
+from tools.store.guarded.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedReleases, GuardedStock
+from tools.store.models import CatalogQuery, Conditions, ReaderQuery
 
 POLICY = BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, places=2)
 
@@ -279,25 +279,29 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
     behind the calls: what becomes of that is no word on how the backend answers one."""
     moody, clock = shelf.in_moods(), HandClock()
     backend = Backend("it", POLICY, clock)
-    catalog = GuardedCatalog(moody.catalog, backend)
+    catalog = GuardedCatalog(moody.catalog, backend, backend)
     stock, orders = GuardedStock(moody.stock, backend), GuardedOrders(moody.orders, backend)
-    profiles = GuardedProfiles(moody.profiles, backend)
+    profiles, releases = GuardedProfiles(moody.profiles, backend), GuardedReleases(moody.releases, backend)
     viewed = Event(EventKind.VIEWED, "manga-000001", "2026-11-02T09:30:00.000Z")
     calls: list[Callable[[], Any]] = [
-        lambda: catalog.search(CatalogQuery("x", Filters(), 1), soon()),
+        lambda: catalog.search(CatalogQuery("x", Conditions(), 1), soon()),
         lambda: catalog.get(["manga-000001"], soon()),
-        lambda: catalog.popular(Filters(), 1, soon()),
-        lambda: catalog.alike(Facets({"Games": 1.0}), 1, soon()),
+        lambda: catalog.popular(Conditions(), 1, soon()),
+        lambda: catalog.for_reader(ReaderQuery(1), soon()),
+        lambda: catalog.terms(soon()),
+        lambda: catalog.called(["x"], soon()),
         lambda: stock.availability(["manga-000001"], soon()),
         lambda: orders.order("u", "MNG-UUUU0001", soon()),
         lambda: orders.latest("u", 10, soon()),
         lambda: orders.purchased("u", soon()),
+        lambda: orders.bought("u", "manga-000001", soon()),
+        lambda: releases.of_month("2026-11", soon()),
         lambda: profiles.recall("u", soon()),
         lambda: profiles.forget("u", soon()),
     ]
     for each in calls:
         await each()
-    ports = (moody.catalog, moody.stock, moody.orders, moody.profiles)
+    ports = (moody.catalog, moody.stock, moody.releases, moody.orders, moody.profiles)
     for each in ports:
         each.mood = Mood.FAILS
     for each in calls:
@@ -317,5 +321,20 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
         each.mood = Mood.WORKS
     await profiles.remember([("u", viewed)], soon())
     assert (await profiles.recall("u", soon())).events == (viewed,)
-    for port in (catalog, stock, orders, profiles):
+    for port in (catalog, stock, releases, orders, profiles):
         assert (await port.health(soon())).ok
+
+
+async def test_a_late_look_up_of_names_keeps_nobody_from_searching(shelf: Shelf) -> None:
+    moody, clock = shelf.in_moods(), HandClock()
+    searches, names = Backend("catalog", POLICY, clock), Backend("names", POLICY, clock)
+    catalog = GuardedCatalog(moody.catalog, searches, names)
+    moody.catalog.mood = Mood.FAILS
+    while names.breaker.state is BreakerState.CLOSED:
+        with pytest.raises(BackendFailure):
+            await catalog.called(["x"], soon())
+    moody.catalog.mood = Mood.WORKS
+    with pytest.raises(CircuitOpen):
+        await catalog.terms(soon())
+    assert searches.breaker.state is BreakerState.CLOSED
+    await catalog.search(CatalogQuery("x", Conditions(), 1), soon())

@@ -9,7 +9,7 @@ from tests.support.clocks import HandClock
 from tests.support.store import Mood, Moody, Shelf
 from tools.store.catalog.negative_cache import ABSENT_SECONDS, NegativeCache
 from tools.store.failures import DependencyFailure
-from tools.store.models import CatalogQuery, Facets, Filters
+from tools.store.models import CatalogQuery, Conditions, ReaderQuery
 
 WRONG, RIGHT = "manga-999999", "manga-000001"
 
@@ -56,9 +56,9 @@ async def test_only_what_may_be_there_is_asked_for_and_right_ids_always_are(spar
 async def test_a_title_that_a_search_came_upon_is_there_at_once(shelf: Shelf, clock: HandClock) -> None:
     """However it was come upon."""
     ways = {
-        "search": lambda c: c.search(CatalogQuery("pirates", Filters(), 5), soon()),
-        "popular": lambda c: c.popular(Filters(), 5, soon()),
-        "alike": lambda c: c.alike(Facets({"Pirates": 1.0}), 5, soon()),
+        "search": lambda c: c.search(CatalogQuery("pirates", Conditions(), 5), soon()),
+        "popular": lambda c: c.popular(Conditions(), 5, soon()),
+        "for_reader": lambda c: c.for_reader(ReaderQuery(5), soon()),
     }
     for way, comes_upon in ways.items():
         port = shelf.in_moods().catalog

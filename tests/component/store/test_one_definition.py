@@ -23,10 +23,12 @@ from pydantic import TypeAdapter
 from session.profile import Event
 from session.resilience.deadline import Deadline
 from tests.support.nouns import AVAILABILITIES, EVENTS, OFFERS, TITLES, VOLUMES, orders
-from tools import check_inventory, get_manga_details, search_manga_catalog
-from tools.results import inventory
+from tools import check_inventory, compare_prices, get_manga_details, search_manga_catalog
+from tools.prices.compared import Priced, comparison
+from tools.prices.compared import item as priced_item
+from tools.results import details, inventory
 from tools.results import orders as order_results
-from tools.results.cards import OFFER, title_card
+from tools.results.cards import CAMPAIGN, OFFER, title_card
 from tools.schema.parts import TITLE_CARD
 from tools.schema.quick_check import success_of
 from tools.store.backends.dynamodb.items import (
@@ -41,7 +43,18 @@ from tools.store.backends.dynamodb.items import (
     title_of,
 )
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
-from tools.store.models import Author, Availability, Offer, Order, OrderLine, Shipment, Title, TrackingEvent, VolumeStock
+from tools.store.models import (
+    Author,
+    Availability,
+    Campaign,
+    Offer,
+    Order,
+    OrderLine,
+    Shipment,
+    Title,
+    TrackingEvent,
+    VolumeStock,
+)
 from tools.store.records.catalog_file import parse
 from tools.store.records.store_files import read_orders, read_volumes
 from tools.store.records.title import NESTED, record_fields, record_of, stored_title
@@ -75,7 +88,7 @@ def test_a_title_is_the_same_in_every_form(title: Title, offers: tuple[Offer, ..
     assert title_of(title_item(title), title.title_id) == title
     assert cached(Title, title) == title
     fits(search_manga_catalog.OUTPUT, search_manga_catalog.results((title,), 1))
-    fits(get_manga_details.OUTPUT, get_manga_details.facts(title))
+    fits(get_manga_details.OUTPUT, details.facts(title))
 
 
 @UNTIMED
@@ -97,7 +110,10 @@ def test_what_is_known_of_a_titles_stock_fits_what_tools_answer(row: Availabilit
     assert cached(Availability, row) == row
     answer = {"items": [inventory.item(row, {})], "not_found": [], "unanswered": []}
     fits(check_inventory.OUTPUT, answer)
-    fits(get_manga_details.OUTPUT, {"title_id": row.title_id, "title": "x", **get_manga_details.offers(row)})
+    fits(get_manga_details.OUTPUT, {"title_id": row.title_id, "title": "x", **details.offers(row)})
+    priced = [Priced(row, title, None) for title in (None, Title(row.title_id, en="x", volumes=3, status="Finished"))]
+    compared = {"items": [priced_item(each) for each in priced], **comparison(priced), "not_found": [], "unanswered": []}
+    fits(compare_prices.OUTPUT, compared)
 
 
 @UNTIMED
@@ -122,19 +138,24 @@ def test_an_event_is_the_same_in_every_form(event: Event) -> None:
     assert cached(Event, event) == event
 
 
-async def test_a_volume_with_all_its_fields_survives_the_embedded_store(tmp_path: Path) -> None:
+async def test_a_volume_and_an_offer_with_all_their_fields_survive_the_embedded_store(tmp_path: Path) -> None:
     volume = VolumeStock(3, "9784000000116", "physical", 528, 3, "2026-12-01", "2026-12-02")
     assert None not in asdict(volume).values()
     path = tmp_path / "volumes.jsonl"
     path.write_text(json.dumps({"title_id": "m-1", **asdict(volume)}), "utf-8")
-    async with EmbeddedStore.open([("m-1", (Offer("set", 9_000, 2),))], path, None) as store:
+    campaign = Campaign("12-15", "11-15", "Fair")
+    offers = (Offer("set", 9_000, 2), Offer("digital", 300, None, 480, campaign))
+    assert None not in asdict(campaign).values()
+    async with EmbeddedStore.open([("m-1", offers)], path, None) as store:
         row = (await store.availability(["m-1"], Deadline.after(5))).rows["m-1"]
-    assert (row.volumes, row.offers[1]) == ((volume,), Offer("set", 9_000, 2))
+    assert (row.volumes, row.offers[1:]) == ((volume,), offers)
 
 
 ROW = Availability("m-1", (), (), "x")
 HIDDEN = {
+    Title: {"rating_counts"},  # told by the tool for ratings alone
     Author: {"name_kana"},  # spelled for a search, of no use to a reader
+    Campaign: {"start"},  # those that are shown have begun
     VolumeStock: {"isbn", "format", "price_jpy", "stock"},  # told of all volumes together
 }
 """Fields that the tools keep to themselves, each for a reason."""
@@ -146,6 +167,7 @@ ANSWERED = {
     ),
     Author: (get_manga_details.OUTPUT["properties"]["authors"]["items"], {}),
     Offer: (OFFER, {}),
+    Campaign: (CAMPAIGN, {}),
     VolumeStock: (
         check_inventory.OUTPUT["properties"]["items"]["items"],
         {"volume": "missing_volumes", "restock_date": "restock", "release_date": "upcoming"},
@@ -172,9 +194,9 @@ def test_a_field_is_in_the_schema_of_what_is_answered(noun: type, field: str) ->
 
 def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
     """Clients may drop what a schema does not name."""
-    title = Title("m-1", en="x")
-    joined = {"related", *get_manga_details.offers(None), "note", "error"}
-    assert get_manga_details.facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
+    title = Title("m-1", en="x", tags=("Gore",))
+    joined = {"related", *details.offers(None), "note", "truncated", "error"}
+    assert details.facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
     assert title_card(title).keys() == TITLE_CARD["properties"].keys()
     assert inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()
 

@@ -13,7 +13,7 @@ from tests.support.store import Mood, Shelf
 from tests.support.valkey import ask, eventually
 from tools.store.catalog import popular as module
 from tools.store.catalog.popular import PopularTitles, titles_snapshot
-from tools.store.models import Filters, Title
+from tools.store.models import Conditions, Title
 
 
 async def test_it_is_empty_until_the_catalogue_has_answered_once(shelf: Shelf) -> None:
@@ -21,11 +21,11 @@ async def test_it_is_empty_until_the_catalogue_has_answered_once(shelf: Shelf) -
     popular = PopularTitles(catalog)
     catalog.mood = Mood.FAILS
     assert not await popular.refresh()
-    assert popular.matching(Filters(), 5) == ()
+    assert popular.matching(Conditions(), 5) == ()
     assert popular.known("manga-000001") is None
     catalog.mood = Mood.WORKS
     assert await popular.refresh()
-    assert [title.popularity_rank for title in popular.matching(Filters(), 3)] == [1, 2, 3]
+    assert [title.popularity_rank for title in popular.matching(Conditions(), 3)] == [1, 2, 3]
     assert popular.known("manga-000006") is not None
     assert popular.known("manga-999999") is None
 
@@ -36,7 +36,7 @@ async def test_a_catalogue_that_is_away_leaves_the_last_snapshot(shelf: Shelf) -
     await popular.refresh()
     catalog.mood = Mood.FAILS
     assert not await popular.refresh()
-    assert len(popular.matching(Filters(), 50)) == 6
+    assert len(popular.matching(Conditions(), 50)) == 6
 
 
 async def test_a_catalogue_that_is_being_filled_takes_nothing_away(shelf: Shelf) -> None:
@@ -62,7 +62,7 @@ async def test_a_new_process_whose_catalogue_is_away_has_what_another_one_kept(
     away.mood = Mood.FAILS
     two = PopularTitles(away, titles_snapshot(Snapshots(memory_over(redis))))
     assert await two._round() == module.RETRY_SECONDS
-    assert two.matching(Filters(), 50) == one.matching(Filters(), 50)
+    assert two.matching(Conditions(), 50) == one.matching(Conditions(), 50)
     assert two.known("manga-000003") == one.known("manga-000003")
     away.mood = Mood.WORKS
     assert await two._round() == module.REFRESH_SECONDS
@@ -90,8 +90,8 @@ async def test_without_redis_it_goes_by_the_catalogue_alone(shelf: Shelf) -> Non
 async def test_filters_are_satisfied_exactly(shelf: Shelf) -> None:
     popular = PopularTitles(shelf.in_moods().catalog)
     await popular.refresh()
-    assert [t.en for t in popular.matching(Filters(genre="shonen", min_rating=4.6), 9)] == ["Pirate Sea"]
-    assert [t.en for t in popular.matching(Filters(author="Urasawa"), 9)] == ["Monster Hunter Doctor"]
+    assert [t.en for t in popular.matching(Conditions(genres=("shonen",), min_rating=4.6), 9)] == ["Pirate Sea"]
+    assert [t.en for t in popular.matching(Conditions(author="Urasawa"), 9)] == ["Monster Hunter Doctor"]
 
 
 async def test_it_keeps_itself_warm_and_outlives_failures(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:

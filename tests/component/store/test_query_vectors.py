@@ -21,7 +21,7 @@ from tools.store.backends.bedrock.embedder import BedrockEmbedder
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.query_vectors import CALL_SECONDS, NOT_AGAIN_SECONDS, QueryVectors
 from tools.store.failures import DependencyFailure, InternalFailure
-from tools.store.models import CatalogQuery, Filters
+from tools.store.models import CatalogQuery, Conditions
 from tools.store.ports import Embedder
 
 __all__ = ["bedrock", "bedrock_embedder"]
@@ -317,7 +317,7 @@ async def small_catalog(folder: Path, embedder: Embedder) -> AsyncIterator[Embed
         yield catalog
 
 
-QUERY = CatalogQuery("lighthouse", Filters(), 5)
+QUERY = CatalogQuery("lighthouse", Conditions(), 5)
 
 
 async def test_the_second_search_of_the_embedded_catalogue_has_what_was_too_late_for_the_first(

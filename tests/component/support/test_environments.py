@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -78,3 +79,11 @@ async def test_a_driver_that_ends_leaves_nobody_waiting(driver: Driver) -> None:
         await driver.asked("say")
     with pytest.raises(DriverError, match="ended with 1"):
         driver.close()
+
+
+def test_every_npm_package_is_locked_by_its_hash_and_none_by_where_it_is_fetched() -> None:
+    packages = json.loads((ROOT / LOCKS["clients/npm"]).read_text("utf-8"))["packages"]
+    own = packages.pop("")
+    assert {"@modelcontextprotocol/conformance", "@modelcontextprotocol/sdk"} <= own["dependencies"].keys()
+    assert not [name for name, package in packages.items() if not package.get("integrity", "").startswith("sha512-")]
+    assert not [name for name, package in packages.items() if "resolved" in package]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from importlib.metadata import version
 from typing import Any, get_args, get_type_hints
 
@@ -31,10 +30,11 @@ from tests.support.examples import free_texts
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Shelf
 from tools.contract import Tool
+from tools.find_volumes import VOLUME
 from tools.registry import TOOLS
 from tools.results.orders import OUTPUT, latest, presented
 from tools.schema.parts import RESULT_SET
-from tools.store.identifiers import TITLE_ID
+from tools.store.identifiers import MONTH, TITLE_ID
 from tools.store.models import Order
 from tools.store.records.store_files import read_orders
 
@@ -51,27 +51,34 @@ ORDER_FIELDS = {
     "carrier service tracking_number status status_ja shipped_at delivered_at events",
     "status status_ja at place",
 }
+CONDITIONS = {
+    *("status", "min_volumes", "max_volumes", "from_year", "to_year", "audience", "max_price_jpy", "in_stock", "format"),
+    *("sort", "offset"),
+}
 REMEMBERED = {
-    "search_manga_catalog": {"genre", "max_results", "min_rating"},
+    "search_manga_catalog": {"genre", "max_results", "min_rating", *CONDITIONS},
     "get_manga_details": {"title_id"},
     "check_inventory": {"title_ids", "result_set"},
-    "get_recommendations": {"count"},
+    "get_recommendations": {"count", *CONDITIONS},
+    "find_volumes": {"title_id", "volume", "format", "month", "offset"},
+    "classify_genre": set(),
     "lookup_order": set(),
 }
 TYPED = "canary words that a customer typed"
 ASKED: dict[str, dict[str, Any]] = {tool.name: free_texts(tool, TYPED) for tool in TOOLS} | {
-    "check_inventory": {"title_ids": ["manga-000001"]},
+    **dict.fromkeys(("check_inventory", "compare_prices"), {"title_ids": ["manga-000001"]}),
     "get_recommendations": {"criteria": TYPED, "user_id": "u", "exclude_titles": [TYPED]},
 }
 PERSONAL = [TYPED, "MNG-UUUU0001", "Title manga-000001"]
 LABELS = {
     "tool": {tool.name for tool in TOOLS},
     "outcome": None,
+    "variant": {"on", "off"},
     "source": {"live", "cache", "stale", "fallback", "none"},
-    "what": {"session", "vector", "stock", "profile", "taste", "catalog"},
+    "what": {"session", "vector", "stock", "orders", "profile", "taste", "catalog"},
     "transport": {"sse", "streamable_http", "stdio", "cli"},
     "result": {"written", "dropped"},
-    "backend": {"catalog", "titles", "stock", "orders", "profile", "redis"},
+    "backend": {"catalog", "titles", "stock", "releases", "orders", "profile", "redis", "classifier"},
     "version": {VERSION},
     "python": {platform.python_version()},
     "sdk": {version("mcp")},
@@ -122,7 +129,7 @@ def test_history_and_log_remember_no_argument_but_these(tool: Tool) -> None:
     assert set(tool.remembered) == REMEMBERED.get(tool.name, set(tool.remembered))
     for name in tool.remembered:
         for rule in _strings(tool.input_schema["properties"][name]):
-            assert "enum" in rule or rule.get("pattern") in (TITLE_ID, RESULT_SET), name
+            assert "enum" in rule or rule.get("pattern") in (TITLE_ID, RESULT_SET, MONTH, VOLUME), name
 
 
 @EVERY_TOOL
@@ -133,7 +140,8 @@ async def test_a_call_leaves_nothing_personal_in_history_log_span_or_metric(
     answer = await kit.ask(tool.name, ASKED[tool.name], user="u", session="s")
     assert answer.failure is None, answer.result
     event = kit.events[-1]
-    history = json.dumps((await kit.memory.recall("s", "u")).calls, ensure_ascii=False)
+    (call,) = (await kit.memory.recall("s", "u")).calls
+    history = replace(call, words="").as_json()  # the customer's own words are for their own session alone
     LogLine("all")(event)
     exporter, metrics = InMemorySpanExporter(), Metrics()
     provider = TracerProvider(shutdown_on_exit=False)
@@ -159,7 +167,7 @@ async def test_a_call_that_is_refused_shows_none_of_its_arguments(tool: Tool, ki
     assert kit.events[-1].violations, "where, and which rule"
     told = {path for path, _ in kit.events[-1].violations}
     assert told <= {"$", *(f"$.{name}" for name in tool.input_schema["properties"])}, "no name that somebody chose"
-    assert (await kit.memory.recall("s", "u")).calls == [], "it never got to a session"
+    assert (await kit.memory.recall("s", "u")).calls == (), "it never got to a session"
 
 
 LOGS = """

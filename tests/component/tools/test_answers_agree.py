@@ -19,6 +19,7 @@ async def test_details_and_stock_say_the_same_of_how_a_title_can_be_bought(tmp_p
         "physical": "sum_of_volumes",
         "digital": "download",
         "set": "copies",
+        "used_set": "copies",
     }
     assert (details["price_jpy"], details["in_stock"]) == (row["price_jpy"], row["in_stock"])
 

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from server.results import call_tool_result
+from session.preferences import LONGEST, MOST_KEPT, Kept, Preference
 from session.profile import Event, EventKind
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
@@ -30,11 +31,12 @@ from tests.support.loop_thread import Held, LoopThread
 from tests.support.loop_work import counted
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Mood, Shelf, an_order, open_shelf
-from tools.contract import Tool
+from tools.contract import Effect, Tool
 from tools.registry import TOOLS
+from tools.store.backends.embedded.preferences import EmbeddedPreferences
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.catalog.popular import HOW_MANY
-from tools.store.models import Filters, Order
+from tools.store.models import Conditions, Order
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.virtual_time]
 
@@ -94,11 +96,22 @@ def _isbn(number: int) -> str:
 
 
 async def reader_of(large: Large, kit: Kit) -> None:
-    """The customer `u` has bought much, looked at much, and searched in the longest words that are kept."""
+    """The customer `u` has bought much, looked at much, searched in the longest words that are kept, and asked for as much to
+    be remembered as is."""
     viewed = [Event(EventKind.VIEWED, each, "2026-11-02T09:30:00.000Z") for each in large.title_ids[40:80]]
     themes = ("冒険と友情と学園と恋愛 " * 10)[:100]
     searched = [Event(EventKind.SEARCHED, f"{themes[:-2]}{n:02}", "2026-11-02T09:30:00.000Z") for n in range(10)]
+    await state_much(kit, MOST_KEPT)
     await kit.backends.profiles.inner.remember([("u", each) for each in (*viewed, *searched)], Deadline.after(5))
+
+
+async def state_much(kit: Kit, count: int) -> None:
+    """So many preferences of `u`, as long as they get, whatever was kept before."""
+    said = ["グロいのと怖いのは苦手で予算は一冊700円まで、", "no gore and no romance, at most 700 yen a volume, "]
+    texts = [f"{n:02} {said[n % 2] * LONGEST}"[:LONGEST] for n in range(count)]
+    stated = Kept(tuple(Preference(text, kit.store.now().date().isoformat()) for text in texts), "a")
+    kit.backends.preferences.inner = EmbeddedPreferences()
+    await kit.backends.preferences.inner.keep("u", stated, None, Deadline.after(5))
 
 
 def known(large: Large, tool: Tool) -> dict[str, Any]:
@@ -132,7 +145,7 @@ def generous(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
     thread.close()
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.effect is Effect.READS], ids=lambda tool: tool.name)
 async def test_what_a_cluster_finds_is_judged_bit_by_bit(generous: Large, redis: MultiplexedRedis, tool: Tool) -> None:
     """Candidates are judged on the loop, as many as searches can find, of the fullest titles."""
     backends = generous.shelf.in_moods()
@@ -143,19 +156,23 @@ async def test_what_a_cluster_finds_is_judged_bit_by_bit(generous: Large, redis:
             await reader_of(generous, kit)
             await sweep(generous, kit, tool, "judged")
             with counted() as work:
-                assert len(await backends.catalog.inner.popular(Filters(), HOW_MANY, Deadline.after(60))) == HOW_MANY
+                assert len(await backends.catalog.inner.popular(Conditions(), HOW_MANY, Deadline.after(60))) == HOW_MANY
             assert work.longest <= MOST_LINES, work.told()
 
 
 async def sweep(large: Large, kit: Kit, tool: Tool, name: str) -> None:
-    """Every kind of text in every argument. Nothing is refused, or nothing would have been done."""
+    """Every kind of text in every argument. Nothing is refused, and what answers is not made up for, or nothing would have
+    been done."""
     for number, (kind, text) in enumerate(TEXTS.items()):
         for arguments in asked_of(tool, text, known(large, tool)):
+            if tool.effect is Effect.ADDS:
+                await state_much(kit, MOST_KEPT - 1)
             call = kit.call(tool.name, arguments, session=f"{name}-{number}", user="u")
             with counted() as work:
                 outcome = await kit.pipeline.run(call)
                 call_tool_result(call, outcome)
             assert outcome.failure is None or outcome.failure.name not in REFUSED, outcome.failure
+            assert name == Mood.FAILS or outcome.fallback is None, f"{kind}: {sorted(arguments)} ended early"
             assert work.longest <= MOST_LINES, f"{kind}: {work.told()}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.calling import called, opened
+from tools.results.cards import TAGS
 
 
 async def recommended(folder: Path, criteria: str) -> dict[str, Any]:
@@ -38,6 +39,14 @@ async def test_what_is_named_as_liked_goes_before_what_was_bought(tmp_path: Path
         assert "with Berserk, which you named." in each["reason"]
 
 
+async def test_what_is_like_one_title_is_about_the_same(tmp_path: Path) -> None:
+    wanted = {"something like Haikyu!!": "Sports", "I loved Death Note": "Suspense", "as grand as Kingdom": "War"}
+    async with opened(tmp_path) as app:
+        for criteria, tag in wanted.items():
+            answer = (await called(app, "get_recommendations", {"criteria": criteria}))["structuredContent"]
+            assert sum(tag in each["tags"] for each in answer["recommendations"]) >= 2, criteria
+
+
 @pytest.mark.parametrize("criteria", ["qwertzuiop", "like Solo Leveling", "Batman"])
 async def test_what_nothing_fits_is_said_and_no_name_that_is_only_similar_fits(tmp_path: Path, criteria: str) -> None:
     answer = await recommended(tmp_path, criteria)
@@ -51,3 +60,81 @@ async def test_what_fits_needs_no_note(tmp_path: Path) -> None:
     answer = await recommended(tmp_path, "dark fantasy")
     assert "criteria" in answer["based_on"]
     assert "note" not in answer
+
+
+# -- what was said holds
+
+
+@pytest.mark.parametrize("criteria", ["finished comedy in at most 20 volumes", "完結済みのコメディ、20巻以内"])
+async def test_conditions_in_the_words_are_obeyed_and_named(tmp_path: Path, criteria: str) -> None:
+    answer = await recommended(tmp_path, criteria)
+    assert len(answer["understood"]) == 2
+    for card in answer["recommendations"]:
+        assert card["status"] == "Finished"
+        assert card["volumes"] <= 20
+        assert "Comedy" in card["tags"] or len(card["tags"]) == TAGS, "a card shows the first of a title's tags"
+
+
+async def test_an_argument_goes_before_the_words_and_exclusions_hold(tmp_path: Path) -> None:
+    asked = {"criteria": "dark fantasy, still running", "status": "finished", "without": ["Gore"], "count": 10}
+    async with opened(tmp_path) as app:
+        answer = (await called(app, "get_recommendations", asked))["structuredContent"]
+    assert answer["recommendations"]
+    for card in answer["recommendations"]:
+        assert card["status"] == "Finished"
+        assert "Gore" not in card["tags"]
+
+
+async def test_what_cannot_be_had_is_relaxed_and_named(tmp_path: Path) -> None:
+    answer = await recommended(tmp_path, "sports manga from before 1951")
+    assert answer["recommendations"]
+    assert answer["relaxed"]
+
+
+async def test_a_gift_is_not_chosen_from_the_givers_shelf(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        mine = (await called(app, "get_recommendations", {"criteria": "surprise me"}))["structuredContent"]
+        gift = (await called(app, "get_recommendations", {"criteria": "a present for my friend"}))["structuredContent"]
+    assert "purchases" in mine["based_on"]
+    assert gift["based_on"] == ["popularity"]
+    assert not any("which you" in card["reason"] for card in gift["recommendations"])
+
+
+@pytest.mark.parametrize("tool", ["search_manga_catalog", "get_recommendations"])
+async def test_two_plain_words_find_something(tmp_path: Path, tool: str) -> None:
+    """No title has both."""
+    asked = {"query": "ninja farm"} if tool == "search_manga_catalog" else {"criteria": "ninja farm"}
+    async with opened(tmp_path) as app:
+        answer = (await called(app, tool, asked))["structuredContent"]
+    cards = answer["results"] if "results" in answer else answer["recommendations"]
+    assert {tag for card in cards for tag in card["tags"]} & {"Ninja", "Agriculture"}
+
+
+async def test_no_reason_says_again_what_the_customer_said(tmp_path: Path) -> None:
+    for said in ("a zebra who plays chess", "not horror, something light", "I feel sad and want to cry"):
+        reasons = [card["reason"].casefold() for card in (await recommended(tmp_path, said))["recommendations"]]
+        assert reasons
+        assert not any(said in reason or "zebra" in reason or "not horror" in reason for reason in reasons)
+
+
+async def test_more_follows_what_was_shown_and_may_be_put_in_order(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+
+        async def titles(**facts: Any) -> list[dict[str, Any]]:
+            asked = {"criteria": "sports manga", "count": 5} | facts
+            cards: list[dict[str, Any]] = (await called(app, "get_recommendations", asked))["structuredContent"][
+                "recommendations"
+            ]
+            return cards
+
+        first, more, newest = await titles(), await titles(offset=5), await titles(sort="newest")
+    assert {card["title_id"] for card in first}.isdisjoint(card["title_id"] for card in more)
+    years = [card["start_year"] for card in newest]
+    assert years == sorted(years, reverse=True)
+
+
+async def test_where_nothing_is_left_it_is_said(tmp_path: Path) -> None:
+    every = ["shonen", "seinen", "shojo", "josei", "kodomo"]
+    async with opened(tmp_path) as app:
+        answer = (await called(app, "get_recommendations", {"criteria": "anything", "without": every}))["structuredContent"]
+    assert (answer["recommendations"], "Nothing is left" in answer["note"]) == ([], True)

@@ -14,7 +14,6 @@ import pytest
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus
 from prometheus_client import Gauge
 
 from server.transport.http.bounds.admission import Admission
@@ -50,7 +49,7 @@ async def serving(most: int = 100) -> AsyncIterator[Edge]:
 
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
     bodies, clock = Bodies(MOST_BYTES), HandClock()
-    admission = Admission(Subscriptions(InMemorySubscriptionBus()))
+    admission = Admission(Subscriptions())
     streams = SseStreams(server, 1, bodies, admission, Gauge("s", "s", registry=None))
     own = McpEndpoint(server, streams, bodies, admission, MOST_BYTES)
     own.sessions = Sessions(own.manager.handle_request, most, clock)

@@ -40,7 +40,7 @@ OVERRIDDEN = [
         },
     ),
     (StrictParser, h11.Connection, {"next_event"}),
-    (StoreServer, Server, {"create_initialization_options"}),
+    (StoreServer, Server, {"create_initialization_options", "get_capabilities", "get_request_handler"}),
     (StrictJwt, jwt.PyJWT, {"_decode_payload"}),
 ]
 

@@ -16,7 +16,6 @@ import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus
 from prometheus_client import Gauge
 
 from server.transport.http.bounds.admission import Admission
@@ -130,7 +129,7 @@ async def edge() -> AsyncIterator[Edge]:
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
     gauge = Gauge("streams", "Open streams.", registry=None)
     clock = HandClock()
-    admission = Admission(Subscriptions(InMemorySubscriptionBus()))
+    admission = Admission(Subscriptions())
     own = SseStreams(server, 2, Bodies(MOST_BYTES), admission, gauge, clock)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

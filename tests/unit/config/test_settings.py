@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from server.config.flags_url import FlagsItem, shown
 from server.config.parsing import SettingError
 from server.config.settings import PREFIX, ROOT, Settings
 from server.config.unknown import unknown_settings
 from tests.snapshots.derived import env_example
+from tools.store.catalog.adult import Adult
 
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
+APPCONFIG = "http://localhost:2772/applications/store/environments/prod/configurations/tools"
 SETTINGS = {PREFIX + each.name.upper(): each for each in fields(Settings)}
 
 
@@ -45,7 +48,8 @@ def test_every_line_of_the_example_is_a_comment() -> None:
 
 def test_the_examples_values_are_the_defaults_when_they_are_read() -> None:
     environment = stated_in_example()
-    environment["MANGA_CATALOG_FILE"] = str(ROOT / environment["MANGA_CATALOG_FILE"])
+    for name in ("MANGA_CATALOG_FILE", "MANGA_POLICIES_FILE"):
+        environment[name] = str(ROOT / environment[name])
     assert Settings.from_environment(environment) == Settings()
 
 
@@ -70,6 +74,11 @@ def test_a_wrong_number_or_switch_is_told_in_one_line_that_does_not_repeat_it(na
     message = str(caught.value)
     assert message.startswith(f"{name}: ")
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("where", list(Adult))
+def test_titles_for_adults_appear_where_the_store_knows_to_keep_them(where: Adult) -> None:
+    assert Settings.from_environment({"MANGA_ADULT": where}).adult == where
 
 
 def test_every_field_has_a_rule_and_words() -> None:
@@ -111,6 +120,8 @@ def test_whatever_may_hold_a_secret_is_not_shown() -> None:
         {"MANGA_CATALOG_URL": f"ftp://u:{SECRET}@h"},
         {"MANGA_STORE_URL": f"dynamo://{SECRET}"},
         {"MANGA_FLAGS_URL": f"https://u:{SECRET}@h"},
+        {"MANGA_FLAGS_URL": f"http://h:{SECRET}/"},
+        {"MANGA_FLAGS_URL": f"dynamodb://{SECRET}/table/key"},
         {"MANGA_AUTH": SECRET},
         {"MANGA_JWT_JWKS_URL": f"https://u:{SECRET}@issuer.example/jwks"},
         {"MANGA_JWT_JWKS_URL": f"https://issuer.example:{SECRET}/jwks"},
@@ -217,6 +228,32 @@ def test_a_flags_file_may_have_any_name(tmp_path: Path) -> None:
     assert settings.flags_file() == file
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (APPCONFIG, APPCONFIG),
+        ("https://flags.example/tools.json?key=hunter2", "https://flags.example/tools.json"),
+        (
+            "dynamodb://eu-west-1/manga-flags/production?endpoint=http://127.0.0.1:8000",
+            "dynamodb://eu-west-1/manga-flags/production",
+        ),
+    ],
+)
+def test_flags_may_be_elsewhere(url: str, said: str) -> None:
+    """Their address is shown without what may be a secret."""
+    settings = Settings.from_environment({"MANGA_FLAGS_URL": url})
+    assert (settings.flags_url, settings.flags_file()) == (url, None)
+    assert shown(url) == said
+    assert "hunter2" not in str(settings)
+
+
+def test_an_item_of_a_table_is_named_whole() -> None:
+    item = FlagsItem.parse("dynamodb://eu-west-1/manga-flags/a%2Fb?endpoint=http://h:8000")
+    assert (item.address.region, item.address.endpoint, item.table, item.key) == (
+        "eu-west-1", "http://h:8000", "manga-flags", "a/b",
+    )  # fmt: skip
+
+
 def test_a_variable_that_is_no_setting_is_told_with_what_may_have_been_meant() -> None:
     environment = {"MANGA_PROT": "1", "MANGA_TOOLS_SERVICE_HOST": "x", "MANGA_PORT": "1", "HOME": "/"}
     assert unknown_settings(environment) == {"MANGA_PROT": "MANGA_PORT", "MANGA_TOOLS_SERVICE_HOST": None}
@@ -259,10 +296,19 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_CATALOG_URL", "http://h?ca=/x.pem", "https:// only"),
         ("MANGA_CATALOG_FILE", nowhere, "there is no file"),
         ("MANGA_CATALOG_FILE", str(folder), "is a folder"),
+        ("MANGA_POLICIES_FILE", nowhere, "there is no file"),
+        *(("MANGA_SHOP_NAME", text, "one line of at most 60") for text in ("x" * 61, "two\nlines", "\u200b")),
         *(("MANGA_STORE_URL", text, "address") for text in ("embedded", "eu-west-1", "https://dynamodb")),
         ("MANGA_STORE_URL", "dynamodb://", "region"),
         ("MANGA_STORE_URL", "dynamodb:eu-west-1", "region"),
         ("MANGA_STORE_URL", "dynamodb://eu-west-1?endpoint=localhost:8000", "endpoint"),
+        *(("MANGA_PAGES_URL", text, "address") for text in ("embedded", str(folder), "https://s3.example/pages")),
+        ("MANGA_PAGES_URL", "file:pages", "whole path"),
+        ("MANGA_PAGES_URL", f"file://{nowhere}", "there is no folder"),
+        ("MANGA_PAGES_URL", f"file://{file}", "there is no folder"),
+        ("MANGA_PAGES_URL", "s3://pages", "region"),
+        ("MANGA_PAGES_URL", "s3:///pages?region=eu-west-1", "bucket"),
+        ("MANGA_PAGES_URL", "s3://pages?region=eu-west-1&endpoint=localhost:9000", "endpoint"),
         *(("MANGA_REDIS_URL", text, "address") for text in ("embedded", "cache:6379", "localhost", "http://cache")),
         *(
             ("MANGA_REDIS_URL", text, "a host is missing")
@@ -277,16 +323,32 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
             ("MANGA_EMBEDDER", text, "local, none or bedrock:MODEL")
             for text in ("bedrock", "bedrock:", "bedrock:a b", "Local", "titan")
         ),
+        *(
+            ("MANGA_CLASSIFIER", text, "local or bedrock:MODEL")
+            for text in ("none", "bedrock", "bedrock:", "bedrock:a b", "claude")
+        ),
         *(("MANGA_FLAGS_URL", text, "address") for text in ("flags.json", "/etc/flags.json")),
         *(
             ("MANGA_FLAGS_URL", text, "whole path")
             for text in ("file://flags.json", "file:flags.json", "file:", "file://other/f")
         ),
+        ("MANGA_FLAGS_URL", "http:///flags", "no host"),
+        ("MANGA_FLAGS_URL", "https://h:x/flags", "no address"),
+        ("MANGA_FLAGS_URL", "https://u@h/flags", "name or password"),
+        *(("MANGA_FLAGS_URL", f"dynamodb://{text}", "region") for text in ("", "/table/key", "tokyo/table/key")),
+        *(
+            ("MANGA_FLAGS_URL", f"dynamodb://eu-west-1{text}", "table and item")
+            for text in ("", "/", "/table", "/table/a/b", "/no table/key")
+        ),
+        ("MANGA_FLAGS_URL", "dynamodb://eu-west-1/table/", "1 to 255"),
+        ("MANGA_FLAGS_URL", "dynamodb://eu-west-1/table/key?endpoint=localhost:8000", "endpoint"),
+        ("MANGA_FLAGS_URL", "dynamodb://eu-west-1/table/key?table_prefix=x", "table_prefix"),
         ("MANGA_FLAGS_URL", f"file://{nowhere}", "there is no file"),
         ("MANGA_FLAGS_URL", f"file://{folder}", "is a folder"),
         ("MANGA_DATA_DIR", file, "is a file"),
         ("MANGA_DATA_DIR", f"{file}/below", "nothing can be written"),
         ("MANGA_DATA_DIR", "~nobody-of-this-name", "home folder"),
+        ("MANGA_ADULT", "sometimes", "on-request, off, on"),
         ("MANGA_AUTH", "tokens", "none, token, jwt"),
         ("MANGA_AUTH_TOKENS", "x", "token 1 is too short"),
         ("MANGA_AUTH_TOKENS", "first-of-three,x", "token 2 is too short"),
@@ -350,6 +412,7 @@ def test_what_is_right_is_still_taken(tmp_path: Path) -> None:
         ("MANGA_REDIS_URL", "redis://u%40x:p%2Fw@cache:7000/3"),
         ("MANGA_REDIS_URL", "unix:///run/redis.sock?db=4"),
         ("MANGA_EMBEDDER", "bedrock:arn:aws:bedrock:eu-west-1:1:provisioned-model/x"),
+        ("MANGA_CLASSIFIER", "bedrock:anthropic.claude-haiku-4-5-20251001-v1:0"),
         ("MANGA_DATA_DIR", f"{tmp_path}/not/yet/there"),
         ("MANGA_AUDIT_LOG", f"{tmp_path}/audit.jsonl"),
     ]:

@@ -15,7 +15,9 @@ import pytest
 from infra.demo.generate import FOLDER, build
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+from tools.store.models import Campaign
 from tools.store.records.catalog_file import load
+from tools.store.records.title import read_record
 
 Record = dict[str, Any]
 
@@ -31,6 +33,7 @@ RECORD_TYPES = {
     "synopsis": dict,
     "rating": float,
     "rating_count": int,
+    "rating_counts": list,
     "popularity_rank": int,
     "volumes": int,
     "chapters": int,
@@ -81,7 +84,7 @@ async def test_the_demo_files_load_into_the_embedded_store(catalog: dict[str, Re
     async with EmbeddedStore.open(offered, FOLDER / "volumes.jsonl", FOLDER / "orders.jsonl") as store:
         page = await store.availability([*catalog], soon)
         for title_id, record in catalog.items():
-            assert [asdict(offer) for offer in page.rows[title_id].offers] == record["offers"]
+            assert page.rows[title_id].offers == read_record(record)[1]
         for order in orders:
             found = await store.order(order["owner"], order["order_id"], soon)
             assert found is not None
@@ -116,8 +119,19 @@ def test_the_catalogue_is_large_enough_and_sorted(catalog: dict[str, Record]) ->
     assert len(catalog) >= 200
 
 
+def test_stars_add_up_and_their_mean_is_the_rating_of_most_titles(catalog: dict[str, Record]) -> None:
+    counted = [record for record in catalog.values() if record["rating_counts"]]
+    assert 0.8 * len(catalog) < len(counted) < len(catalog), "some have none, as in any shop"
+    for record in counted:
+        stars, count = record["rating_counts"], record["rating_count"]
+        assert (len(stars), sum(stars)) == (5, count)
+        mean = sum(number * each for number, each in enumerate(stars, 1)) / count
+        assert abs(mean - record["rating"]) < 0.01, record["title_id"]
+        assert min(stars) > 0
+
+
 def test_every_record_has_the_import_format(catalog: dict[str, Record]) -> None:
-    nullable = {"chapters", "end_year"}
+    nullable = {"chapters", "end_year", "rating_counts"}
     for title_id, record in catalog.items():
         assert list(record) == list(RECORD_TYPES), title_id
         for name, value in record.items():
@@ -125,7 +139,9 @@ def test_every_record_has_the_import_format(catalog: dict[str, Record]) -> None:
         assert set(record["title"]) == {"en", "romaji", "ja", "kana"}
         assert set(record["synopsis"]) == {"en", "ja"}
         assert all(set(author) == {"name", "name_ja", "name_kana", "role"} for author in record["authors"])
-        assert all(set(offer) == {"format", "price_jpy", "stock"} for offer in record["offers"])
+        for offer in record["offers"]:
+            assert set(offer) - {"list_price_jpy", "campaign"} == {"format", "price_jpy", "stock"}
+            assert ("list_price_jpy" in offer) == ("campaign" in offer)
         assert record["genre"] in GENRES
         assert 0 <= record["rating"] <= 5
 
@@ -169,10 +185,27 @@ def test_shelves_hold_every_volume_that_came_out_and_at_most_the_next(
     assert set(shelves) == set(catalog)
     for title_id, shelf in shelves.items():
         assert [volume["volume"] for volume in shelf] == list(range(1, len(shelf) + 1))
-        coming = [volume["volume"] for volume in shelf if "release_date" in volume]
-        assert coming in ([], [catalog[title_id]["volumes"] + 1])
+        coming = [volume["volume"] for volume in shelf if comes_out(volume)]
+        assert coming == ([catalog[title_id]["volumes"] + 1] if catalog[title_id]["status"] == "Publishing" else [])
         assert len(shelf) == catalog[title_id]["volumes"] + len(coming)
-        assert not coming or catalog[title_id]["status"] == "Publishing"
+
+
+def comes_out(volume: Record) -> bool:
+    return date.fromisoformat(volume.get("release_date", "2000-01-01")) > REFERENCE
+
+
+def test_the_last_volumes_of_a_series_that_goes_on_have_days_in_their_order(shelves: dict[str, list[Record]]) -> None:
+    for shelf in shelves.values():
+        dated = [(volume["release_date"], volume["volume"]) for volume in shelf if "release_date" in volume]
+        assert dated == sorted(dated)
+        assert [number for _, number in dated] == [volume["volume"] for volume in shelf[len(shelf) - len(dated) :]]
+
+
+def test_something_comes_out_in_every_month_of_the_two_years_to_come(shelves: dict[str, list[Record]]) -> None:
+    """The sample data stands still; who asks what comes out this month is told something for a good while."""
+    months = {volume["release_date"][:7] for shelf in shelves.values() for volume in shelf if "release_date" in volume}
+    first = REFERENCE.year * 12 + REFERENCE.month - 1
+    assert {f"{n // 12}-{n % 12 + 1:02}" for n in range(first, first + 25)} <= months
 
 
 def test_paper_has_one_list_price_per_title(shelves: dict[str, list[Record]]) -> None:
@@ -182,14 +215,27 @@ def test_paper_has_one_list_price_per_title(shelves: dict[str, list[Record]]) ->
         assert price % 11 == 0, "ten per cent tax on whole yen"
 
 
-def test_digital_is_cheaper_than_paper_and_sometimes_on_sale(offers: dict[tuple[str, str], Record]) -> None:
-    ratios = []
+def test_digital_is_cheaper_than_paper_and_sometimes_on_campaign(offers: dict[tuple[str, str], Record]) -> None:
+    reductions = []
     for (title_id, kind), offer in offers.items():
-        if kind == "digital":
-            ratios.append(offer["price_jpy"] / offers[title_id, "physical"]["price_jpy"])
-            assert offer["stock"] is None
-    assert all(0.3 < ratio < 1 for ratio in ratios)
-    assert 0.05 < sum(ratio < 0.72 for ratio in ratios) / len(ratios) < 0.3
+        if kind != "digital":
+            assert "campaign" not in offer
+            continue
+        regular = offer.get("list_price_jpy", offer["price_jpy"])
+        assert 0.8 < regular / offers[title_id, "physical"]["price_jpy"] < 1
+        assert offer["stock"] is None
+        if "campaign" in offer:
+            reductions.append(offer["price_jpy"] / regular)
+    assert all(0.49 < reduction <= 0.7 for reduction in reductions)
+    assert 0.05 < len(reductions) / sum(kind == "digital" for _, kind in offers) < 0.3
+
+
+@pytest.mark.parametrize("day", ["2026-11-20", "2027-03-15", "2027-03-16", "2028-02-29", "2031-12-31", "2032-01-01"])
+def test_some_titles_are_on_campaign_whatever_the_day(offers: dict[tuple[str, str], Record], day: str) -> None:
+    campaigns = [Campaign(**offer["campaign"]) for offer in offers.values() if "campaign" in offer]
+    ends = [end for campaign in campaigns if (end := campaign.end(day))]
+    assert 5 <= len(ends) < len(campaigns)
+    assert min(ends) >= day
 
 
 def test_offers_agree_with_the_shelf(
@@ -203,7 +249,11 @@ def test_offers_agree_with_the_shelf(
         if kind == "set":
             assert (offer["price_jpy"], offer["stock"]) == (price * len(stocks), min(stocks))
             assert catalog[title_id]["status"] == "Finished"
-    assert {kind for _, kind in offers} == {"physical", "digital", "set"}
+        if kind == "used_set":
+            assert 0.35 < offer["price_jpy"] / (price * len(stocks)) <= 0.65
+            assert offer["stock"] in (1, 2)
+            assert catalog[title_id]["status"] == "Finished"
+    assert {kind for _, kind in offers} == {"physical", "digital", "set", "used_set"}
 
 
 def test_stock_is_varied_but_mostly_there(shelves: dict[str, list[Record]]) -> None:
@@ -222,9 +272,9 @@ def test_the_well_known_titles_have_volume_one(catalog: dict[str, Record], shelv
 
 def test_only_missing_volumes_have_a_date_to_wait_for(shelves: dict[str, list[Record]]) -> None:
     volumes = [volume for shelf in shelves.values() for volume in shelf]
-    dated = [volume.get("restock_date") or volume.get("release_date") for volume in volumes]
-    for volume, day in zip(volumes, dated, strict=True):
+    for volume in volumes:
+        day = volume.get("restock_date")
         assert day is None or (volume["stock"] == 0 and date.fromisoformat(day) > REFERENCE)
-        assert not ("restock_date" in volume and "release_date" in volume)
-    assert any("restock_date" in volume for volume in volumes)
-    assert any(volume["stock"] == 0 and day is None for volume, day in zip(volumes, dated, strict=True))
+        assert not comes_out(volume) or (volume["stock"] == 0 and day is None)
+    missing = [volume for volume in volumes if volume["stock"] == 0 and not comes_out(volume)]
+    assert 0 < sum("restock_date" in volume for volume in missing) < len(missing)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from server.call import Principal, RequestMetadata
-from server.config.flags import Flags
 from server.config.settings import Settings
+from server.flags.current import Flags
+from server.flags.document import parse
 from server.identity import TrustEverybody, TrustTokens, Unproven
 from server.identity.bearer import bearer_of
 from server.identity.tool_access import ToolAccess
-from tests.support.pipeline import COMPILED, registered
+from tests.support.listed import LISTED
+from tests.support.pipeline import COMPILED, registered, registry_of
 from tests.support.process import until
 from tools.registry import TOOLS
 from tools.store.failures import Forbidden, InvalidArguments, ToolNotFound
@@ -101,13 +104,20 @@ def test_a_bearer_token_is_read_from_its_header(header: str, token: str | None) 
     assert bearer_of({"authorization": header}) == token
 
 
+def flags(content: bytes) -> Flags:
+    return Flags(parse(content))
+
+
+def check(access: ToolAccess, name: str, principal: Principal) -> None:
+    tool = registered(name).tool
+    access.check(tool, principal, access.decision(tool, principal))
+
+
 def test_a_tool_that_is_off_is_not_listed_and_not_found() -> None:
-    access = ToolAccess(COMPILED, Flags({"check_inventory": 0.0}))
-    assert [tool.name for tool in access.listed(Principal())] == [
-        tool.name for tool in COMPILED if tool.name != "check_inventory"
-    ]
+    access = ToolAccess(COMPILED, flags(b'{"check_inventory": false}'))
+    assert [tool.name for tool in access.listed(Principal())] == [name for name in LISTED if name != "check_inventory"]
     with pytest.raises(ToolNotFound, match="get_manga_details") as caught:
-        access.check(registered("check_inventory").tool, Principal())
+        check(access, "check_inventory", Principal())
     assert caught.value.details["instead"]
 
 
@@ -115,19 +125,35 @@ def test_scopes_decide_the_tools() -> None:
     access = ToolAccess(COMPILED, Flags())
     granted = Principal(user="u", scopes=frozenset({"mcp:manga-tools:lookup_order"}))
     assert [tool.name for tool in access.listed(granted)] == ["lookup_order"]
-    access.check(registered("lookup_order").tool, granted)
+    check(access, "lookup_order", granted)
     with pytest.raises(Forbidden, match="mcp:manga-tools:check_inventory") as caught:
-        access.check(registered("check_inventory").tool, granted)
+        check(access, "check_inventory", granted)
     assert caught.value.details == {"scope": "mcp:manga-tools:check_inventory"}
     assert access.listed(Principal(scopes=frozenset())) == []
 
 
 def test_a_share_of_the_users_is_listed_the_tool() -> None:
-    access = ToolAccess(COMPILED, Flags({"check_inventory": 50.0}))
+    access = ToolAccess(COMPILED, flags(b'{"check_inventory": {"percent": 50}}'))
     assert access.depends_on_user()
     seen = {len(access.listed(Principal(user=f"u{n}"))) for n in range(50)}
-    assert seen == {len(TOOLS) - 1, len(TOOLS)}
-    assert len(access.listed(Principal())) == len(TOOLS) - 1, "without a user: what is on for everyone"
+    assert seen == {len(LISTED) - 1, len(LISTED)}
+    assert len(access.listed(Principal())) == len(LISTED) - 1, "without a user: what is on for everyone"
+
+
+def test_a_session_decides_calls_and_never_the_list() -> None:
+    """Everybody without a user sees the same tools, whatever their sessions may use."""
+    access = ToolAccess(COMPILED, flags(b'{"check_inventory": {"percent": 50}}'))
+    tool = registered("check_inventory").tool
+    assert {access.decision(tool, Principal(), f"s{n}").on for n in range(50)} == {True, False}
+    assert not access.decision(tool, Principal()).on
+
+
+def test_an_experiment_is_off_where_no_flag_names_it() -> None:
+    tools = [replace(tool, default_on=tool.name != "check_inventory") for tool in TOOLS]
+    for content, listed in ((b"{}", False), (b'{"check_inventory": true}', True), (b'{"lookup_order": true}', False)):
+        access = ToolAccess(registry_of(tools), flags(content))
+        assert ("check_inventory" in {tool.name for tool in access.listed(Principal())}) is listed
+        assert not access.depends_on_user()
 
 
 def test_no_text_of_a_call_shows_a_secret() -> None:

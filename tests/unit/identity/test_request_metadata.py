@@ -14,6 +14,7 @@ from server.identity.request_metadata import (
     checked_expected_calls,
     checked_key,
     checked_session,
+    checked_token_budget,
     checked_turn,
     checked_user,
     read_metadata,
@@ -30,6 +31,7 @@ FIELDS = [
     ("turn", "turnId", "x-turn-id", "t"),
     ("user", "userId", "x-user-id", "u"),
     ("turn_budget_ms", "turnBudgetMs", "x-turn-budget-ms", "900"),
+    ("token_budget", "tokenBudget", "x-token-budget", "2500"),
     ("expected_calls", "expectedCalls", "x-expected-calls", "3"),
     ("idempotency_key", "idempotencyKey", "idempotency-key", "k"),
 ]
@@ -51,6 +53,7 @@ def test_an_empty_header_is_no_mistake() -> None:
     assert checked_session(stated.session) is None
     assert checked_turn(stated) == IMPLICIT
     assert checked_budget_ms(stated.turn_budget_ms) is None
+    assert checked_token_budget(stated.token_budget) is None
     assert checked_expected_calls(stated.expected_calls) == 1
     assert checked_key(stated.idempotency_key) is None
 
@@ -78,7 +81,7 @@ def test_a_user_that_is_no_text_is_nobody(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [True, ["s"], {}])
-@pytest.mark.parametrize("key", ["sessionId", "turnId", "idempotencyKey", "turnBudgetMs", "expectedCalls"])
+@pytest.mark.parametrize("key", ["sessionId", "turnId", "idempotencyKey", "turnBudgetMs", "tokenBudget", "expectedCalls"])
 def test_nothing_else_that_is_no_text_passes_either(key: str, value: Any) -> None:
     with pytest.raises(InvalidArguments):
         check_all(read_metadata({P + key: value}, {}))
@@ -90,6 +93,7 @@ def check_all(stated: Any) -> None:
     checked_key(stated.idempotency_key)
     checked_user(stated.user)
     checked_budget_ms(stated.turn_budget_ms)
+    checked_token_budget(stated.token_budget)
     checked_expected_calls(stated.expected_calls)
 
 
@@ -129,6 +133,8 @@ def test_a_budget_is_whole_ms(text: str | float, ms: int) -> None:
 def test_a_budget_that_is_no_number_in_range_is_refused(text: str | float) -> None:
     with pytest.raises(InvalidArguments, match="turnBudgetMs"):
         checked_budget_ms(text)
+    with pytest.raises(InvalidArguments, match="tokenBudget"):
+        checked_token_budget(text)
 
 
 @pytest.mark.parametrize("text", ["0", "101", "-1", "x", 0])

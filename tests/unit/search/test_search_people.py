@@ -1,11 +1,11 @@
-"""Exact filters: whose work it is, which demographic, how well rated."""
+"""Exact conditions: whose work it is, which demographic, how well rated."""
 
 from __future__ import annotations
 
 import pytest
 
-from tools.store.models import Author, Filters, Title
-from tools.store.search.conditions import satisfies
+from tools.store.models import Author, Conditions, Title
+from tools.store.search.conditions.check import satisfies
 from tools.store.search.titles.people import is_author
 
 MIURA = Author("Miura, Kentarou", "三浦建太郎", "ミウラケンタロウ")
@@ -41,17 +41,17 @@ def test_a_pen_name_of_one_word_is_matched_whatever_its_case() -> None:
 
 def test_all_parts_must_belong_to_one_author() -> None:
     title = Title("t", authors=(Author("Ohba, Tsugumi"), Author("Obata, Takeshi")))
-    assert satisfies(title, Filters(author="Takeshi Obata"))
-    assert not satisfies(title, Filters(author="Takeshi Ohba"))
+    assert satisfies(title, Conditions(author="Takeshi Obata"))
+    assert not satisfies(title, Conditions(author="Takeshi Ohba"))
 
 
 def test_an_unrated_title_satisfies_no_minimum_above_zero() -> None:
-    assert not satisfies(Title("t"), Filters(min_rating=0.1))
-    assert satisfies(Title("t"), Filters(min_rating=0))
-    assert satisfies(Title("t", rating=4.0), Filters(min_rating=4.0))
-    assert not satisfies(Title("t", rating=3.99), Filters(min_rating=4.0))
+    assert not satisfies(Title("t"), Conditions(min_rating=0.1))
+    assert satisfies(Title("t"), Conditions(min_rating=0))
+    assert satisfies(Title("t", rating=4.0), Conditions(min_rating=4.0))
+    assert not satisfies(Title("t", rating=3.99), Conditions(min_rating=4.0))
 
 
 def test_a_genre_is_equal_or_not() -> None:
-    assert satisfies(Title("t", genre="seinen"), Filters(genre="seinen"))
-    assert not satisfies(Title("t", genre=None), Filters(genre="seinen"))
+    assert satisfies(Title("t", genre="seinen"), Conditions(genres=("seinen",)))
+    assert not satisfies(Title("t", genre=None), Conditions(genres=("seinen",)))

@@ -13,18 +13,21 @@ from hypothesis import strategies as st
 
 from server.config.settings import DEMO
 from tests.support.addresses import refused
+from tests.support.conditions import conditions as any_conditions
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.index import definition as module
+from tools.store.backends.opensearch.index.cards import card_from
 from tools.store.backends.opensearch.index.definition import HEADLINE, NODES, SERVERLESS, creation, definition
-from tools.store.backends.opensearch.index.documents import card_from, direction_from, document, titles_from
+from tools.store.backends.opensearch.index.documents import direction_from, document, titles_from
 from tools.store.backends.opensearch.index.identity import Identity, index_name, is_index_of
 from tools.store.backends.opensearch.loading.load import identity_of
 from tools.store.backends.opensearch.queries.nearest import cosine_of
-from tools.store.models import Author, Filters, Offer, Title
+from tools.store.models import Author, Conditions, Offer, Title
+from tools.store.records.catalog_file import Record, parse
 from tools.store.records.catalog_file import load as read_records
-from tools.store.records.catalog_file import parse
 from tools.store.records.title import record_of
-from tools.store.search.conditions import Conditions, Facts, satisfies
+from tools.store.search.conditions.check import Check, satisfies
+from tools.store.search.conditions.facts import Facts
 from tools.store.search.ranking.series import SeriesIndex
 from tools.store.search.titles.document import prose_terms
 from tools.store.search.titles.keys import TitleKeys
@@ -111,18 +114,16 @@ def test_any_title_comes_back_from_its_document(title: Title, sold: tuple[Offer,
     assert titles_from([made["packed"].rstrip("=")]) == (title,)
     card = card_from(made["card"])
     assert card.keys == TitleKeys.of(title)
-    assert (card.place, card.rating, card.series) == (7, title.rating, ("sequel",))
-    assert card.facts == Facts.of(title)
+    assert (card.place, card.series) == (7, ("sequel",))
+    assert card.facts == Facts.of(title, sold)
     assert card.prose == prose_terms(title)
 
 
-@given(any_title, maybe, st.none() | st.floats(0, 5))
-def test_a_card_is_admitted_exactly_when_its_title_satisfies_the_filters(
-    title: Title, author: str | None, least: float | None
-) -> None:
-    card = card_from(document(title, (), 0, (), None)["card"])
-    for filters in (Filters(author=author, min_rating=least), Filters(genre="josei", min_rating=least)):
-        assert Conditions(filters).admit(card.facts) == satisfies(title, filters)
+@given(st.sampled_from(RECORDS), any_conditions(RECORDS))
+def test_a_card_is_admitted_exactly_when_its_title_satisfies_the_conditions(record: Record, asked: Conditions) -> None:
+    title, sold = record
+    card = card_from(document(title, sold, 0, (), None)["card"])
+    assert Check(asked).admit(card.facts) == satisfies(title, asked, sold)
 
 
 def test_a_sense_is_what_fusion_makes_of_both_cosines() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import pytest
 
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tools.store.failures import DependencyFailure
-from tools.store.models import Availability, AvailabilityPage, Health, Offer
+from tools.store.models import Availability, AvailabilityPage, Campaign, Health, Offer
 from tools.store.stock.reader import StockReader
 
 
@@ -182,3 +183,25 @@ async def test_a_title_that_everybody_asks_for_is_not_the_first_to_be_forgotten(
     for title_id in ("a", "b", "a", "c"):
         await reader.read([title_id], soon())
     assert set(reader.last_known("abc")) == {"a", "c"}
+
+
+def reduced_until(day: str) -> Availability:
+    campaign = Campaign(day, name="Fair")
+    return Availability("a", (Offer("digital", 300, None, 480, campaign),), (), "2026-11-22T00:00:00Z")
+
+
+class OnCampaign(Shelves):
+    async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
+        return AvailabilityPage({"a": reduced_until("2026-11-22")})
+
+
+async def test_a_campaign_ends_with_its_day_in_japan_whatever_is_remembered(clock: HandClock) -> None:
+    """Midnight there is three in the afternoon in UTC."""
+    moments = iter(["2026-11-22T14:59:59Z", "2026-11-22T15:00:00Z", "2026-11-22T15:00:00Z", "2026-11-22T14:59:59Z"])
+    reader = StockReader(OnCampaign({"a"}), clock, now=lambda: datetime.fromisoformat(next(moments)))
+    assert [(await reader.read(["a"], soon())).rows["a"].offers for _ in range(2)] == [
+        reduced_until("2026-11-22").offers,
+        (Offer("digital", 480),),
+    ]
+    assert reader.last_known(["a"])["a"].offers == (Offer("digital", 480),)
+    assert reader.last_known(["a"])["a"].offers == reduced_until("2026-11-22").offers

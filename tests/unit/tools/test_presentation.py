@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.get_manga_details import offers
 from tools.results.cards import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_card
+from tools.results.details import offers
 from tools.results.inventory import item
-from tools.store.models import Author, Availability, Offer, Title, VolumeStock
+from tools.store.models import Author, Availability, Campaign, Offer, Title, VolumeStock
 
 AS_OF = "2026-11-01T00:00:00Z"
 PAPER, EBOOK = Offer("physical", 528, 3), Offer("digital", 480, None)
@@ -79,6 +81,9 @@ def test_a_card_has_no_price_and_no_stock_of_its_own() -> None:
         ([Offer("digital", 0, None)], 0),
         ([Offer("digital", 0, None), PAPER], 528),
         ([Offer("physical", 700, 0), PAPER], 528),
+        ([Offer("used_set", 300, 1), PAPER], 528),
+        ([Offer("used_set", 300, 1), EBOOK], 480),
+        ([Offer("set", 300, 1)], None),
         ([], None),
     ],
 )
@@ -121,6 +126,14 @@ def test_an_inventory_item_names_the_volumes_that_are_missing_and_when_they_come
     assert item(a_row(PAPER), {})["title"] is None
 
 
+def test_a_volume_is_awaited_until_its_day_in_japan_and_then_one_like_any_other() -> None:
+    eve, day = "2026-12-03T14:59:59.999Z", "2026-12-03T15:00:00.000Z"
+    new = volume(2, 0, release_date="2026-12-04")
+    for as_of, missing, upcoming in ((eve, [], [{"volumes": "2", "date": "2026-12-04"}]), (day, [2], [])):
+        told = item(replace(a_row(PAPER, volume(1, 2), new), as_of=as_of), {})
+        assert (told["missing_volumes"], told["upcoming"]) == (missing, upcoming)
+
+
 SOLD_OUT = Offer("physical", 528, 0)
 
 
@@ -150,6 +163,21 @@ def test_a_stock_says_what_it_counts_and_a_download_has_none() -> None:
         {"format": "digital", "price_jpy": 480, "stock_is": "download"},
     ]
     assert item(a_row(PAPER), {})["formats"][0]["stock_is"] == "copies"
+
+
+def test_an_offer_says_what_it_costs_otherwise_and_until_when_it_costs_less() -> None:
+    campaign = Offer("digital", 300, None, 480, Campaign("2026-12-15", name="Fair"))
+    shown = item(a_row(campaign, Offer("set", 5_280, 2)), {})["formats"]
+    assert shown == [
+        {
+            "format": "digital",
+            "price_jpy": 300,
+            "list_price_jpy": 480,
+            "campaign": {"until": "2026-12-15", "name": "Fair"},
+            "stock_is": "download",
+        },
+        {"format": "set", "price_jpy": 5_280, "stock": 2, "stock_is": "copies"},
+    ]
 
 
 def test_volumes_that_come_on_one_day_are_one_line() -> None:

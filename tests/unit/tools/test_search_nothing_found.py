@@ -3,79 +3,68 @@ in tests/contract/test_catalog_port.py."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from session.resilience.deadline import Deadline
-from tools.contract import Store, ToolContext
+from tests.support.scripted_catalog import ScriptedCatalog, context_of
 from tools.search_manga_catalog import TOOL
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
-from tools.store.models import CatalogPage, CatalogQuery, Filters, Title
+from tools.store.models import CatalogPage, Conditions, Title
 
 BERSERK = Title("manga-000001", en="Berserk")
 NOTHING = CatalogPage((), 0)
 
 
-class Scripted:
-    """A catalogue that answers one search after the other as it is told."""
-
-    def __init__(self, *pages: CatalogPage | BackendFailure) -> None:
-        self._pages = list(pages)
-        self.asked: list[CatalogQuery] = []
-
-    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        self.asked.append(query)
-        page = self._pages.pop(0)
-        if isinstance(page, BackendFailure):
-            raise page
-        return page
+def scripted(*pages: CatalogPage | BackendFailure) -> ScriptedCatalog:
+    """Answers one search after the other with these."""
+    left = list(pages)
+    return ScriptedCatalog(lambda _: left.pop(0))
 
 
-async def searched(catalog: Scripted, **filters: Any) -> dict[str, Any]:
-    store = Store(cast(Any, catalog), *(cast(Any, None) for _ in range(len(Store.__slots__) - 1)))
-    asked = {"query": "x", "genre": "", "author": "", "max_results": 5, "min_rating": 0} | filters
-    answer = await TOOL.handler(ToolContext(store, None, Deadline.after(1)), asked)
+async def searched(catalog: ScriptedCatalog, **conditions: Any) -> dict[str, Any]:
+    asked = {"query": "x", "genre": "", "author": "", "max_results": 5, "min_rating": 0} | conditions
+    answer = await TOOL.handler(context_of(catalog), asked)
     Draft202012Validator(dict(TOOL.output_schema)).validate(answer)
     return answer
 
 
 async def test_filters_that_kept_everything_out_are_named_with_what_they_kept_out() -> None:
-    catalog = Scripted(NOTHING, CatalogPage((BERSERK,), 12))
+    catalog = scripted(NOTHING, CatalogPage((BERSERK,), 12))
     answer = await searched(catalog, genre="josei", min_rating=4.9)
     assert (answer["results"], answer["total"]) == ([], 0)
     assert answer["nearly"] == [{"title_id": "manga-000001", "title": "Berserk"}]
     assert "genre and min_rating" in answer["note"]
     assert "12 titles" in answer["note"]
-    assert catalog.asked[1].filters == Filters()
+    assert catalog.asked[1].conditions == Conditions(no_adult=True)
 
 
 async def test_a_guess_without_the_filters_is_not_what_they_kept_out() -> None:
-    catalog = Scripted(NOTHING, CatalogPage((BERSERK,), 1, guessed=True))
+    catalog = scripted(NOTHING, CatalogPage((BERSERK,), 1, guessed=True))
     assert "nearly" not in await searched(catalog, genre="josei")
 
 
 async def test_without_filters_nothing_is_asked_again_and_the_nearest_names_are_told() -> None:
-    catalog = Scripted(CatalogPage((), 0, near=(BERSERK,)))
+    catalog = scripted(CatalogPage((), 0, near=(BERSERK,)))
     answer = await searched(catalog)
     assert answer["nearly"] == [{"title_id": "manga-000001", "title": "Berserk"}]
     assert "nearest names" in answer["note"]
 
 
 async def test_where_nothing_is_near_there_is_still_something_to_try() -> None:
-    answer = await searched(Scripted(NOTHING))
+    answer = await searched(scripted(NOTHING))
     assert "nearly" not in answer
     assert "another script" in answer["note"]
 
 
 @pytest.mark.parametrize("failure", [DependencyFailure("away"), TimedOut("late")])
 async def test_that_nothing_matches_is_known_even_when_the_second_look_fails(failure: BackendFailure) -> None:
-    answer = await searched(Scripted(NOTHING, failure), genre="josei")
+    answer = await searched(scripted(NOTHING, failure), genre="josei")
     assert answer["results"] == []
     assert answer["note"].startswith("Nothing matches.")
 
 
 async def test_a_guess_says_so_and_a_clear_answer_says_nothing() -> None:
-    assert "ask the customer" in (await searched(Scripted(CatalogPage((BERSERK,), 1, guessed=True))))["note"]
-    assert "note" not in await searched(Scripted(CatalogPage((BERSERK,), 1)))
+    assert "ask the customer" in (await searched(scripted(CatalogPage((BERSERK,), 1, guessed=True))))["note"]
+    assert "note" not in await searched(scripted(CatalogPage((BERSERK,), 1)))

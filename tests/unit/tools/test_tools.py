@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from server.transport.tool_listing import listed_tool
 from tests.support.examples import defaults, least_arguments, least_result
 from tests.support.pipeline import registered
-from tools.contract import Tool
+from tools.contract import Effect, Tool
 from tools.registry import TOOLS
 from tools.schema.parts import NOTE
 from tools.store.failures import InvalidArguments
@@ -22,9 +22,12 @@ TABLE = {
     "search_manga_catalog": (800, 300, False, "cached_popular_manga"),
     "get_manga_details": (300, 300, False, "last_known_details"),
     "check_inventory": (200, None, None, "cached_inventory_snapshot"),
+    "compare_prices": (300, None, None, "cached_inventory_snapshot"),
     "get_recommendations": (1000, 60, True, "cached_trending_manga"),
     "lookup_order": (300, None, None, None),
 }
+WRITES = {"remember_preference": Effect.ADDS, "forget_preference": Effect.REMOVES}
+PERSONAL = {"lookup_order", *WRITES}
 DESIGNED = pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.name in TABLE], ids=lambda tool: tool.name)
 
 
@@ -42,8 +45,8 @@ def test_time_cache_and_fallback_are_the_designs(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-def test_orders_and_only_orders_are_personal(tool: Tool) -> None:
-    assert tool.personal is (tool.name == "lookup_order")
+def test_orders_and_preferences_are_personal_and_nothing_else_is(tool: Tool) -> None:
+    assert tool.personal is (tool.name in PERSONAL)
     assert not (tool.personal and (tool.cache or tool.fallback or tool.remembered))
 
 
@@ -63,6 +66,13 @@ def test_arguments_that_it_does_not_name_are_refused(tool: Tool) -> None:
 
 
 @EVERY_TOOL
+def test_arguments_are_flat(tool: Tool) -> None:
+    """Of one type each: some clients read no more."""
+    assert not any(word in json.dumps(tool.input_schema) for word in ("$ref", "anyOf", "oneOf", "allOf"))
+    assert all(isinstance(rule["type"], str) for rule in tool.input_schema["properties"].values())
+
+
+@EVERY_TOOL
 def test_every_argument_is_described_and_bounded(tool: Tool) -> None:
     for name, rule in tool.input_schema["properties"].items():
         assert rule["description"].endswith("."), name
@@ -71,9 +81,10 @@ def test_every_argument_is_described_and_bounded(tool: Tool) -> None:
             "array": {"maxItems"},
             "integer": {"maximum"},
             "number": {"maximum"},
+            "boolean": {"type"},
         }
         assert bound[rule["type"]] & set(rule), f"{name} has no bound"
-        if rule["type"] == "array":
+        if rule.get("type") == "array":
             assert bound["string"] & set(rule["items"]), f"items of {name} have no bound"
 
 
@@ -115,11 +126,12 @@ def test_its_texts_say_what_and_when(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-def test_its_hints_are_those_of_a_reader(tool: Tool) -> None:
+def test_its_hints_say_what_it_does(tool: Tool) -> None:
+    assert tool.effect is WRITES.get(tool.name, Effect.READS)
     assert tool.annotations == {
         "title": tool.title,
-        "readOnlyHint": True,
-        "destructiveHint": False,
+        "readOnlyHint": tool.name not in WRITES,
+        "destructiveHint": WRITES.get(tool.name) is Effect.REMOVES,
         "idempotentHint": True,
         "openWorldHint": False,
     }

@@ -12,7 +12,7 @@ import mcp_types as types
 import pytest
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.subscriptions import InMemorySubscriptionBus, ToolsListChanged
+from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
 from server.transport.http.bounds.admission import MOST_BYTES, Admission
@@ -24,14 +24,17 @@ from server.transport.http.bounds.subscriptions import ASK_FOR_LESS, LONGEST_URI
 class Subscriber:
     """One that listens; `told` are the notifications that it got."""
 
-    def __init__(self, subscriptions: Subscriptions, principal: str, uris: list[str] | None = None) -> None:
+    def __init__(
+        self, subscriptions: Subscriptions, principal: str, uris: list[str] | None = None, bus: SubscriptionBus | None = None
+    ) -> None:
         self.told: list[str] = []
         self._news = asyncio.Event()
         scope = scope_of(principal)
         session = SimpleNamespace(send_notification=self._tell)
         ctx: Any = SimpleNamespace(request_id=1, session=session, request=SimpleNamespace(scope=scope))
         wanted = types.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=uris)
-        self.task = asyncio.create_task(subscriptions(ctx, types.SubscriptionsListenRequestParams(notifications=wanted)))
+        params = types.SubscriptionsListenRequestParams(notifications=wanted)
+        self.task = asyncio.create_task(subscriptions.serve(ctx, params, bus or InMemorySubscriptionBus()))
 
     async def _tell(self, notification: Any, related_request_id: Any) -> None:
         self.told.append(notification.method)
@@ -51,8 +54,10 @@ def asking(size: int = 10) -> Posted:
 
 
 @asynccontextmanager
-async def listening(subscriptions: Subscriptions, *principals: str) -> AsyncIterator[list[Subscriber]]:
-    subscribers = [Subscriber(subscriptions, each) for each in principals]
+async def listening(
+    subscriptions: Subscriptions, *principals: str, bus: SubscriptionBus | None = None
+) -> AsyncIterator[list[Subscriber]]:
+    subscribers = [Subscriber(subscriptions, each, bus=bus) for each in principals]
     try:
         for each in subscribers:
             await each.begun()
@@ -66,10 +71,10 @@ async def listening(subscriptions: Subscriptions, *principals: str) -> AsyncIter
 async def test_whoever_holds_every_subscription_gives_one_to_a_newcomer() -> None:
     """It ends with a result, as the protocol wants it; and those that go on hear what changes."""
     bus = InMemorySubscriptionBus()
-    subscriptions = Subscriptions(bus, most=3)
-    async with listening(subscriptions, "a", "a", "a") as (longest, *others):
+    subscriptions = Subscriptions(most=3)
+    async with listening(subscriptions, "a", "a", "a", bus=bus) as (longest, *others):
         assert not subscriptions.is_open_to(holder_of(scope_of("a")))
-        async with listening(subscriptions, "b") as (newcomer,):
+        async with listening(subscriptions, "b", bus=bus) as (newcomer,):
             async with asyncio.timeout(5):
                 assert (await longest.task).meta == {"io.modelcontextprotocol/subscriptionId": 1}
             await bus.publish(ToolsListChanged())
@@ -83,7 +88,7 @@ async def test_whoever_holds_every_subscription_gives_one_to_a_newcomer() -> Non
 
 async def test_a_subscription_too_many_is_told_to_come_back() -> None:
     """503 by HTTP, before the SDK sees it; an error where there is no HTTP."""
-    subscriptions = Subscriptions(InMemorySubscriptionBus(), most=1)
+    subscriptions = Subscriptions(most=1)
     admission = Admission(subscriptions)
     assert admission.refusal(scope_of("a"), asking()) is None
     async with listening(subscriptions, "a"):
@@ -98,12 +103,12 @@ async def test_a_subscription_too_many_is_told_to_come_back() -> None:
 async def test_what_a_subscription_names_is_bounded(uris: list[str]) -> None:
     """It is kept for as long as that lasts."""
     with pytest.raises(MCPError, match=ASK_FOR_LESS):
-        await Subscriber(Subscriptions(InMemorySubscriptionBus()), "a", uris).task
+        await Subscriber(Subscriptions(), "a", uris).task
 
 
 async def test_all_of_them_end_when_the_server_stops() -> None:
     """Each with its result."""
-    subscriptions = Subscriptions(InMemorySubscriptionBus())
+    subscriptions = Subscriptions()
     async with listening(subscriptions, "a", "b") as subscribers:
         subscriptions.close()
         async with asyncio.timeout(5):
@@ -112,7 +117,7 @@ async def test_all_of_them_end_when_the_server_stops() -> None:
 
 def test_only_calls_may_be_long() -> None:
     """Whatever else is kept of a message, such as of a subscription, is as short as what it has to say."""
-    admission = Admission(Subscriptions(InMemorySubscriptionBus()))
+    admission = Admission(Subscriptions())
     for method in ("initialize", "tools/list", METHOD, "notifications/cancelled", "anything"):
         refused = admission.refusal(scope_of("a"), Posted(method, "1", {}, MOST_BYTES + 1))
         assert refused is not None

@@ -25,7 +25,7 @@ def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> Non
     posted = Posted.of_body(body)
     assert posted is not None
     assert posted.method == METHOD
-    refused = Admission(Subscriptions(None)).refusal({"type": "http"}, posted)  # type: ignore[arg-type]  # nothing is subscribed
+    refused = Admission(Subscriptions()).refusal({"type": "http"}, posted)
     assert refused is not None
     assert refused.status_code == 413
 
@@ -38,3 +38,10 @@ def test_an_introduction_that_only_one_parser_reads_is_cut_too() -> None:
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"9" * 5000, b"[" * 100_000])
 def test_what_nobody_can_read_is_no_message(body: bytes) -> None:
     assert Posted.of_body(body) is None
+
+
+def test_of_what_a_client_can_be_asked_the_names_are_kept() -> None:
+    declared = {"elicitation": {"form": {"x": "y" * 1000}}, "sampling": {}, "roots": None, "experimental": {"z": {}}}
+    params = {**INITIALIZE["params"], "capabilities": declared}
+    kept = json.loads(trimmed_initialize(json.dumps({**INITIALIZE, "params": params}).encode()))
+    assert kept["params"]["capabilities"] == {"elicitation": {}, "sampling": {}}

@@ -1,6 +1,8 @@
 """The official Python client of the 1.x line, over one transport; prints what it saw as JSON.
 
 Run by a Python that has it: `python mcp1_client.py sse URL`, `… http URL`, `… stdio COMMAND…`.
+
+What there is to read it lists, and reads what READS says: `{"uris": [address, …], "prompts": {name: arguments, …}}`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from mcp import ClientSession, McpError, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
+from pydantic import AnyUrl
 
 USER = {"X-User-ID": "demo-user-1"}
 
@@ -25,6 +28,21 @@ def connect(kind: str, target: list[str]):
     if kind == "http":
         return streamablehttp_client(target[0], headers=USER)
     return stdio_client(StdioServerParameters(command=target[0], args=target[1:], env=dict(os.environ)))
+
+
+async def reading(session: ClientSession, asked: dict[str, object]) -> dict[str, object]:
+    listed = [
+        [str(each.uri) for each in (await session.list_resources()).resources],
+        [each.uriTemplate for each in (await session.list_resource_templates()).resourceTemplates],
+        [each.name for each in (await session.list_prompts()).prompts] if asked["prompts"] else [],
+    ]
+    read = {uri: (await session.read_resource(AnyUrl(uri))).contents for uri in asked["uris"]}
+    made = {name: (await session.get_prompt(name, given)).messages for name, given in asked["prompts"].items()}
+    return {
+        "listed": listed,
+        "read": {uri: [[str(each.uri), each.mimeType, each.text] for each in contents] for uri, contents in read.items()},
+        "made": {name: [each.role for each in messages] for name, messages in made.items()},
+    }
 
 
 async def main(kind: str, target: list[str]) -> dict[str, object]:
@@ -46,6 +64,7 @@ async def main(kind: str, target: list[str]) -> dict[str, object]:
         except McpError as error:
             unknown = {"code": error.error.code, "data": error.error.data}
         return {
+            "reading": await reading(session, json.loads(os.environ["READS"])),
             "version": agreed.protocolVersion,
             "tools": [tool.name for tool in tools],
             "found": found.structuredContent,

@@ -1,6 +1,8 @@
 """The OpenAI Agents SDK, over one transport and with its defaults; prints what it saw as JSON. No model is needed for that.
 
 Run by a Python that has it: `python openai_agents_client.py sse URL`, `… http URL`, `… stdio COMMAND…`.
+
+What there is to read it lists, and reads what READS says: `{"uris": [address, …], "prompts": {name: arguments, …}}`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,21 @@ def connect(kind: str, target: list[str]) -> MCPServer:
     return MCPServerStdio(program, client_session_timeout_seconds=START_SECONDS)
 
 
+async def reading(server: MCPServer, asked: dict[str, object]) -> dict[str, object]:
+    listed = [
+        [each.uri for each in (await server.list_resources()).resources],
+        [each.uri_template for each in (await server.list_resource_templates()).resource_templates],
+        [each.name for each in (await server.list_prompts()).prompts] if asked["prompts"] else [],
+    ]
+    read = {uri: (await server.read_resource(uri)).contents for uri in asked["uris"]}
+    made = {name: (await server.get_prompt(name, given)).messages for name, given in asked["prompts"].items()}
+    return {
+        "listed": listed,
+        "read": {uri: [[each.uri, each.mime_type, each.text] for each in contents] for uri, contents in read.items()},
+        "made": {name: [each.role for each in messages] for name, messages in made.items()},
+    }
+
+
 async def main(kind: str, target: list[str]) -> dict[str, object]:
     async with connect(kind, target) as server:
         tools = await server.list_tools()
@@ -48,7 +65,9 @@ async def main(kind: str, target: list[str]) -> dict[str, object]:
             unknown = None
         except MCPError as error:
             unknown = {"code": error.error.code, "data": error.error.data}
+        read = await reading(server, json.loads(os.environ["READS"]))
     return {
+        "reading": read,
         "tools": [tool.name for tool in tools],
         "found": found["structuredContent"],
         "stock": stock["structuredContent"],

@@ -1,7 +1,7 @@
 """Strands' clients, driven by lines of JSON: run by a Python that has Strands, `python strands_driver.py`.
 
 Each line on stdin is a command with an `id`, and each gets one line on stdout with the same `id`: `{"id", "value"}` or
-`{"id", "error"}`. `open` names a connection (`client`), which `tools`, `call`, `tool` and `close` then use. A connection opened
+`{"id", "error"}`. `open` names a connection (`client`), which `tools`, `call`, `tool`, `read` and `close` then use. A connection opened
 with `listen` also sends `{"client", "tools"}`, unasked, whenever its tools have changed. Everything is closed at the end of
 stdin.
 """
@@ -105,6 +105,10 @@ class Driver:
         events: list[Any] = [event async for event in tool.stream(use, {})]
         return events[-1]["tool_result"]
 
+    async def do_read(self, command: Json) -> Json:
+        """Everything that is listed, and what is named: `{"uris": [address, …], "prompts": {name: arguments, …}}`."""
+        return await asyncio.to_thread(_read, self._client(command), command["uris"], command["prompts"])
+
     async def do_close(self, command: Json) -> None:
         _, stack = self._clients.pop(command["client"])
         await asyncio.to_thread(stack.close)
@@ -115,6 +119,21 @@ class Driver:
     async def close(self) -> None:
         for name in list(self._clients):
             await self.do_close({"client": name})
+
+
+def _read(client: MCPClient, uris: list[str], prompts: dict[str, Json]) -> Json:
+    listed = [
+        [str(each.uri) for each in client.list_resources_sync().resources],
+        [each.uri_template for each in client.list_resource_templates_sync().resource_templates],
+        [each.name for each in client.list_prompts_sync().prompts] if prompts else [],
+    ]
+    read = {uri: client.read_resource_sync(uri).contents for uri in uris}
+    made = {name: client.get_prompt_sync(name, given).messages for name, given in prompts.items()}
+    return {
+        "listed": listed,
+        "read": {uri: [[str(each.uri), each.mime_type, each.text] for each in contents] for uri, contents in read.items()},
+        "made": {name: [each.role for each in messages] for name, messages in made.items()},
+    }
 
 
 def tell(line: Json) -> None:

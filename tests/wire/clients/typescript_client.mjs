@@ -1,5 +1,6 @@
 // The official TypeScript client, over one transport; prints what it saw as JSON.
 // `node typescript_client.mjs sse URL`, `… http URL`, `… stdio COMMAND…`
+// What there is to read it lists, and reads what READS says: {"uris": [address, …], "prompts": {name: arguments, …}}.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -30,6 +31,21 @@ try {
 } catch (error) {
   unknown = { code: error.code, data: error.data };
 }
+const asked = JSON.parse(process.env.READS);
+const listed = [
+  (await client.listResources()).resources.map((each) => each.uri),
+  (await client.listResourceTemplates()).resourceTemplates.map((each) => each.uriTemplate),
+  Object.keys(asked.prompts).length ? (await client.listPrompts()).prompts.map((each) => each.name) : [],
+];
+const read = {};
+for (const uri of asked.uris) {
+  const { contents } = await client.readResource({ uri });
+  read[uri] = contents.map((each) => [each.uri, each.mimeType, each.text]);
+}
+const made = {};
+for (const [name, given] of Object.entries(asked.prompts)) {
+  made[name] = (await client.getPrompt({ name, arguments: given })).messages.map((each) => each.role);
+}
 console.log(
   JSON.stringify({
     version: transport.protocolVersion ?? null,
@@ -39,6 +55,7 @@ console.log(
     wrong: [wrong.isError, wrong.structuredContent],
     order: order.structuredContent,
     unknown,
+    reading: { listed, read, made },
   }),
 );
 await client.close();

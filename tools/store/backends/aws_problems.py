@@ -19,10 +19,12 @@ _NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrie
 _STALE = ("ExpiredToken", "ExpiredTokenException")
 _UNKNOWN = (
     "IncompleteSignature",
+    "InvalidAccessKeyId",
     "InvalidClientTokenId",
     "InvalidSignatureException",
     "MissingAuthenticationToken",
     "MissingAuthenticationTokenException",
+    "SignatureDoesNotMatch",
     "UnrecognizedClientException",
 )
 _DENIED = ("AccessDenied", "AccessDeniedException", "KMSAccessDeniedException")
@@ -30,6 +32,7 @@ _BUSY = (
     "LimitExceededException",
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
+    "SlowDown",
     "ThrottlingException",
     "TooManyRequestsException",
 )

@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterable, Sequence
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
-from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Title
+from tools.store.models import (
+    Called,
+    CatalogPage,
+    CatalogQuery,
+    CatalogTerms,
+    Conditions,
+    Health,
+    Neighbour,
+    ReaderQuery,
+    Title,
+)
 from tools.store.ports import CatalogPort
 
 ABSENT_SECONDS = 30.0
@@ -46,15 +56,24 @@ class NegativeCache:
         self._note_present(page.titles)
         return page
 
-    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        titles = await self._port.popular(filters, limit, deadline)
+    async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        titles = await self._port.popular(conditions, limit, deadline)
         self._note_present(titles)
         return titles
 
-    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        titles = await self._port.alike(facets, limit, deadline)
+    async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
+        titles = await self._port.for_reader(query, deadline)
         self._note_present(titles)
         return titles
+
+    async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
+        return await self._port.nearest(text, limit, deadline)
+
+    async def terms(self, deadline: Deadline) -> CatalogTerms:
+        return await self._port.terms(deadline)
+
+    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+        return await self._port.called(names, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
         return await self._port.health(deadline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from session.failures import MemoryUnavailable
@@ -14,9 +15,10 @@ from session.resilience.periodic import run_periodically
 from session.snapshots import Snapshots
 from tools.store.catalog.popular_index import PopularIndex
 from tools.store.failures import Failure
-from tools.store.models import Filters, Title
+from tools.store.models import Author, Called, Conditions, Ordering, Title
 from tools.store.ports import CatalogPort
 from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.orderings import in_order
 from tools.store.typed_snapshot import TypedSnapshot
 
 logger = logging.getLogger(__name__)
@@ -30,8 +32,9 @@ SNAPSHOT_SECONDS = 24 * 3600
 TitlesSnapshot = TypedSnapshot[tuple[Title, ...]]
 
 
-def titles_snapshot(snapshots: Snapshots) -> TitlesSnapshot:
-    return TypedSnapshot(snapshots, "popular", tuple[Title, ...])
+def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
+    """`variant` keeps apart what other settings keep."""
+    return TypedSnapshot(snapshots, f"popular{variant}", tuple[Title, ...])
 
 
 @dataclass(slots=True)
@@ -50,13 +53,35 @@ class PopularTitles:
         """The most popular first."""
         return tuple(self._index.by_id)
 
-    def matching(self, filters: Filters, limit: int) -> tuple[Title, ...]:
-        """The most popular titles of the snapshot that satisfy the filters, exactly."""
-        return self._index.matching(filters, limit)
+    def matching(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
+        """The most popular titles of the snapshot that satisfy the conditions, exactly."""
+        return self._index.matching(conditions, limit)
 
-    def called(self, query: str, filters: Filters, limit: int) -> tuple[Title, ...]:
+    def ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
+        """The same in another order, where one is asked for."""
+        if ordering is None or ordering is Ordering.POPULARITY:
+            return self.matching(conditions, limit)
+        return in_order(self.matching(conditions, HOW_MANY), ordering)[:limit]
+
+    def called(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """Those of them that the query names, or whose author it names, best match first."""
-        return self._index.called(query, self._parser, filters, limit)
+        return self._index.called(query, self._parser, conditions, limit)
+
+    def exactly(self, names: Sequence[str]) -> dict[str, Called]:
+        """What goes by each of the names among them, for when the catalogue does not say."""
+        return self._index.at_hand.find(names)
+
+    def titles_beginning(self, typed: str, limit: int) -> list[Title]:
+        """Those of which a name begins so, the most popular first."""
+        return self._index.titles_beginning.of(typed, limit)
+
+    def ids_beginning(self, typed: str, limit: int) -> list[Title]:
+        """Those whose id begins so."""
+        return [self._index.by_id[each] for each in self._index.by_id if typed and each.startswith(typed)][:limit]
+
+    def authors_beginning(self, typed: str, limit: int) -> list[Author]:
+        """Their authors whose name begins so, those of the most popular titles first."""
+        return self._index.authors_beginning.of(typed, limit)
 
     def known(self, title_id: str) -> Title | None:
         return self._index.by_id.get(title_id)
@@ -64,7 +89,7 @@ class PopularTitles:
     async def refresh(self) -> bool:
         """Whether the catalogue answered."""
         try:
-            titles = await self.catalog.popular(Filters(), HOW_MANY, Deadline.after(ASK_SECONDS, self.clock))
+            titles = await self.catalog.popular(Conditions(), HOW_MANY, Deadline.after(ASK_SECONDS, self.clock))
         except Failure as failure:
             logger.debug("popular titles not refreshed: %s", failure.name)
             return False

@@ -10,7 +10,9 @@ from pydantic import Field
 from tools.store.models.values import (
     LONGEST_LIST,
     MOST_RELATED,
+    ByStars,
     Count,
+    ForWhom,
     Prose,
     Rank,
     Rating,
@@ -49,6 +51,7 @@ class Title:
     synopsis_ja: Prose | None = None
     rating: Rating | None = None
     rating_count: Count | None = None
+    rating_counts: ByStars | None = None
     popularity_rank: Rank | None = None
     volumes: Count | None = None
     chapters: Count | None = None
@@ -56,6 +59,7 @@ class Title:
     start_year: Year | None = None
     end_year: Year | None = None
     magazine: Text | None = None
+    audience: ForWhom | None = None
     related: Annotated[tuple[TitleId, ...], Field(max_length=MOST_RELATED)] = ()
 
     @property

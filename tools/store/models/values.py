@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from tools.store.identifiers import GENRES, ORDER_ID, TITLE_ID
+from tools.store.identifiers import AUDIENCES, GENRES, ORDER_ID, TITLE_ID
 
 MOST = 10**9
 """Yen, copies and volumes: no number of a shop is larger, and no database counts without an end."""
@@ -19,6 +19,7 @@ LONGEST_NAME, LONGEST_PROSE = 1_000, 20_000
 """Characters."""
 LONGEST_LIST = 200
 MOST_RELATED = 1_000
+STARS = 5
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z", re.ASCII)
 
 
@@ -26,6 +27,18 @@ def _readership(text: str) -> str:
     if text not in GENRES:
         raise ValueError(f"must be one of {', '.join(GENRES)}")
     return text
+
+
+def _for_whom(text: str) -> str:
+    if text not in AUDIENCES:
+        raise ValueError(f"must be one of {', '.join(AUDIENCES)}")
+    return text
+
+
+def _by_stars(counts: tuple[int, ...]) -> tuple[int, ...]:
+    if len(counts) != STARS:
+        raise ValueError(f"must be a list of {STARS}, for 1 to {STARS} stars")
+    return counts
 
 
 def _title_id(text: str) -> str:
@@ -51,6 +64,14 @@ def _day(text: str) -> str:
     return text
 
 
+def _campaign_day(text: str) -> str:
+    """A day of every year is one that every year has: with 29 February a campaign would end on no day in most of them."""
+    try:
+        return _day(f"2001-{text}" if len(text) == len("MM-DD") else text)[-len(text) :]
+    except ValueError:
+        raise ValueError("must be a date, YYYY-MM-DD, or a day of every year, MM-DD") from None
+
+
 def _moment(text: str) -> str:
     """Times sort as text only when they share one offset and one spelling, so UTC is written `Z` and nothing else."""
     try:
@@ -70,8 +91,12 @@ Yen = Annotated[int, Field(ge=0, le=MOST)]
 Rank = Annotated[int, Field(ge=1, le=MOST)]
 Year = Annotated[int, Field(ge=1000, le=9999)]
 Rating = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
+ByStars = Annotated[tuple[Count, ...], AfterValidator(_by_stars)]
+"""How many gave one star, two, and so on to five."""
 Readership = Annotated[str, AfterValidator(_readership)]
+ForWhom = Annotated[str, AfterValidator(_for_whom)]
 TitleId = Annotated[str, AfterValidator(_title_id)]
 OrderId = Annotated[str, AfterValidator(_order_id)]
 Day = Annotated[str, AfterValidator(_day)]
+CampaignDay = Annotated[str, AfterValidator(_campaign_day)]
 Moment = Annotated[str, AfterValidator(_moment)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from tools.store.japan import day_in_japan
 from tools.store.models.offer import Offer
 from tools.store.models.values import MOST, Count, Day, Text, Yen
 
@@ -13,7 +15,8 @@ from tools.store.models.values import MOST, Count, Day, Text, Yen
 class VolumeStock:
     """The unit that is sold: a volume with its ISBN-13 (None for digital).
 
-    `release_date` is set while the volume can only be pre-ordered. Dates are YYYY-MM-DD.
+    `release_date` is the day it comes out or came out, as far as that is known: until then it can only be pre-ordered.
+    Dates are YYYY-MM-DD.
     """
 
     volume: Count
@@ -33,6 +36,11 @@ class Availability:
     offers: tuple[Offer, ...]
     volumes: tuple[VolumeStock, ...]
     as_of: str
+
+    def awaited(self, volume: VolumeStock) -> bool:
+        """Whether one of its volumes had still to come out at `as_of`."""
+        day = volume.release_date
+        return day is not None and day > day_in_japan(datetime.fromisoformat(self.as_of)).isoformat()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import lru_cache
@@ -64,12 +64,13 @@ def _told(error: ValidationError, kind: Any, path: str) -> str:
     inside = _place(path, first["loc"][:-1])
     if first["type"] == "missing":
         return f"{inside} lacks: {', '.join(names)}"
-    return f"{inside} has unknown fields: {', '.join(names)}{_meant(names[0], kind if len(first['loc']) == 1 else None)}"
+    return unknown_fields(inside, names, [each.name for each in fields(kind)] if len(first["loc"]) == 1 else ())
 
 
-def _meant(name: str, kind: Any) -> str:
-    near = get_close_matches(name, [each.name for each in fields(kind)], n=1) if kind is not None else []
-    return f"; did you mean {near[0]}?" if near else ""
+def unknown_fields(path: str, unknown: Sequence[str], known: Iterable[str]) -> str:
+    """That an object has fields that nothing is `known` by, with the name that is nearest to the first of them."""
+    near = get_close_matches(unknown[0], list(known), n=1)
+    return f"{path} has unknown fields: {', '.join(unknown)}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _place(path: str, location: Sequence[int | str]) -> str:

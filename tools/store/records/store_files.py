@@ -6,7 +6,7 @@ A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,9 +63,7 @@ def _key(record: dict[str, Any], name: str) -> str:
     return value
 
 
-def _rows(
-    path: Path, parse: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterator[Hashable] | list[Hashable]]
-) -> list[Row]:
+def _rows(path: Path, parse: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[Hashable]]) -> list[Row]:
     rows: list[Row] = []
     seen: dict[Hashable, int] = {}
     for number, raw in _lines(path):

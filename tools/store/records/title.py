@@ -10,12 +10,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Literal
 
-from tools.store.models import Author, Offer, Title
-from tools.store.records.shape import ShapeError, decode
+from tools.store.models import Author, Campaign, Offer, Title
+from tools.store.records.shape import ShapeError, decode, unknown_fields
 
 NESTED: Mapping[str, Mapping[str, str]] = {
     "title": {"en": "en", "romaji": "romaji", "ja": "ja", "kana": "kana"},
@@ -51,8 +50,9 @@ def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in there}
 
 
-def _given(noun: Author | Offer) -> _Record:
-    return {field.name: value for field in fields(noun) if (value := getattr(noun, field.name)) is not None}
+def _given(noun: Author | Campaign | Offer) -> _Record:
+    known = {field.name: value for field in fields(noun) if (value := getattr(noun, field.name)) is not None}
+    return {name: _given(value) if isinstance(value, Campaign) else value for name, value in known.items()}
 
 
 def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
@@ -102,10 +102,8 @@ def _inside(record: _Record, name: str) -> Mapping[str, Any]:
 
 
 def _refuse_unknown(path: str, value: Iterable[str], known: Iterable[str]) -> None:
-    unknown = sorted(set(value).difference(known))
-    if unknown:
-        near = get_close_matches(unknown[0], list(known), n=1)
-        raise ShapeError(f"{path} has unknown fields: {', '.join(unknown)}" + (f"; did you mean {near[0]}?" if near else ""))
+    if unknown := sorted(set(value).difference(known)):
+        raise ShapeError(unknown_fields(path, unknown, known))
 
 
 def _as_in_a_record(problem: str) -> str:

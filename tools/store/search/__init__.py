@@ -2,6 +2,7 @@
 
     likeness       titles like what a reader likes, and titles like one title
     ranking        evidence of what a backend recalled to one order: weights, fusion, series, orderings
+    taste          which titles are to a reader's taste
     conditions     what a title has to satisfy exactly, whatever it is about: the one definition for every backend
     query          free text to a `ParsedQuery`: wordings, nicknames, themes
     titles         a title as keys of names and authors, index terms, and texts to embed

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tools.store.search.arrays import Floats, Mask
+from tools.store.search.ranking.fusion import the_best
 from tools.store.search.ranking.weights import Weights
 
 _NOTHING = np.float32(0.0)
@@ -37,12 +38,22 @@ def likeness(tags: Floats, by_author: Mask, of_genre: Mask, prior: Floats, weigh
     return np.where((tags > 0) | by_author, scores, _NOTHING).astype(np.float32)
 
 
-def likest(likeness: Floats, meaning: Floats | None, weights: Weights) -> Floats:
-    """Of titles like one title those that are at least half as like it as the best; `meaning` are cosines with it, which
-    decide besides where they are known."""
+def likest(likeness: Floats, meaning: Floats | None, weights: Weights, allowed: Mask | None = None) -> Floats:
+    """Of titles like one title those that are at least half as like it as the best, and `allowed`; where none of these is,
+    those half as like as the best of these. `meaning` are cosines with it, which decide besides where they are known."""
     scores = likeness
     if meaning is not None:
         near = np.float32(weights.alike_meaning) * np.maximum(meaning, _NOTHING)
         scores = np.where(scores > 0, scores + near, _NOTHING).astype(np.float32)
+    found = _from_the_floor(scores, weights)
+    if allowed is None:
+        return found
+    held = np.where(allowed, found, _NOTHING)
+    if held.any():
+        return held
+    return the_best(_from_the_floor(np.where(allowed, scores, _NOTHING), weights), int(np.count_nonzero(found)))
+
+
+def _from_the_floor(scores: Floats, weights: Weights) -> Floats:
     floor = np.float32(weights.alike_floor) * scores.max(initial=0.0)
     return np.where(scores >= floor, scores, _NOTHING).astype(np.float32)

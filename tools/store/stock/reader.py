@@ -1,4 +1,5 @@
-"""Stock as tools read it: five seconds old at most when live, and the last known for a quarter of an hour after."""
+"""Stock as tools read it: five seconds old at most when live, and the last known for a quarter of an hour after. What is
+kept is what is on record; what is read are the prices of the day."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from session.resilience.clocks import Clock
+from session.resilience.clocks import Clock, Now, utc_now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.failures import BackendFailure
+from tools.store.japan import day_in_japan
 from tools.store.models import Availability, AvailabilityPage
 from tools.store.ports import StockPort
+from tools.store.stock.prices_of_day import PricesOfDay
 
 FRESH_SECONDS = 5.0
 LAST_KNOWN_SECONDS = 15 * 60.0
@@ -46,18 +49,21 @@ class _Entry:
 @dataclass(slots=True)
 class StockReader:
     """A small cache in the process before the stock port. With `fresh` off everything is asked, and what was read is
-    remembered for bad times alone. `under_way` counts the reads that wait for the backend."""
+    remembered for bad times alone. `now` is the wall clock, `under_way` counts the reads that wait for the backend."""
 
     port: StockPort
     clock: Clock = time.monotonic
     capacity: int = 50_000
     fresh: bool = True
     draw: Callable[[], float] = random.random
+    now: Now = utc_now
     under_way: int = field(default=0, init=False)
     _entries: Lru[str, _Entry] = field(init=False)
+    _prices: PricesOfDay = field(init=False)
 
     def __post_init__(self) -> None:
         self._entries = Lru(self.capacity)
+        self._prices = PricesOfDay(self.capacity)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """Raises `BackendFailure` when nothing is fresh and the backend does not answer."""
@@ -71,7 +77,7 @@ class StockReader:
             for title_id in set(missing).difference(unanswered):
                 rows[title_id] = page.rows.get(title_id)
                 self._entries.put(title_id, self._entry(rows[title_id]))
-        return _reading(wanted, rows, unanswered, asked=bool(missing))
+        return self._reading(wanted, rows, unanswered, asked=bool(missing))
 
     async def read_what_is_there(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """As `read`, but a backend that does not answer leaves its titles unanswered instead of failing the call."""
@@ -79,7 +85,7 @@ class StockReader:
             return await self.read(title_ids, deadline)
         except BackendFailure:
             rows = self._fresh(title_ids)
-            return _reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
+            return self._reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
 
     def read_ahead(self, title_ids: Sequence[str], page: AvailabilityPage) -> None:
         """What was read of these titles behind the calls, for bad times: whoever asks next still gets what is live then."""
@@ -88,10 +94,11 @@ class StockReader:
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
         """What was read of these titles within the last quarter of an hour; their `as_of` says when."""
-        return {title_id: row for title_id in title_ids if (row := self._last_known(title_id)) is not None}
+        today, prices = self._today(), self._prices
+        return {title_id: prices.of(row, today) for title_id in title_ids if (row := self._last_known(title_id)) is not None}
 
     def lately_read(self, most: int) -> list[Availability]:
-        """What is last known of the titles that were read last, the last first."""
+        """What is last known of the titles that were read last, the last first, as it is on record."""
         lately = islice(reversed(self._entries), most)
         return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
 
@@ -131,10 +138,18 @@ class StockReader:
         seconds = FRESH_SECONDS if row is not None else UNKNOWN_SECONDS * (1 - JITTER * self.draw())
         return _Entry(row, now, now + seconds)
 
+    def _reading(
+        self,
+        wanted: Iterable[str],
+        found: Mapping[str, Availability | None],
+        unanswered: tuple[str, ...],
+        *,
+        asked: bool,
+    ) -> StockReading:
+        today, prices = self._today(), self._prices
+        rows = {title_id: prices.of(row, today) for title_id in wanted if (row := found.get(title_id)) is not None}
+        unknown = tuple(title_id for title_id, row in found.items() if row is None)
+        return StockReading(rows, unknown, unanswered, asked)
 
-def _reading(
-    wanted: Iterable[str], found: Mapping[str, Availability | None], unanswered: tuple[str, ...], *, asked: bool
-) -> StockReading:
-    rows = {title_id: row for title_id in wanted if (row := found.get(title_id)) is not None}
-    unknown = tuple(title_id for title_id, row in found.items() if row is None)
-    return StockReading(rows, unknown, unanswered, asked)
+    def _today(self) -> str:
+        return day_in_japan(self.now()).isoformat()

@@ -46,8 +46,9 @@ SKEW_SECONDS = 60.0
 RowsSnapshot = TypedSnapshot[tuple[Availability, ...]]
 
 
-def rows_snapshot(snapshots: Snapshots) -> RowsSnapshot:
-    return TypedSnapshot(snapshots, "stock", tuple[Availability, ...])
+def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
+    """`variant` keeps apart what other settings keep."""
+    return TypedSnapshot(snapshots, f"stock{variant}", tuple[Availability, ...])
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 import mcp_types as types
 from pydantic_core import from_json
 
+ANSWERED = ("elicitation", "roots", "sampling")
 LONGEST_NAME = 128
 """Characters of what a client calls itself, its version, and the protocol's version that it asks for."""
 
@@ -47,11 +48,11 @@ class Posted:
 
 
 def trimmed_params(params: dict[str, Any]) -> dict[str, Any]:
-    """Keeps of an initialize what is used of it. The SDK keeps it for as long as the session or stream lasts; this server
-    asks its clients for nothing, so that what they are capable of is nothing to it. What is malformed stays so."""
+    """Keeps of an initialize what is used of it, since the SDK keeps it for as long as the session or stream lasts: of what
+    the client is capable of, whether it can be asked something. What is malformed stays so."""
     kept = {name: _cut(params[name]) for name in ("protocolVersion",) if name in params}
     if "capabilities" in params:
-        kept["capabilities"] = {} if isinstance(params["capabilities"], dict) else None
+        kept["capabilities"] = _asked(params["capabilities"])
     if "clientInfo" in params:
         info = params["clientInfo"]
         kept["clientInfo"] = _named(info) if isinstance(info, dict) else None
@@ -74,6 +75,13 @@ def _read(body: bytes) -> Any:
         return from_json(body)
     except ValueError:
         return json.loads(body)
+
+
+def _asked(capabilities: Any) -> dict[str, Any] | None:
+    """Names what a client answers questions of, without how well."""
+    if not isinstance(capabilities, dict):
+        return None
+    return {name: {} for name in ANSWERED if isinstance(capabilities.get(name), dict)}
 
 
 def _named(info: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +37,9 @@ class Subscriptions:
 
     A subscription may be silent for as long as it likes; it yields only to somebody who holds fewer."""
 
-    def __init__(self, bus: SubscriptionBus, most: int = MOST_SUBSCRIPTIONS) -> None:
-        self._bus = bus
+    def __init__(self, most: int = MOST_SUBSCRIPTIONS, tells: Callable[[str], bool] = lambda uri: True) -> None:
+        """`tells` of which addresses anybody is told."""
+        self._tells = tells
         self._slots: Slots[_Subscription] = Slots(most, math.inf, math.inf)
 
     def __len__(self) -> int:
@@ -46,14 +48,16 @@ class Subscriptions:
     def is_open_to(self, holder: str) -> bool:
         return self._slots.is_open_to(holder)
 
-    async def __call__(
-        self, ctx: ServerRequestContext[Any, Request], params: types.SubscriptionsListenRequestParams
+    async def serve(
+        self,
+        ctx: ServerRequestContext[Any, Request],
+        params: types.SubscriptionsListenRequestParams,
+        bus: SubscriptionBus,
     ) -> types.SubscriptionsListenResult:
-        uris = params.notifications.resource_subscriptions or ()
-        if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
-            raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)
+        """Passes on what `bus` tells this subscriber, until either ends it."""
+        honoured = self._honoured(params)
         holder = holder_of(ctx.request.scope) if ctx.request is not None else LOCAL
-        subscription = _Subscription(holder=holder, handler=ListenHandler(self._bus, max_subscriptions=1))
+        subscription = _Subscription(holder=holder, handler=ListenHandler(bus, max_subscriptions=1))
         try:
             ended = self._slots.take(subscription)
         except NoRoom:
@@ -61,9 +65,17 @@ class Subscriptions:
         if ended is not None:
             ended.handler.close()
         try:
-            return await subscription.handler(ctx, params)
+            return await subscription.handler(ctx, honoured)
         finally:
             self._slots.leave(subscription)
+
+    def _honoured(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
+        """What is acknowledged of it. Raises for more than is kept."""
+        uris = params.notifications.resource_subscriptions or ()
+        if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
+            raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)
+        told = {"resource_subscriptions": [uri for uri in uris if self._tells(uri)]}
+        return params.model_copy(update={"notifications": params.notifications.model_copy(update=told)})
 
     def close(self) -> None:
         """Ends all of them; each is told so by its own task."""

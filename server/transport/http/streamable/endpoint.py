@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.telemetry.answers import told_when_sent
+from server.transport.changes.session_streams import SessionStreams
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies, read_again
 from server.transport.http.bounds.holders import holder_of
@@ -38,8 +39,9 @@ class McpEndpoint:
         admission: Admission,
         max_body_bytes: int,
         scopes: ScopeCheck | None = None,
+        session_streams: SessionStreams | None = None,
     ) -> None:
-        """`scopes` is None where no bearer has any."""
+        """`scopes` is None where no bearer has any; `session_streams` is told of the streams of sessions."""
         self._streams = streams
         self._bodies = bodies
         self._admission = admission
@@ -47,7 +49,7 @@ class McpEndpoint:
         self.manager = StreamableHTTPSessionManager(
             mcp, session_idle_timeout=IDLE_SECONDS, max_request_body_size=max_body_bytes
         )
-        self.sessions = Sessions(self.manager.handle_request, MOST_SESSIONS)
+        self.sessions = Sessions(self.manager.handle_request, MOST_SESSIONS, streams=session_streams)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if _wants_sse(scope["method"], Headers(scope=scope)):
@@ -72,7 +74,7 @@ class McpEndpoint:
 
     async def _refusal(self, scope: Scope, posted: Posted) -> Response | None:
         refused = self._admission.refusal(scope, posted)
-        if refused is not None or self._scopes is None or posted.method != "tools/call":
+        if refused is not None or self._scopes is None:
             return refused
         return await self._scopes.refusal(scope, posted)
 

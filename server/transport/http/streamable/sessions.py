@@ -12,11 +12,13 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.transport.changes.session_streams import SessionStreams
 from server.transport.http.bounds.holders import holder_of, owner_of
 from server.transport.http.bounds.posted import Posted
 from server.transport.http.bounds.slots import NoRoom, Slot, Slots
 from server.transport.http.responses import busy
 from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
+from server.transport.http.streamable.session_stream import serve_stream
 from session.resilience.clocks import Clock
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
@@ -48,10 +50,13 @@ class _Session(Slot):
 
 
 class Sessions:
-    """At most `most`. One is ended the way its client would end it, by a DELETE."""
+    """At most `most`. One is ended the way its client would end it, by a DELETE. `streams` is told on which there is one."""
 
-    def __init__(self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic, streams: SessionStreams | None = None
+    ) -> None:
         self._sdk = sdk
+        self._streams = streams or SessionStreams()
         self._slots: Slots[_Session] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._named: dict[str, _Session] = {}
 
@@ -87,7 +92,7 @@ class Sessions:
             await self._ended_by_client(session, send)
         elif scope["method"] != "POST":
             self._slots.use(session)
-            await self._sdk(scope, receive, self._forgetting(session, send))
+            await serve_stream(self._sdk, self._streams, session.name, scope, receive, self._forgetting(session, send))
         elif (wrong := _clash(session, posted)) is not None:
             await wrong(scope, receive, send)
         else:

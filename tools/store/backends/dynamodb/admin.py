@@ -10,8 +10,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tools.store.backends.aws_failures import failure_of
 from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.errors import failure_of
 from tools.store.backends.dynamodb.tables import TABLES, Table
 
 WAIT_S = 60
@@ -108,14 +108,18 @@ def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
     wanted = table.creation(prefix)
     if _keys(found["KeySchema"]) != _keys(wanted["KeySchema"]):
         return "has other keys than it should"
-    there = {index["IndexName"]: index for index in found.get("LocalSecondaryIndexes", ())}
-    for index in wanted.get("LocalSecondaryIndexes", ()):
+    there = {index["IndexName"]: index for index in _indexes(found)}
+    for index in _indexes(wanted):
         other = there.get(index["IndexName"])
         if other is None or _keys(other["KeySchema"]) != _keys(index["KeySchema"]):
             return f"lacks the index {index['IndexName']}"
         if set(index["Projection"]["NonKeyAttributes"]) - set(other["Projection"].get("NonKeyAttributes", ())):
             return f"the index {index['IndexName']} lacks attributes"
     return None if found["TableStatus"] in ("ACTIVE", "UPDATING") else f"is {found['TableStatus']}"
+
+
+def _indexes(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*table.get("LocalSecondaryIndexes", ()), *table.get("GlobalSecondaryIndexes", ())]
 
 
 def _keys(schema: Sequence[dict[str, str]]) -> set[tuple[str, str]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from session.resilience.deadline import Deadline
 from session.resilience.retry import Backoff, RetryPolicy
+from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.attributes import Item, fits_as_key, text
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.errors import answering
 from tools.store.backends.dynamodb.items import projection
 from tools.store.backends.dynamodb.tables import Table
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut

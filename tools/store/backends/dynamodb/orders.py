@@ -9,15 +9,25 @@ from __future__ import annotations
 from typing import Any
 
 from session.resilience.deadline import Deadline
+from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.attributes import fits_as_key, text
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.errors import answering
-from tools.store.backends.dynamodb.items import ORDER_FIELDS, PURCHASE_FIELDS, order_of, owner_key, projection, purchase_of
+from tools.store.backends.dynamodb.items import (
+    LINE_FIELDS,
+    ORDER_FIELDS,
+    PURCHASE_FIELDS,
+    lines_bought,
+    order_of,
+    owner_key,
+    projection,
+    purchase_of,
+)
 from tools.store.backends.dynamodb.paging import pages
 from tools.store.backends.dynamodb.probe import health_of
 from tools.store.backends.dynamodb.tables import BY_TIME, ORDERS
-from tools.store.models import Health, Order
+from tools.store.models import Health, Order, OrderLine
 from tools.store.models.order import NOT_BOUGHT
+from tools.store.ports import MOST_BOUGHT
 from tools.store.records.shape import ShapeError
 
 PURCHASES_READ = 1000
@@ -76,6 +86,18 @@ class DynamoOrders:
                     for title_id in title_ids:
                         last[title_id] = max(last.get(title_id, ""), ordered_at)
         return tuple(sorted(sorted(last), key=lambda title_id: last[title_id], reverse=True))
+
+    async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
+        """Asks for the orders that have the title, consistently: what follows the volume that somebody has just ordered
+        must not be that volume."""
+        if not fits_as_key(title_id, "partition"):
+            return ()
+        query = {**self._by_time(owner), "ConsistentRead": True, **projection(LINE_FIELDS)}
+        query["FilterExpression"] = f"contains(#{LINE_FIELDS.index('title_ids')}, :title)"
+        query["ExpressionAttributeValues"] = {**query["ExpressionAttributeValues"], ":title": {"S": title_id}}
+        async with answering("orders", deadline):
+            found = [item async for items in pages(self._connection, query, MOST_BOUGHT) for item in items]
+            return tuple(line for item in found for line in lines_bought(item, owner, title_id))
 
     def _by_time(self, owner: str) -> dict[str, Any]:
         """An owner's orders, latest first. Needs a projection that begins with the owner."""

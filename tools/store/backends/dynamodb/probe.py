@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from session.resilience.deadline import Deadline
+from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.errors import answering
 from tools.store.backends.dynamodb.tables import Table
 from tools.store.failures import BackendFailure
 from tools.store.models import Health

@@ -12,9 +12,9 @@ from typing import Any
 
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, latest, written
 from session.resilience.deadline import Deadline
+from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.attributes import text
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.errors import answering
 from tools.store.backends.dynamodb.items import EVENT_FIELDS, event_item, event_of, owner_key, projection
 from tools.store.backends.dynamodb.paging import pages
 from tools.store.backends.dynamodb.probe import health_of

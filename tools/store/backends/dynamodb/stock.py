@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from session.resilience.deadline import Deadline
+from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.batch_reading import BatchRead, BatchReader
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.errors import answering
 from tools.store.backends.dynamodb.items import STOCK_FIELDS, stock_row
 from tools.store.backends.dynamodb.probe import health_of
 from tools.store.backends.dynamodb.tables import STOCK

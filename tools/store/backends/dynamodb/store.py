@@ -11,22 +11,27 @@ from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.orders import DynamoOrders
+from tools.store.backends.dynamodb.preferences import DynamoPreferences
 from tools.store.backends.dynamodb.profiles import DynamoProfiles
+from tools.store.backends.dynamodb.releases import DynamoReleases
 from tools.store.backends.dynamodb.stock import DynamoStock
 from tools.store.backends.dynamodb.titles import DynamoTitles
-from tools.store.models import AvailabilityPage, Health, Order
+from tools.store.models import AvailabilityPage, Health, Order, OrderLine
 
 
 class DynamoStore:
     """`StockPort` and `OrdersPort` (tools.store.ports) in one; `stock` and `orders` are each alone, so that the health of
-    one is not the other's. `titles` is a `TitlesPort`, `profiles` a `ProfilePort`. `connection` is for writing.py."""
+    one is not the other's. `titles` is a `TitlesPort`, `releases` a `ReleasesPort`, `profiles` a `ProfilePort`,
+    `preferences` a `PreferencesPort`. `connection` is for writing.py."""
 
     def __init__(self, connection: Connection, clock: Now = utc_now) -> None:
         self.connection = connection
         self.titles = DynamoTitles(connection)
         self.stock = DynamoStock(connection, clock)
+        self.releases = DynamoReleases(connection)
         self.orders = DynamoOrders(connection)
         self.profiles = DynamoProfiles(connection, clock)
+        self.preferences = DynamoPreferences(connection)
 
     @classmethod
     @asynccontextmanager
@@ -53,6 +58,9 @@ class DynamoStore:
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         return await self.orders.purchased(owner, deadline)
+
+    async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
+        return await self.orders.bought(owner, title_id, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
         """Of both tables; `detail` says what is wrong with which."""

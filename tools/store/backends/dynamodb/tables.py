@@ -1,11 +1,13 @@
 """The one definition of every table: deployment, seeding, doctor, adapters and tests read it from here.
 
-| table   | one item is          | key                                     | read by |
-| ------- | -------------------- | --------------------------------------- | ------- |
-| titles  | what a title is      | title_id                                | BatchGetItem of up to 100 titles |
-| stock   | a title's copies     | title_id                                | BatchGetItem of up to 100 titles |
-| orders  | an order             | owner (hashed), order_id                | GetItem with both; Query: latest, purchases |
-| profile | something a user did | owner (hashed), moment (time and event) | Query, newest first |
+| table    | one item is          | key                                     | read by |
+| -------- | -------------------- | --------------------------------------- | ------- |
+| titles   | what a title is      | title_id                                | BatchGetItem of up to 100 titles |
+| stock    | a title's copies     | title_id                                | BatchGetItem of up to 100 titles |
+| releases | a volume that has a day | title_id, edition (format and number) | Query of a month's index |
+| orders   | an order             | owner (hashed), order_id                | GetItem with both; Query: latest, purchases |
+| profile  | something a user did | owner (hashed), moment (time and event) | Query, newest first |
+|          | what they asked to be remembered | owner (hashed), `#preferences` | GetItem with both |
 
 The owner is the partition key of all that is personal, so a read always names whose it is: another person's order cannot
 be reached by its id, not even by a mistake of ours. Billing is on demand: traffic follows the day.
@@ -20,12 +22,22 @@ BILLING_MODE = "PAY_PER_REQUEST"
 
 
 @dataclass(frozen=True, slots=True)
-class LocalIndex:
-    """The items of one partition in another order; `include` are the attributes it carries besides the keys."""
+class Index:
+    """The items in another order; `include` are the attributes it carries besides the keys. Without a `partition_key` of its
+    own it is local: the items of one partition of the table, and consistent with it."""
 
     name: str
     sort_key: str
     include: tuple[str, ...]
+    partition_key: str | None = None
+
+    def creation(self, of_the_table: str) -> dict[str, Any]:
+        """Its part of the parameters of CreateTable."""
+        return {
+            "IndexName": self.name,
+            "KeySchema": _schema(self.partition_key or of_the_table, self.sort_key),
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(self.include)},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,7 @@ class Table:
     name: str
     partition_key: str
     sort_key: str | None = None
-    indexes: tuple[LocalIndex, ...] = ()
+    indexes: tuple[Index, ...] = ()
     ttl: str | None = None
     recovery: bool = True
     personal: bool = False
@@ -52,23 +64,17 @@ class Table:
 
     def creation(self, prefix: str) -> dict[str, Any]:
         """The parameters of CreateTable."""
-        keys = dict.fromkeys(
-            (self.partition_key, *((self.sort_key,) if self.sort_key else ()), *(index.sort_key for index in self.indexes))
-        )
-        indexes = [
-            {
-                "IndexName": index.name,
-                "KeySchema": _schema(self.partition_key, index.sort_key),
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.include)},
-            }
-            for index in self.indexes
-        ]
+        indexed = (key for index in self.indexes for key in (index.partition_key, index.sort_key))
+        keys = dict.fromkeys(key for key in (self.partition_key, self.sort_key, *indexed) if key)
+        local = [index.creation(self.partition_key) for index in self.indexes if index.partition_key is None]
+        other = [index.creation(self.partition_key) for index in self.indexes if index.partition_key is not None]
         return {
             "TableName": self.called(prefix),
             "BillingMode": BILLING_MODE,
             "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key in keys],
             "KeySchema": _schema(self.partition_key, self.sort_key),
-            **({"LocalSecondaryIndexes": indexes} if indexes else {}),
+            **({"LocalSecondaryIndexes": local} if local else {}),
+            **({"GlobalSecondaryIndexes": other} if other else {}),
         }
 
 
@@ -84,9 +90,13 @@ TITLES = Table("titles", "title_id", recovery=False)
 # Written anew by the seed and by the warehouse all day: nothing to recover that they would not write again.
 STOCK = Table("stock", "title_id", recovery=False)
 
-BY_TIME = LocalIndex("by_time", "ordered_at", ("status", "title_ids"))
+# Written anew by the seed. The key is the volume's own, so that a day that is put off moves the item and leaves none behind.
+BY_MONTH = Index("by_month", "date", ("volume", "format", "popularity_rank", "adult"), "month")
+RELEASES = Table("releases", "title_id", "edition", (BY_MONTH,), recovery=False)
+
+BY_TIME = Index("by_time", "ordered_at", ("status", "title_ids"))
 ORDERS = Table("orders", "owner", "order_id", (BY_TIME,), personal=True)
 
 PROFILE = Table("profile", "owner", "moment", ttl="expires_at", personal=True)
 
-TABLES = (TITLES, STOCK, ORDERS, PROFILE)
+TABLES = (TITLES, STOCK, RELEASES, ORDERS, PROFILE)

@@ -9,9 +9,9 @@ import logging
 from collections.abc import Sequence
 
 from session.resilience.deadline import Deadline
+from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.batch_reading import BatchReader
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.errors import answering
 from tools.store.backends.dynamodb.items import TITLE_FIELDS, title_of
 from tools.store.backends.dynamodb.probe import health_of
 from tools.store.backends.dynamodb.tables import TITLES

@@ -11,9 +11,9 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnected
 
 from session.resilience.retry import Backoff, RetryPolicy
+from tools.store.backends.aws_failures import failure_of
 from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.errors import failure_of
 from tools.store.backends.dynamodb.tables import Table
 from tools.store.failures import Throttled
 from tools.store.records.shape import ShapeError

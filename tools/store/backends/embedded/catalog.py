@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
-from session.resilience.tasks import start_task
 from tools.store.backends.embedded.computed import ComputedStore
 from tools.store.backends.embedded.loading import Loaded, load_catalog
+from tools.store.backends.embedded.meaning.preparing import Preparing, Progress
 from tools.store.backends.embedded.meaning.vector_leg import VectorLeg
-from tools.store.backends.embedded.meaning.vectors import Vectors, plan_vectors
+from tools.store.backends.embedded.meaning.vectors import Vectors
 from tools.store.backends.embedded.searching.engine import Hits
-from tools.store.failures import Failure, TimedOut
-from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Offer, Title
+from tools.store.failures import TimedOut
+from tools.store.models import (
+    Called,
+    CatalogPage,
+    CatalogQuery,
+    CatalogTerms,
+    Conditions,
+    Health,
+    Neighbour,
+    Offer,
+    ReaderQuery,
+    Title,
+)
 from tools.store.ports import Embedder
 from tools.store.search.text.characters import normalise
 
-Progress = Callable[[int, int, str], None]
-"""(done, total, what): steps of loading, then texts of the vectors. Called on the loading thread and on the event loop."""
 _THREADS = 2
 
 
@@ -35,7 +44,7 @@ class EmbeddedCatalog:
     def __init__(self, loaded: Loaded, vectors: VectorLeg | None, workers: ThreadPoolExecutor) -> None:
         self._columns, self._engine = loaded.columns, loaded.engine
         self._vectors, self._workers = vectors, workers
-        self._preparing: asyncio.Task[None] | None = None
+        self._preparing = Preparing(vectors)
 
     @classmethod
     @asynccontextmanager
@@ -49,6 +58,7 @@ class EmbeddedCatalog:
         head_start: float = 0.0,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Ready when the lexical index is; vectors follow in the background, at once when they are kept in `cache_dir`.
+        `progress` is told (done, total, what): steps of loading, on its thread, then texts of the vectors, on the loop.
 
         Raises CatalogFileError when the file can't be used. Without an embedder the search is lexical and says nothing of
         it.
@@ -60,8 +70,7 @@ class EmbeddedCatalog:
             loaded = await asyncio.get_running_loop().run_in_executor(workers, load_catalog, path, store, progress)
             leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
-            if leg is not None:
-                await catalog._start(leg, progress, head_start)
+            await catalog._preparing.start(loaded.columns.titles, workers, progress, head_start)
             yield catalog
         finally:
             if catalog is not None:
@@ -69,22 +78,7 @@ class EmbeddedCatalog:
             workers.shutdown(wait=False, cancel_futures=True)
 
     async def _stop(self) -> None:
-        if self._preparing is not None:
-            self._preparing.cancel()
-            await asyncio.wait({self._preparing})
-        if self._vectors is not None:
-            await self._vectors.aclose()
-
-    async def _start(self, leg: VectorLeg, progress: Progress | None, head_start: float) -> None:
-        loop = asyncio.get_running_loop()
-        plan = await loop.run_in_executor(self._workers, plan_vectors, self._columns.titles)
-        kept = await loop.run_in_executor(self._workers, leg.kept, plan)
-
-        async def prepare() -> None:
-            with suppress(Failure):
-                await leg.prepare(plan, kept, progress, head_start)
-
-        self._preparing = start_task(prepare(), "catalog vectors")
+        await self._preparing.stop()
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -113,8 +107,7 @@ class EmbeddedCatalog:
 
     async def wait_for_vectors(self) -> bool:
         """Waits until the background work on vectors is over; whether searches use meaning now."""
-        if self._preparing is not None:
-            await asyncio.wait({self._preparing})
+        await self._preparing.wait()
         return self.vectors_ready
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
@@ -132,22 +125,45 @@ class EmbeddedCatalog:
     async def _find(
         self, query: CatalogQuery, deadline: Deadline, vector: NDArray[np.float32] | None, vectors: Vectors | None
     ) -> Hits:
-        found: Hits = await self._run(deadline, self._engine.search, query.text, query.filters, query.limit, vector, vectors)
+        found: Hits = await self._run(deadline, self._engine.search, query, vector, vectors)
         return found
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         numbers = self._columns.numbers
         return {i: self._columns.titles[numbers[i]] for i in title_ids if i in numbers}
 
-    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+    async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises TimedOut at the deadline."""
-        found: Hits = await self._run(deadline, self._engine.popular, filters, limit)
+        found: Hits = await self._run(deadline, self._engine.popular, conditions, limit)
         return self._named(found.numbers)
 
-    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+    async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
         """Raises TimedOut at the deadline."""
-        found: Hits = await self._run(deadline, self._engine.alike, facets, limit)
+        found: Hits = await self._run(deadline, self._engine.for_reader, query)
         return self._named(found.numbers)
+
+    async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
+        """Raises TimedOut at the deadline."""
+        if self._vectors is None:
+            return ()
+        self._vectors.search_begins()
+        try:
+            vector, vectors = await self._vectors.query(normalise(text), deadline), self._vectors.vectors
+            if vector is None or vectors is None:
+                return None
+            found = await self._run(deadline, self._engine.nearest, vector, vectors, limit)
+        finally:
+            self._vectors.search_ends()
+        return tuple(Neighbour(self._columns.titles[number], likeness) for number, likeness in found)
+
+    async def terms(self, deadline: Deadline) -> CatalogTerms:
+        return self._engine.terms
+
+    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+        """Raises TimedOut when the deadline is over. Takes some microseconds a name, less than a thread would."""
+        if deadline.expired():
+            raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
+        return self._engine.called(names)
 
     async def health(self, deadline: Deadline) -> Health:
         state = "by words and meaning" if self._vectors is not None and self.vectors_ready else "by words"

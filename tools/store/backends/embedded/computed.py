@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = "1"
+FORMAT = "2"
 KEPT = 2
 """Files of a kind: what is current, and what was before it, for a way back."""
 ABANDONED_SECONDS = 3600.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, fields
-from typing import NamedTuple
+from dataclasses import asdict, astuple, fields, replace
+from typing import Any, NamedTuple
 
-from tools.store.models import Offer, Order, VolumeStock
+from tools.store.models import Campaign, Offer, Order, VolumeStock
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.models.volume import offer_of
 
@@ -35,7 +35,7 @@ CREATE TABLE purchases (
     PRIMARY KEY (owner, title_id)
 ) WITHOUT ROWID;
 """
-"""The database keeps offers and volumes as they were read: their types and limits are the model's."""
+"""The database keeps offers and volumes as they were read: their types and limits are the model's. A campaign is JSON."""
 
 
 class Contents(NamedTuple):
@@ -62,11 +62,23 @@ def _insert_offers(db: sqlite3.Connection, contents: Contents) -> None:
     counted = _offers_of_volumes(contents.volumes)
     nothing: dict[str, Offer] = {}
     rows = (
-        (title_id, place, *astuple(offer))
+        (title_id, place, *_offer_row(offer))
         for title_id, offered in contents.offers
         for place, offer in enumerate(_agreed(offered, counted.get(title_id, nothing)))
     )
     db.executemany(_insertion("offers", 2 + len(OFFER_COLUMNS)), rows)
+
+
+def offer_from(row: Sequence[Any]) -> Offer:
+    """The offer of a row of `OFFER_COLUMNS`."""
+    *plain, campaign = row
+    offer = Offer(*plain)
+    return offer if campaign is None else replace(offer, campaign=Campaign(**json.loads(campaign)))
+
+
+def _offer_row(offer: Offer) -> tuple[Any, ...]:
+    *plain, campaign = (getattr(offer, name) for name in OFFER_COLUMNS)
+    return (*plain, None if campaign is None else json.dumps(asdict(campaign)))
 
 
 def _offers_of_volumes(volumes: Iterable[tuple[str, VolumeStock]]) -> dict[str, dict[str, Offer]]:

@@ -20,9 +20,11 @@ from typing import Any
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
-from tools.store.backends.embedded.schema import OFFER_COLUMNS, VOLUME_COLUMNS, Contents, fill
+from tools.store.backends.embedded.schema import OFFER_COLUMNS, VOLUME_COLUMNS, Contents, fill, offer_from
 from tools.store.failures import DependencyFailure, TimedOut
-from tools.store.models import Availability, AvailabilityPage, Health, Offer, Order, VolumeStock
+from tools.store.models import Availability, AvailabilityPage, Health, Offer, Order, OrderLine, VolumeStock
+from tools.store.models.order import NOT_BOUGHT
+from tools.store.ports import MOST_BOUGHT
 from tools.store.records.shape import decode_json
 from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
 
@@ -94,6 +96,17 @@ class EmbeddedStore:
         _in_time(deadline, "orders")
         return tuple(title_id for (title_id,) in self._read("orders", _PURCHASED, owner))
 
+    async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
+        """Of the owner's orders alone; the latest first."""
+        _in_time(deadline, "orders")
+        found = self._read("orders", _BOUGHT, owner, title_id, *sorted(NOT_BOUGHT), MOST_BOUGHT)
+        orders = [decode_json(Order, document) for (document,) in found]
+        return tuple(line for order in orders for line in order.lines if line.title_id == title_id)
+
+    def dated_volumes(self) -> list[tuple[str, VolumeStock]]:
+        """Title id and volume, of all that have a day on which they come out."""
+        return [(title_id, VolumeStock(*row)) for title_id, *row in self._read("stock", _DATED)]
+
     async def health(self, deadline: Deadline) -> Health:
         """Answers as long as the store is open."""
         _in_time(deadline, "stock")
@@ -101,7 +114,7 @@ class EmbeddedStore:
         return Health(ok=True, detail="in this process")
 
     def _row(self, title_id: str, as_of: str) -> Availability:
-        offers = [Offer(*row) for row in self._read("stock", _OFFERS, title_id)]
+        offers = [offer_from(row) for row in self._read("stock", _OFFERS, title_id)]
         volumes = [VolumeStock(*row) for row in self._read("stock", _VOLUMES, title_id)]
         return Availability(title_id, tuple(offers), tuple(volumes), as_of)
 
@@ -117,8 +130,15 @@ class EmbeddedStore:
 
 _OFFERS = f"SELECT {', '.join(OFFER_COLUMNS)} FROM offers WHERE title_id = ? ORDER BY place"  # noqa: S608
 _VOLUMES = f"SELECT {', '.join(VOLUME_COLUMNS)} FROM volumes WHERE title_id = ? ORDER BY format, volume"  # noqa: S608
+_DATED = f"SELECT title_id, {', '.join(VOLUME_COLUMNS)} FROM volumes WHERE release_date IS NOT NULL"  # noqa: S608
 _ORDER = "SELECT document FROM orders WHERE owner = ? AND order_id = ?"
 _LATEST = "SELECT document FROM orders WHERE owner = ? ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
+_BOUGHT = (
+    "SELECT document FROM orders WHERE owner = ?"  # noqa: S608
+    " AND EXISTS (SELECT 1 FROM json_each(document, '$.lines') AS line WHERE json_extract(line.value, '$.title_id') = ?)"
+    f" AND json_extract(document, '$.status') NOT IN ({', '.join('?' * len(NOT_BOUGHT))})"
+    " ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
+)
 _PURCHASED = "SELECT title_id FROM purchases WHERE owner = ? ORDER BY last_at DESC, title_id"
 
 

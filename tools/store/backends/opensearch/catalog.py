@@ -6,34 +6,42 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.blas import single_threaded_blas
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.errors import answering
-from tools.store.backends.opensearch.index.definition import ID
 from tools.store.backends.opensearch.index.state import IndexState
 from tools.store.backends.opensearch.index.statistics import Statistics
-from tools.store.backends.opensearch.queries.conditions import filter_queries
-from tools.store.backends.opensearch.queries.dsl import column
-from tools.store.backends.opensearch.queries.likeness import like_facets
-from tools.store.backends.opensearch.queries.lookups import best_known, with_ids
+from tools.store.backends.opensearch.searching.called import CalledNames
+from tools.store.backends.opensearch.searching.listing import Listing
 from tools.store.backends.opensearch.searching.matches import Matches
+from tools.store.backends.opensearch.searching.neighbours import Neighbours
 from tools.store.backends.opensearch.searching.search import Search
-from tools.store.backends.opensearch.searching.title_cache import TitleCache, hit_keys
+from tools.store.backends.opensearch.searching.taste import Tasting
+from tools.store.backends.opensearch.searching.title_cache import TitleCache
 from tools.store.backends.query_vectors import QueryVectors
 from tools.store.failures import BackendFailure
-from tools.store.models import CatalogPage, CatalogQuery, Facets, Filters, Health, Ordering, Title
+from tools.store.models import (
+    Called,
+    CatalogPage,
+    CatalogQuery,
+    CatalogTerms,
+    Conditions,
+    Health,
+    Neighbour,
+    Ordering,
+    ReaderQuery,
+    Title,
+)
 from tools.store.ports import Embedder
-from tools.store.search.conditions import Conditions
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.characters import normalise
 
 _THREADS = 2
-_LONGEST_ID = 512
 
 
 class OpenSearchCatalog:
@@ -45,6 +53,9 @@ class OpenSearchCatalog:
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
         self._cache = TitleCache(client, workers)
+        self._listing, self._tasting = Listing(client, self._cache), Tasting(client, self._cache)
+        self._called = CalledNames(client, self._state)
+        self._neighbours = Neighbours(client, self._cache)
         self._parser = QueryParser.load()
 
     @classmethod
@@ -69,39 +80,47 @@ class OpenSearchCatalog:
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Raises BackendFailure. Where the cluster or the embedder is late with meaning, words alone answer."""
         async with answering(deadline):
-            parsed = self._parser.parse(query.text, query.filters.author)
+            parsed = self._parser.parse(query.text, query.conditions.author)
+            parsed = replace(parsed, ordering=query.ordering or parsed.ordering)
+            await asyncio.sleep(0)  # reading a long query is work enough for one turn of the loop
             if parsed.empty:
-                return await self._popular(query.filters, query.limit, deadline, parsed.ordering)
-            statistics = await self._state.statistics(deadline)
-            found = await self._searched(query, parsed, statistics, deadline)
+                return _page(await self._best_known(query, parsed.ordering, deadline), ())
+            found = await self._searched(query, parsed, await self._state.statistics(deadline), deadline)
             wanted = self._vectors is not None and not found.sensed
-            return self._page(found, query.filters, ("vector",) if wanted else ())
+            return _page(found, ("vector",) if wanted else ())
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         """Raises BackendFailure."""
-        asked = [i for i in dict.fromkeys(title_ids) if _can_be_an_id(i)]
-        if not asked:
-            return {}
         async with answering(deadline):
-            answer = (await self._client.searches([with_ids(asked, (ID, "packed"))], deadline))[0]
-            packed = {column(hit, ID): column(hit, "packed") for hit in answer["hits"]["hits"]}
-            return {title.title_id: title for title in await self._cache.unpacked(list(packed.values()))}
+            return await self._listing.with_ids(title_ids, deadline)
 
-    async def popular(self, filters: Filters, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+    async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises BackendFailure."""
         async with answering(deadline):
-            return (await self._popular(filters, limit, deadline)).titles
+            return (await self._best_known(CatalogQuery("", conditions, limit), None, deadline)).titles
 
-    async def alike(self, facets: Facets, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+    async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
         """Raises BackendFailure."""
         async with answering(deadline):
-            statistics = await self._state.statistics(deadline)
-            body = like_facets(statistics.tag_shares(facets.tags), facets, filter_queries(Filters()), limit, Weights())
-            if body is None or limit < 1:
+            return await self._tasting.for_reader(query, await self._state.statistics(deadline), deadline)
+
+    async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
+        """Raises BackendFailure."""
+        async with answering(deadline):
+            if self._vectors is None or self._problem(await self._state.statistics(deadline)) is not None:
                 return ()
-            answer = (await self._client.searches([body], deadline))[0]
-            found = await self._cache.of(hit_keys([answer]), deadline)
-            return await self._cache.titles(list(found.values()))
+            vector = await self._vectors.of(normalise(text), deadline)
+            return None if vector is None else await self._neighbours.of(vector, limit, deadline)
+
+    async def terms(self, deadline: Deadline) -> CatalogTerms:
+        """Of the index that serves, as far as this process knows. Raises BackendFailure."""
+        async with answering(deadline):
+            return (await self._state.statistics(deadline)).terms
+
+    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+        """Raises BackendFailure."""
+        async with answering(deadline):
+            return await self._called.find(names, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
         """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
@@ -114,6 +133,12 @@ class OpenSearchCatalog:
             return Health(False, f"searched by words alone: {problem}")
         state = "by words" if self._vectors is None else "by words and meaning"
         return Health(True, f"{statistics.titles} titles, searched {state}")
+
+    async def _best_known(self, query: CatalogQuery, ordering: Ordering | None, deadline: Deadline) -> Matches:
+        if query.conditions.stated or ordering is not None:
+            # An index of another format has not the fields that these are asked of, and would answer wrongly.
+            await self._state.statistics(deadline)
+        return await self._listing.best_known(query, ordering, deadline)
 
     def _problem(self, statistics: Statistics) -> str | None:
         return None if self._embedder is None else statistics.identity.disagreement(self._embedder)
@@ -136,18 +161,6 @@ class OpenSearchCatalog:
         self._state.seen(search.index)
         return found
 
-    async def _popular(
-        self, filters: Filters, limit: int, deadline: Deadline, ordering: Ordering | None = None
-    ) -> CatalogPage:
-        answer = (await self._client.searches([best_known(filters, limit, ordering)], deadline))[0]
-        titles = await self._cache.unpacked([column(hit, "packed") for hit in answer["hits"]["hits"]])
-        return self._page(Matches(titles, int(answer["hits"]["total"]["value"]), True), filters, ())
 
-    def _page(self, found: Matches, filters: Filters, degraded: tuple[str, ...]) -> CatalogPage:
-        fitting = tuple(filter(Conditions(filters).satisfied_by, found.titles))
-        total = found.total - (len(found.titles) - len(fitting))
-        return CatalogPage(fitting, total, degraded, found.guessed, found.near)
-
-
-def _can_be_an_id(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_ID and text.isprintable()
+def _page(found: Matches, degraded: tuple[str, ...]) -> CatalogPage:
+    return CatalogPage(found.titles, found.total, degraded, found.guessed, found.near)

@@ -34,7 +34,7 @@ class AliasTable:
         table: dict[str, tuple[str, ...]] = {}
         for entry in entries:
             keys = tuple(dict.fromkeys(sound_key(t) for t in entry["titles"]))
-            for nickname in entry["nicknames"]:
+            for nickname in (*entry["nicknames"], *filter(has_cjk, entry["titles"])):
                 key = sound_key(nickname)
                 table[key] = tuple(dict.fromkeys((*table.get(key, ()), *keys)))
         return cls(table)

@@ -7,7 +7,7 @@ import re
 from tools.store.models import Ordering
 
 _ADJECTIVE = r"(?:the |your |a )?"
-_WORDINGS = {
+WORDINGS = {
     Ordering.POPULARITY: re.compile(
         rf"\b{_ADJECTIVE}(?:most|more) (?:popular|read|famous|loved)\b|\b{_ADJECTIVE}best[- ]?sell(?:ing|ers?)\b"
         r"|\b(?:sorted |ordered )?by popularity\b|\bpopular(?= (?:sh[oō]u?(?:nen|jo)|seinen|josei|kodomo)\b)"
@@ -28,8 +28,8 @@ _WORDINGS = {
 
 def read_ordering(text: str) -> tuple[Ordering | None, str]:
     """The ordering that a normalised text asks for, the first that is named, and the text without the words that ask."""
-    named = {ordering: match for ordering, wording in _WORDINGS.items() if (match := wording.search(text))}
+    named = {ordering: match for ordering, wording in WORDINGS.items() if (match := wording.search(text))}
     if not named:
         return None, text
     first = min(named, key=lambda ordering: named[ordering].start())
-    return first, " ".join(_WORDINGS[first].sub(" ", text).split())
+    return first, " ".join(WORDINGS[first].sub(" ", text).split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tools.store.models import Ordering
+from tools.store.search.query.tones import Tone
 
 _FEWEST_WORDS, _MOST_WORDS = 2, 4
 
@@ -18,8 +19,8 @@ class ParsedQuery:
 
     `names`: the query as a name, with and without filler. `aliases`: names it is a nickname of. `author`: a name that the
     wording says is an author's. `same_author_as` / `similar_to`: a title the wording points from. `themes`: for each
-    theme named, the tags that satisfy it; `theme_share`: how much of the query they are. `ordering`: what the matches are
-    to be put in order by.
+    theme named, the tags that satisfy it; `moods`: what suits how the reader feels; `theme_share`: how much of the query
+    both are. `ordering`: what the matches are to be put in order by.
     """
 
     text: str
@@ -33,8 +34,15 @@ class ParsedQuery:
     theme_share: float
     genre: str | None
     terms: tuple[str, ...]
-    translated: tuple[str, ...]
+    translated: tuple[tuple[str, ...], ...]
+    readings: tuple[str, ...] = ()
+    moods: tuple[Tone, ...] = ()
     ordering: Ordering | None = None
+
+    @property
+    def translations(self) -> tuple[str, ...]:
+        """All terms of `translated`, each once."""
+        return tuple(dict.fromkeys(term for group in self.translated for term in group))
 
     @property
     def empty(self) -> bool:

@@ -8,35 +8,53 @@ from tools.store.search.query.aliases import AliasTable
 from tools.store.search.query.orderings import read_ordering
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.themes import Theme, ThemeTable
-from tools.store.search.query.wordings import BY, BY_JA, FILLER_EN, FILLER_JA, GENRES, SAME_AUTHOR, SIMILAR, VOLUME
+from tools.store.search.query.tones import ToneTable
+from tools.store.search.query.wordings import (
+    BY,
+    BY_JA,
+    FILLER_EN,
+    FILLER_JA,
+    GENRES,
+    REASON_JA,
+    SAME_AUTHOR,
+    SIMILAR,
+    VOLUME,
+)
 from tools.store.search.text.characters import has_cjk, normalise
+from tools.store.search.text.dictionary import Dictionary
+from tools.store.search.text.readings import readings
 from tools.store.search.text.romaji import sound_key
-from tools.store.search.text.tokens import words
+from tools.store.search.text.tokens import stem, words
 from tools.store.search.titles.people import AskedName
 
 _LONGEST = 400
+_STORY = frozenset(map(stem, ("story", "stories", "tale", "tales")))
 _LAST_NUMBER = re.compile(r"(?<=\w) \d{1,3}$")
 
 
 class QueryParser:
     """Parses queries with the shipped tables. Holds no state of its own; safe to share between threads."""
 
-    def __init__(self, aliases: AliasTable, themes: ThemeTable) -> None:
+    def __init__(self, aliases: AliasTable, themes: ThemeTable, tones: ToneTable) -> None:
         self._aliases = aliases
         self._themes = themes
+        self._tones = tones
 
     @classmethod
     def load(cls) -> QueryParser:
-        """With the shipped tables. The first time it reads two files."""
-        return cls(AliasTable.load(), ThemeTable.load())
+        """With the shipped tables. The first time it reads four files, so that no query waits for them."""
+        Dictionary.load()
+        return cls(AliasTable.load(), ThemeTable.load(), ToneTable.load())
 
     def parse(self, query: str, author: str | None = None) -> ParsedQuery:
         """`author` is the one that titles are limited to: a query that only says that name again asks for nothing more."""
         whole = normalise(query[:_LONGEST])
         ordering, text = read_ordering(whole)
+        text = self._wish(text)
         subject = _subject(text, author)
         same_author_as, similar_to = _first(SAME_AUTHOR, text), _first(SIMILAR, text)
-        themes, genre = self._themes.themes(text), _genre(text)
+        moods, beside = self._tones.read(text)
+        themes, genre = self._themes.themes(beside), _genre(text)
         return ParsedQuery(
             text=text,
             subject=subject,
@@ -46,16 +64,23 @@ class QueryParser:
             same_author_as=same_author_as,
             similar_to=None if same_author_as else similar_to,
             themes=tuple(dict.fromkeys(theme.tags for theme in themes)),
-            theme_share=_share(themes, subject, genre),
+            moods=moods,
+            theme_share=_share(themes, subject, without_filler(beside) if moods else subject, genre),
             genre=genre,
             terms=tuple(dict.fromkeys(words(subject))),
-            translated=self._translated(subject),
+            translated=self._themes.english(subject),
+            readings=readings(subject),
             ordering=ordering,
         )
 
-    def _translated(self, subject: str) -> tuple[str, ...]:
-        """Terms of the English words for the Japanese ones that the glossary knows."""
-        return tuple(dict.fromkeys(term for phrase in self._themes.english(subject) for term in words(phrase)))
+    def _wish(self, text: str) -> str:
+        """Without what a mood comes from: 仕事で疲れたので癒し系 wants nothing about work. What else is a reason may well be
+        what is wished for: 息子が野球を始めたので."""
+        found = REASON_JA.search(text)
+        if found is None or not self._tones.read(found["why"])[0]:
+            return text
+        moods, beside = self._tones.read(found["wish"])
+        return found["wish"] if moods or self._themes.themes(beside) else text
 
 
 def _subject(text: str, author: str | None) -> str:
@@ -77,12 +102,17 @@ def _genre(text: str) -> str | None:
     return next((genre for genre, pattern in GENRES.items() if pattern.search(text)), None)
 
 
-def _share(themes: tuple[Theme, ...], subject: str, genre: str | None) -> float:
-    """How much of the subject's content the themes and the genre are, 0 to 1."""
-    rest = GENRES[genre].sub(" ", subject) if genre else subject
-    content = "".join(words(rest)) if not has_cjk(rest) else rest.replace(" ", "")
-    named = sum(len(theme.phrase.replace(" ", "")) for theme in themes)
+def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | None) -> float:
+    """How much of the subject's content themes, genre and moods are, 0 to 1. `unfelt` is the subject without moods."""
+    content, beside = _content(subject, genre), _content(unfelt, genre)
+    named = len(content) - len(beside) + sum(len(theme.phrase.replace(" ", "")) for theme in themes)
     return min(1.0, named / len(content)) if content else float(bool(themes or genre))
+
+
+def _content(subject: str, genre: str | None) -> str:
+    """Its letters: of a Latin text those of its index terms, but for what only says that it is one ("crime story")."""
+    rest = GENRES[genre].sub(" ", subject) if genre else subject
+    return rest.replace(" ", "") if has_cjk(rest) else "".join(word for word in words(rest) if word not in _STORY)
 
 
 def _keys(text: str, subject: str) -> tuple[str, ...]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from tools.store.search.text.characters import has_cjk, has_kanji, normalise, to_hiragana
-from tools.store.search.text.tokens import stem
+from tools.store.search.text.dictionary import Dictionary
+from tools.store.search.text.tokens import stem, words
 
 _LONGEST = 10
 _KATAKANA_WORD = re.compile(r"[\u30a1-\u30fcー]+")
@@ -44,21 +45,39 @@ class ThemeTable:
         tags: dict[str, tuple[str, ...]] = {}
         for tag, phrases in data["tags"].items():
             for phrase in phrases:
-                folded = _fold(phrase)
+                folded = fold(phrase)
                 tags[folded] = tuple(dict.fromkeys((*tags.get(folded, ()), tag)))
-        return cls(tags, {_fold(ja): en for ja, en in data["glossary"].items()})
+        return cls(tags, {fold(ja): en for ja, en in data["glossary"].items()})
 
     def themes(self, text: str) -> tuple[Theme, ...]:
         """The themes named in `text`, longest phrases first taken, each part of the text used once."""
-        latin = [_fold(w) for w in _LATIN_WORD.findall(normalise(text))]
+        latin = [fold(w) for w in _LATIN_WORD.findall(normalise(text))]
         return tuple(Theme(p, self.tags[p]) for p in (*_phrases(latin, self.tags), *_substrings(text, self.tags)))
 
-    def english(self, text: str) -> tuple[str, ...]:
-        """English words for the Japanese words of `text` that the glossary knows."""
-        return tuple(self.glossary[p] for p in _substrings(text, self.glossary))
+    def english(self, text: str) -> tuple[tuple[str, ...], ...]:
+        """For each Japanese word of `text` that the glossary or the dictionary knows, the terms of its English words."""
+        found = _substrings(text, _Either(self.glossary, Dictionary.load()))
+        return tuple(dict.fromkeys(terms for word in found if (terms := self._terms(word))))
+
+    def _terms(self, word: str) -> tuple[str, ...]:
+        """What the glossary says goes first: it knows what manga are about."""
+        told = self.glossary.get(word)
+        return Dictionary.load().english(word) if told is None else tuple(dict.fromkeys(words(told)))
 
 
-def _fold(phrase: str) -> str:
+@dataclass(frozen=True, slots=True)
+class _Either:
+    """Words that the glossary knows, or the dictionary in English; kana grammar is no word."""
+
+    glossary: Mapping[str, str]
+    dictionary: Dictionary
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.glossary or (isinstance(word, str) and self.dictionary.has_english(word))
+
+
+def fold(phrase: str) -> str:
+    """A phrase as the tables keep it: Latin words stemmed, kana as hiragana."""
     folded = normalise(phrase)
     return to_hiragana(folded) if has_cjk(folded) else " ".join(stem(w) for w in folded.replace("-", " ").split())
 
@@ -73,20 +92,20 @@ def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
         i += max(1, size)
 
 
-def _substrings(text: str, known: Mapping[str, object]) -> Iterator[str]:
+def _substrings(text: str, known: Container[str]) -> Iterator[str]:
     """Known Japanese words inside `text`, the longest at each place; a Latin one never counts."""
     written = normalise(text)
     folded = to_hiragana(written) if has_cjk(written) else ""
     i = 0
     while i < len(folded):
         sizes = range(min(_LONGEST, len(folded) - i), 0, -1)
-        size = next((n for n in sizes if folded[i : i + n] in known and _is_word(written, i, i + n)), 0)
+        size = next((n for n in sizes if folded[i : i + n] in known and is_word(written, i, i + n)), 0)
         if size:
             yield folded[i : i + size]
         i += max(1, size)
 
 
-def _is_word(text: str, start: int, end: int) -> bool:
+def is_word(text: str, start: int, end: int) -> bool:
     """Whether the word here is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
     if not has_cjk(text[start:end]):
         return False

@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 
 _JA_WORK = "(?:漫画|マンガ|まんが|コミックス?|作品|本)"
-_JA_ASKING = "(?:が読みたい(?:です)?|を探して(?:います|いる)?|を教えて(?:ください)?|はありますか|ありますか|ください|下さい)"
+_JA_ASKING = (
+    "(?:が読みたい(?:です)?|を探して(?:います|いる)?|を教えて(?:ください)?|(?:って|は)?(?:あり|置いてい?)ますか?(?=[。?]|$)"
+    "|(?:って|は)?(?:ある|置いてい?る)(?=[?])|ください|下さい)"
+)
 _EN_WORK = "(?:mangas?|comics?|works?|series|titles?|books?|stuff|something|anything|everything|stories)"
 
+_OCCASION = (
+    r"(?<!wait )(?<!waits )(?<!waiting )(?<!search )(?<!searching )for (?:an?|the|my|our|this|these)(?: [a-z]+)?"
+    r" (?:train|plane|flight|bus|trip|ride|journey|commute|weekend|holidays?|vacation|beach|night|evening|afternoon|day)"
+    r"(?: ride| trip| home)?(?=$|[,.;:!?])"
+)
+"""When and where it is to be read, which no story tells of."""
 FILLER_EN = re.compile(
-    r"\b(?:please|(?:manga|comics?) by|^by|(?:can|could) you"
+    rf"\b(?:please|{_OCCASION}|pls|plz|thx|(?:manga|comics?) by|^by|(?:can|could) you"
     r"|^(?:show|find|give|get|recommend|suggest)(?: me)?"
     r"|i(?:'m| am)? (?:want|need|like|looking for|would like)(?: to read)?|looking for|do you have"
     r"|any|some|of all time|in stock"
@@ -20,10 +29,15 @@ FILLER_EN = re.compile(
 FILLER_JA = re.compile(
     rf"(?:の|な)?{_JA_WORK}(?:{_JA_ASKING}|を|は|が)?$"
     r"|(?:おすすめ|オススメ|お勧め|人気|面白い|おもしろい|名作)(?:の|な)?"
-    r"|初心者(?:向け|におすすめ)?の?|(?:の話|の物語|もの|物|系|ジャンル)$"
+    r"|初心者(?:向け|におすすめ)?の?|(?:の話|の物語|もの|やつ|物|系|ジャンル)$"
     rf"|{_JA_ASKING}[。?？]?$"
 )
-VOLUME = re.compile(r"\b(?:vol(?:ume)?s?\.? ?#?\d+|#\d+|box ?set)\b|第?\d+巻|全巻(?:セット)?|単行本")
+VOLUME = re.compile(r"\b(?:vol(?:ume)?s?\.? ?#?\d+(?: of\b)?|#\d+|box ?set)\b|第?\d+巻|全巻(?:セット)?|単行本")
+
+REASON_JA = re.compile(
+    r"^(?P<why>[^。]{1,40}?(?:[たるいだな]|です|ます)(?<!好きな|好きだ|くらい|ぐらい)(?:ので|から))[、, ]*(?P<wish>.{2,})$"
+)
+"""Why somebody wishes for what follows: 仕事で疲れたので、癒し系. What they like is no reason, but the wish itself."""
 
 BY = re.compile(
     rf"^(?:.*\b)?{_EN_WORK} (?:written |drawn |created |made )?(?:by|from) (?P<a>.+)$"
@@ -32,8 +46,8 @@ BY = re.compile(
     r"|^(?:author|mangaka|artist):? (?P<d>.+)$"
 )
 BY_JA = re.compile(
-    rf"^(?P<a>[^のが]{{2,12}}?)(?:先生|さん|氏)?(?:の|が(?:描|書)いた)(?:他の|ほかの|新しい)?{_JA_WORK}$"
-    r"|^作[者家] ?[:はが]? ?(?P<b>.+)$|^(?P<c>[^の]{2,12})先生$"
+    rf"^(?P<a>.{{2,14}}?)(?:先生|さん|氏)?(?:の|が(?:描|書)いた)(?:他の|ほかの|新しい)?{_JA_WORK}$"
+    r"|^作[者家] ?[:はが]? ?(?P<b>.+)$|^(?P<c>.{2,14})先生$"
 )
 SAME_AUTHOR = re.compile(
     r"^(?P<a>.+?)(?:の|を描いた|を書いた)(?:作者|作家|著者|漫画家)(?:さん|先生)?(?:の.*|が.*)?$"

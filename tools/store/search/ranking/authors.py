@@ -8,10 +8,13 @@ from rapidfuzz.distance import OSA
 
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.text.characters import has_kanji
+from tools.store.search.text.readings import readings
 from tools.store.search.titles.people import AskedName, AuthorKeys
 
 _WHOLE, _INSIDE_LATIN, _INSIDE_KANJI, _ONE_WORD, _FAMILY, _TYPO = 1.0, 0.97, 0.95, 0.95, 0.85, 0.95
 _LEAST_TYPO = 0.84
+_READ, _LESS_LIKELY, _SHORTEST_READING = 0.93, 0.003, 4
+"""Kanji that may be read as the whole name, a little less for each reading that is likelier."""
 _SHORTEST_FAMILY, _SHORTEST_KANJI = 3, 3
 TYPO_LENGTHS = range(5, 41)
 """Sound keys of these lengths are compared letter by letter."""
@@ -24,6 +27,8 @@ class AskedAuthor:
         self.name = AskedName(query.author or query.subject)
         self._told = query.author is not None
         self._typo_lengths = _typo_lengths(len(self.name.key))
+        likeliest = (key for key in readings(query.author or query.subject) if len(key) >= _SHORTEST_READING)
+        self.readings = {key: _READ - _LESS_LIKELY * place for place, key in enumerate(likeliest)}
 
     def sureness(self, keys: AuthorKeys) -> float:
         """How surely the query is about the author with these keys, 0 to 1.
@@ -38,11 +43,16 @@ class AskedAuthor:
             return _ONE_WORD if len(keys.parts) == len(self.name.words) == 1 else _WHOLE
         key, sure = self.name.key, _latin(self.name.words, keys.parts)
         for spelling in keys.spellings:
+            sure = max(sure, self.readings.get(spelling, 0.0))
             if spelling in key or key in spelling:
                 sure = max(sure, _kanji(key, spelling))
             if len(spelling) in self._typo_lengths:
                 sure = max(sure, _TYPO * OSA.normalized_similarity(key, spelling, score_cutoff=_LEAST_TYPO))
-        return sure
+        return max(sure, self._read_as_family(keys))
+
+    def _read_as_family(self, keys: AuthorKeys) -> float:
+        """Where the wording asks for an author, kanji may be read as a part of the name."""
+        return _FAMILY if self._told and not keys.parts.isdisjoint(self.readings) else 0.0
 
 
 def _latin(asked: list[str], parts: frozenset[str]) -> float:

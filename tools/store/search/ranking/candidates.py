@@ -62,8 +62,9 @@ class Candidates(Protocol):
         """The titles of authors who have this name (`titles.people.is_author`)."""
         ...
 
-    def words(self, terms: Sequence[str]) -> Floats:
-        """Share of the terms' idf mass that a title's text covers."""
+    def words(self, asked: Sequence[Sequence[str]]) -> Floats:
+        """Share of the asked words' idf mass that a title's text covers. Each is one term, or several that translate it, any
+        of which will do: they count as one word that is as frequent as all of them (Pirkola 1998)."""
         ...
 
     def in_vocabulary(self, terms: Sequence[str]) -> float | None:

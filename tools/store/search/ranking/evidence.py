@@ -6,11 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tools.store.search.arrays import Floats
+from tools.store.search.arrays import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.query.tones import Tone
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import names_evidence
+from tools.store.search.ranking.themes import theme_met
 from tools.store.search.ranking.weights import Weights
+
+_ENOUGH = 2
+"""Tags of a mood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def _people(query: ParsedQuery, candidates: Candidates) -> Floats:
 
 
 def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    own = candidates.words(query.terms)
+    own = candidates.words([(term,) for term in query.terms])
     if not query.translated:
         return own
     translated = np.float32(weights.translated) * candidates.words(query.translated)
@@ -64,11 +69,23 @@ def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floa
 
 
 def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
-    """The share of the query's themes that a title is tagged with; a readership that is named counts as one of them."""
-    themes = [candidates.tagged(tags) for tags in query.themes]
+    """The share of the query's themes that a title is tagged with; a mood, and a readership
+    that is named, count as one of them each."""
+    themes: list[Floats | Mask] = [theme_met(tags, candidates) for tags in query.themes]
+    themes += [_suits(tone, candidates) for tone in query.moods]
     if query.genre is not None:
         themes.append(candidates.of_genre(query.genre))
     met = np.zeros(len(candidates.prior), np.float32)
     for theme in themes:
         met += theme
     return met / np.float32(len(themes)) if themes else met
+
+
+def _suits(tone: Tone, candidates: Candidates) -> Floats:
+    """How well a mood is met: wholly by two of its tags, since each of them alone is on many a title of another tone. By any
+    title where it names none; never by one of the wrong tone."""
+    carried = np.zeros(len(candidates.prior), np.float32)
+    for tag in tone.wanted:
+        carried += candidates.tagged([tag])
+    met = np.minimum(carried / np.float32(_ENOUGH), 1) if len(tone.wanted) > 1 else carried if tone.wanted else carried + 1
+    return np.where(candidates.tagged(tone.unwanted), np.float32(0), met).astype(np.float32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tools.store.search.arrays import Floats, Rows
+from tools.store.search.arrays import Floats, Mask, Rows
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.evidence import Evidence
 from tools.store.search.ranking.weights import Weights
@@ -23,10 +23,33 @@ def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
     called = _called(query, evidence, weights)
     by = _by(evidence, called, weights)
     best = np.maximum(np.maximum(called, by), _about(query, evidence, weights))
-    named = called.max(initial=0.0) >= weights.name_threshold or by.max(initial=0.0) >= weights.by_author
-    if not named and _is_foreign(query, evidence, weights):
+    if not _is_named(called, by, weights) and _is_foreign(query, evidence, weights):
         return np.zeros_like(best)
     return _floored(best, called, best + np.float32(weights.name_prior) * evidence.prior, weights)
+
+
+def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: Weights) -> Floats:
+    """The scores of those that are `allowed`, by the floor that the best of these sets: what is nearest to a described story
+    where a condition leaves out most of what `fuse` finds. Nothing for a name: what is called so is what was asked for."""
+    called = _called(query, evidence, weights)
+    surely = called.max(initial=0.0) >= weights.surely_called and query.theme_share <= weights.theme_only
+    if surely or _by(evidence, called, weights).max(initial=0.0) >= weights.by_author:
+        return np.zeros_like(called)
+    about = np.where(allowed, _about(query, evidence, weights), _NOTHING)
+    return np.where(about >= weights.nearest_floor, about, _NOTHING).astype(np.float32)
+
+
+def to_order(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
+    """The scores of what may be put in another order than theirs: best first, a loose answer stands behind the good ones,
+    and would come first where it is cheap or new. Fame does not make an answer a better one."""
+    fit = np.maximum(np.float32(weights.author) * evidence.people, _fit(query, evidence, weights))
+    fit = np.where(scores > 0, fit, _NOTHING)
+    return np.where(fit >= weights.ordered_floor * fit.max(initial=0.0), scores, _NOTHING).astype(np.float32)
+
+
+def _is_named(called: Floats, by: Floats, w: Weights) -> bool:
+    """Whether a title or an author is named."""
+    return bool(called.max(initial=0.0) >= w.name_threshold or by.max(initial=0.0) >= w.by_author)
 
 
 def _called(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
@@ -34,8 +57,12 @@ def _called(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
 
     Where the whole query is a theme ("romance"), a name that only begins with it is no better an answer than others.
     """
-    least = w.theme_name_threshold if query.theme_share > w.theme_only else w.name_threshold
-    return np.where(e.names >= least, e.names, _NOTHING).astype(np.float32)
+    return np.where(e.names >= least_name(query, w), e.names, _NOTHING).astype(np.float32)
+
+
+def least_name(query: ParsedQuery, weights: Weights) -> float:
+    """How like a name the query has to be for a title to be called so."""
+    return weights.theme_name_threshold if query.theme_share > weights.theme_only else weights.name_threshold
 
 
 def _by(e: Evidence, called: Floats, w: Weights) -> Floats:
@@ -53,11 +80,17 @@ def _about(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
     """How well the story fits: words and meaning, the tags, and a little fame to order what fits alike.
 
     The more of the query the themes are, the more the tags decide: "samurai historical" asks for both tags and nothing else.
+    Where no title has them all ("ninja farm"), they decide so much the less, and the words and the meaning more.
     """
+    return (_fit(query, e, w) + np.float32(w.prior) * e.prior).astype(np.float32)
+
+
+def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
+    """The same by the story alone, which fame says nothing of."""
     text = np.float32(w.theme_scale) * (_told(e, w) + np.float32(w.tags) * e.tags)
-    share = np.float32(query.theme_share**2)
+    share = np.float32((query.theme_share * float(e.tags.max(initial=0.0))) ** 2)
     tagged = np.float32(w.tagged) * e.tags**2 + np.float32(w.text_of_tagged) * text
-    return ((1 - share) * text + share * tagged + np.float32(w.prior) * e.prior).astype(np.float32)
+    return np.asarray((1 - share) * text + share * tagged, np.float32)
 
 
 def _told(e: Evidence, w: Weights) -> Floats:
@@ -65,20 +98,37 @@ def _told(e: Evidence, w: Weights) -> Floats:
     said = np.float32(w.words) * np.minimum(e.words, 1.0)
     if e.meaning is None or e.headline is None:
         return said
-    both = np.maximum(e.meaning, 0) + np.float32(w.headline) * np.maximum(e.headline, 0)
-    return said + np.float32(w.meaning) * (both / np.float32(1.0 + w.headline))
+    return said + np.float32(w.meaning) * meant(e.meaning, e.headline, w)
+
+
+def meant(meaning: Floats, headline: Floats, w: Weights) -> Floats:
+    """How much a title means the query, by its best passage and its headline together."""
+    both = np.maximum(meaning, 0) + np.float32(w.headline) * np.maximum(headline, 0)
+    return np.asarray(both / np.float32(1.0 + w.headline), np.float32)
 
 
 def _is_foreign(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
     """Whether the query is of another world than the catalogue: most of its weight in words no title has, and no passage
     means it.
 
-    "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them.
+    "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. What is read by a dictionary
+    always has words that some title has; there the meaning alone tells.
     """
-    if e.in_vocabulary is None or query.theme_share >= w.themed or has_cjk(query.subject):
+    if query.theme_share >= w.themed:
+        return False
+    if has_cjk(query.subject):
+        return len(query.translated) > 1 and not _means_any(e, w)
+    if e.in_vocabulary is None:
         return False
     meant = 0.0 if e.meaning is None else float(e.meaning.max(initial=0.0))
     return e.in_vocabulary < w.in_vocabulary and meant < w.sure_meaning
+
+
+def _means_any(e: Evidence, w: Weights) -> bool:
+    """Whether any title means the query a little; where nothing is known of meaning, it may."""
+    if e.meaning is None or e.headline is None:
+        return True
+    return bool(meant(e.meaning, e.headline, w).max(initial=0.0) >= w.meant_at_all)
 
 
 def _floored(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
@@ -87,6 +137,20 @@ def _floored(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats
     if called.max(initial=0.0) >= w.exact:
         limit = max(limit, w.floor_beside_exact)
     return np.where(best >= limit, scores, _NOTHING).astype(np.float32)
+
+
+def followed(scores: Floats, nearest: Floats, few: int) -> Floats:
+    """The scores, and where fewer than `few` are answers the best of `nearest` after them, up to so many."""
+    more = the_best(np.where(scores > 0, _NOTHING, nearest).astype(np.float32), max(0, few - int(np.count_nonzero(scores))))
+    least = scores[scores > 0].min(initial=np.float32(1.0))
+    return np.asarray(scores + more * (least * np.float32(0.99) / max(np.float32(1.0), more.max(initial=0.0))), np.float32)
+
+
+def the_best(scores: Floats, most: int) -> Floats:
+    """The scores, all but the best `most` as 0."""
+    kept, rows = np.zeros_like(scores), order(scores, most)
+    kept[rows] = scores[rows]
+    return kept
 
 
 def order(scores: Floats, limit: int) -> Rows:

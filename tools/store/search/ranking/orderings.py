@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -18,26 +19,32 @@ UNKNOWN = -math.inf
 UNRANKED = 10**9
 
 
-def standing(title: Title, ordering: Ordering) -> float:
-    """What a title is ordered by, the higher the earlier; `UNKNOWN` where nothing is known."""
+def standing(title: Title, ordering: Ordering, price: int | None = None) -> float:
+    """What a title is ordered by, the higher the earlier; `UNKNOWN` where nothing is known. `price`: yen of one volume."""
     if ordering is Ordering.RATING:
         return weighted_rating(title)
     if ordering is Ordering.NEWEST:
         return UNKNOWN if title.start_year is None else float(title.start_year)
+    if ordering is Ordering.SHORTEST:
+        return -float(title.volumes) if title.volumes else UNKNOWN
+    if ordering is Ordering.PRICE:
+        return UNKNOWN if price is None else -float(price)
     return prior(title)
 
 
-def rows_in_order(titles: Sequence[Title], ordering: Ordering) -> Rows:
+def rows_in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> Rows:
     """The rows of the titles by `standing`; equal ones by fame, then by rank, then as they come."""
-    stand = np.array([standing(title, ordering) for title in titles], np.float64)
+    stand = np.array(
+        [standing(title, ordering, price) for title, price in zip(titles, prices or repeat(None), strict=False)], np.float64
+    )
     fame = np.array([prior(title) for title in titles], np.float32)
     rank = np.array([title.popularity_rank or UNRANKED for title in titles], np.int64)
     return np.asarray(np.lexsort((rank, -fame, -stand)), np.intp)
 
 
-def in_order(titles: Sequence[Title], ordering: Ordering) -> tuple[Title, ...]:
+def in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> tuple[Title, ...]:
     """The titles in that order."""
-    return tuple(titles[row] for row in rows_in_order(titles, ordering))
+    return tuple(titles[row] for row in rows_in_order(titles, ordering, prices))
 
 
 def weighted_rating(title: Title) -> float:

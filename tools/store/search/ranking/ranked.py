@@ -12,7 +12,7 @@ from tools.store.search.arrays import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.evidence import Evidence, evidence_of
-from tools.store.search.ranking.fusion import fuse, order
+from tools.store.search.ranking.fusion import followed, fuse, fuse_among, least_name, order, to_order
 from tools.store.search.ranking.leader import leader_of, with_series
 from tools.store.search.ranking.series import series_of
 from tools.store.search.ranking.weights import Weights
@@ -26,7 +26,7 @@ class Ranked:
     `ordering`: what the answers are to be put in order by, where not by score. `leader`: the row of the title whose series
     follows it; a backend that recalls a few titles may have to fetch the rest of it. `guessed`: the best answer is one only
     because its name is somewhat like the query. `near`: where nothing matches, the rows of those with the nearest names,
-    nearest first.
+    nearest first. `nearest`: a condition leaves out most of what the query finds, and what comes nearest follows.
     """
 
     scores: Floats
@@ -35,6 +35,7 @@ class Ranked:
     leader: int | None = None
     guessed: bool = False
     near: Sequence[int] = ()
+    nearest: bool = False
 
     @property
     def answers(self) -> int:
@@ -49,18 +50,26 @@ class Ranked:
 def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: Mask | None = None) -> Ranked:
     """The candidates by how well they answer the query, those that are not `allowed` left out.
 
-    They are left out before and after a series follows its leader: it may hold what a filter leaves out.
+    They are left out last: what else answers has set the floor, so that a condition narrows what the query alone finds.
+    Where it would leave next to nothing of a described story, the nearest that are allowed follow, `few` in all at most, and
+    never more than the query alone has.
     """
     evidence = evidence_of(query, candidates, weights)
-    scores = _only(allowed, fuse(query, evidence, weights))
+    scores = fuse(query, evidence, weights)
     leader = leader_of(scores, evidence, weights)
     if leader is not None:
-        series = series_of(leader, candidates, weights)
-        scores = _only(allowed, with_series(scores, evidence.prior, leader, series, weights))
+        scores = with_series(scores, evidence.prior, leader, series_of(leader, candidates, weights), weights)
+    free, scores = scores, _only(allowed, scores)
+    few = min(weights.few, int(np.count_nonzero(free)))
+    nearest = allowed is not None and int(np.count_nonzero(scores)) < few
+    if allowed is not None and nearest:
+        scores = followed(scores, fuse_among(query, evidence, allowed, weights), few)
     if not scores.any():
-        return Ranked(scores, evidence, near=near_names(evidence, weights))
+        return Ranked(scores, evidence, near=near_names(evidence, weights, allowed))
     ordering, guessed = ordering_of(query, scores, evidence, weights), is_guess(scores, evidence, weights)
-    return Ranked(scores, evidence, ordering, leader, guessed)
+    if ordering is not None:
+        scores = to_order(query, scores, evidence, weights)
+    return Ranked(scores, evidence, ordering, leader, guessed, nearest=nearest)
 
 
 def is_guess(scores: Floats, evidence: Evidence, weights: Weights) -> bool:
@@ -73,16 +82,16 @@ def is_guess(scores: Floats, evidence: Evidence, weights: Weights) -> bool:
     return bool(scores[best] <= likeness + np.float32(weights.name_prior) * evidence.prior[best] + np.float32(1e-4))
 
 
-def near_names(evidence: Evidence, weights: Weights) -> Sequence[int]:
+def near_names(evidence: Evidence, weights: Weights, allowed: Mask | None = None) -> Sequence[int]:
     """The rows of the titles with the nearest names, nearest first."""
-    near = np.where(evidence.names >= weights.near_name, evidence.names, np.float32(0.0)).astype(np.float32)
+    near = _only(allowed, np.where(evidence.names >= weights.near_name, evidence.names, np.float32(0.0)).astype(np.float32))
     return [int(row) for row in order(near, weights.most_near)]
 
 
 def ordering_of(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Ordering | None:
     """The ordering that is asked for, where there is something to order: what is called so stays first ("latest One Piece"
     asks for the volume)."""
-    named = evidence.names[int(np.argmax(scores))] >= weights.name_threshold
+    named = evidence.names[int(np.argmax(scores))] >= least_name(query, weights)
     return None if named else query.ordering
 
 

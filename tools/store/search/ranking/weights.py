@@ -23,6 +23,12 @@ class Weights:
     """A name that the query is a nickname of counts a little less than the name itself."""
     beside_author: float = 0.97
     """A name beside which its author is named."""
+    read: float = 0.96
+    """A name that the query's kanji may be read as …"""
+    read_whole: float = 0.95
+    """… from the beginning to its end, or to its subtitle."""
+    read_like: float = 0.97
+    """A name that is surely like one that they may be read as."""
     sure_name: float = 0.8
     """A name this like the query is that name with a slip, one letter in five at most; "Batman" and "Bakuman" have 0.71."""
     near_name: float = 0.5
@@ -36,25 +42,33 @@ class Weights:
     """From here the query is taken to name an author."""
 
     # Stories: a title is about what the query describes.
-    words: float = 0.7
+    words: float = 0.6
     translated: float = 0.9
     """English words that a Japanese query was translated into count a little less than its own."""
     meaning: float = 0.65
     headline: float = 0.5
-    tags: float = 0.12
+    tags: float = 0.16
     theme_scale: float = 0.8
     tagged: float = 0.75
     text_of_tagged: float = 0.1
-    prior: float = 0.12
+    prior: float = 0.16
 
     # Floors: what is below is no answer.
     floor: float = 0.3
     relative_floor: float = 0.6
     floor_beside_exact: float = 0.7
+    ordered_floor: float = 0.8
+    """Where answers are put in order by price, say, those that fit less than this much of the best are left out."""
+    few: int = 10
+    """Where a condition leaves fewer answers than this, what comes nearest follows them …"""
+    nearest_floor: float = 0.15
+    """… but for what has less to do with the query than this."""
     in_vocabulary: float = 0.55
     """A query with a smaller share of its weight in words that titles have may be of another world …"""
     sure_meaning: float = 0.4
     """… unless a passage means it this much …"""
+    meant_at_all: float = 0.2
+    """One that a dictionary translated is, where no title means it this much."""
     themed: float = 0.3
     """… or this share of it is themes."""
 

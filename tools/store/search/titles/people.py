@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rapidfuzz.distance import OSA
+
 from tools.store.models import Author
-from tools.store.search.text.characters import has_kanji, normalise
+from tools.store.search.text.characters import has_kanji, is_kana, normalise
+from tools.store.search.text.loanwords import is_loanword
 from tools.store.search.text.romaji import sound, sound_key
+
+_ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +25,22 @@ class AuthorKeys:
     @classmethod
     def of(cls, author: Author) -> AuthorKeys:
         parts = sound(author.name).split()
-        written = [sound_key(name) for name in (author.name_ja, author.name_kana) if name]
         latin = [sound_key("".join(parts)), sound_key("".join(reversed(parts)))]
+        written = (
+            [] if _is_anothers(author, latin) else [sound_key(name) for name in (author.name_ja, author.name_kana) if name]
+        )
         return cls(frozenset(parts), tuple(dict.fromkeys([*written, *latin])))
+
+
+def _is_anothers(author: Author, latin: Sequence[str]) -> bool:
+    """Whether the reading shows that the name in Japanese is somebody else's: the artist's beside the writer, mostly.
+
+    Catalogues that were joined from two sources have many of them. Two people's names share letters by chance, seldom half.
+    """
+    read = normalise(author.name_kana or "")
+    if not is_kana(read) or is_loanword(author.name_ja or ""):
+        return False
+    return max(OSA.normalized_similarity(sound_key(read), name) for name in latin) < _ALIKE
 
 
 class AskedName:

@@ -89,4 +89,9 @@ def _check_prices(sold: Sequence[Offer | VolumeStock], path: str) -> None:
 
 
 def _given(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
-    return {name: each for name, each in asdict(value).items() if each is not None and name in names}
+    return {name: each for name, each in _stated(asdict(value)).items() if name in names}
+
+
+def _stated(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is None, in what is inside as well."""
+    return {name: _stated(each) if isinstance(each, dict) else each for name, each in held.items() if each is not None}

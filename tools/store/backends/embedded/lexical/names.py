@@ -30,13 +30,14 @@ class NamesLeg:
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
 
-    def find(self, keys: Iterable[tuple[str, float]], allowed: Mask) -> Floats:
-        """Shape (titles,): the likeness of each title to the nearest of `keys` (sound key, factor); 0 where not recalled."""
+    def find(self, keys: Iterable[tuple[str, float]], among: Mask | None = None) -> Floats:
+        """Shape (titles,): the likeness of each title to the nearest of `keys` (sound key, factor); 0 where not recalled,
+        and for those not `among` the titles that are asked about."""
         found = np.zeros(self._titles, np.float32)
         for key, factor in keys:
-            for row in self._recall(key, allowed) | set(self._prefixes.beginning_with(key)):
+            for row in self._recall(key, among) | set(self._prefixes.beginning_with(key)):
                 self._judge(found, row, key, factor)
-        return np.where(allowed, found, np.float32(0.0))
+        return found if among is None else np.where(among, found, np.float32(0.0))
 
     def spelled_in_katakana(self, text: str) -> Floats:
         """Shape (titles,): how near `text` is to the Latin name that it spells in katakana; 0 elsewhere."""
@@ -68,12 +69,13 @@ class NamesLeg:
         if likeness > found[title]:
             found[title] = likeness
 
-    def _recall(self, key: str, allowed: Mask) -> set[int]:
+    def _recall(self, key: str, among: Mask | None) -> set[int]:
         """The rows with the best Dice coefficient of idf-weighted grams."""
         asked = dict.fromkeys(grams(key), 1.0)
         shared = self._rows.grams.score(asked)
         dice = 2.0 * shared / (self._masses + np.float32(self._rows.grams.weight_of(asked)))
-        dice[~allowed[self._rows.titles]] = 0.0
+        if among is not None:
+            dice[~among[self._rows.titles]] = 0.0
         best = np.argpartition(-dice, _RECALL)[:_RECALL] if len(dice) > _RECALL else np.arange(len(dice))
         return {int(r) for r in best if dice[r] > 0.0}
 

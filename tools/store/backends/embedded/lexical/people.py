@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class PeopleLeg:
         """Shape (titles,): how surely the query names an author of each title (tools.store.search.ranking.authors)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)
-        for author in self._candidates(asked.name):
+        for author in self._candidates(asked.name) | self._read_as(asked.readings):
             works = self._columns.works[author]
             found[works] = np.maximum(found[works], np.float32(asked.sureness(self._keys[author])))
         return found
@@ -81,6 +81,10 @@ class PeopleLeg:
             for candidate in self._spelled.get(sound_key(author.name), ()):
                 if self._columns.authors[candidate].name == author.name:
                     yield candidate
+
+    def _read_as(self, readings: Iterable[str]) -> set[int]:
+        """The authors whose names, or parts of them, the asked kanji may be read as."""
+        return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
 
     def _candidates(self, asked: AskedName) -> set[int]:
         """The authors that may be named: the one whose name this is, else all that share a part, a spelling or many

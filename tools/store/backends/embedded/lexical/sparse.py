@@ -7,7 +7,7 @@ NumPy vectors give both at once, and one index type serves prose and name grams.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,26 @@ class SparseIndex:
         total = np.bincount(np.concatenate(slices), weights=np.concatenate(values), minlength=self.size)
         return total.astype(np.float32)
 
+    def covered(self, asked: Sequence[Sequence[str]]) -> Floats:
+        """Shape (size,): the share of the idf mass of what is asked that each row holds. A group of terms is one word in
+        several spellings: as frequent as all of them, and held as well as the best of them is."""
+        total, most = np.zeros(self.size, np.float32), 1e-6
+        for group in asked:
+            parts = [
+                slice(self.starts[t], self.starts[t + 1]) for term in group if (t := self.vocabulary.get(term)) is not None
+            ]
+            idf = idf_of(sum(part.stop - part.start for part in parts), self.size)
+            most += idf
+            total += np.float32(idf) * self._best(parts)
+        return total / np.float32(most)
+
+    def _best(self, parts: Sequence[slice]) -> Floats:
+        best = np.zeros(self.size, np.float32)
+        for part in parts:
+            rows = self.rows[part]
+            best[rows] = np.maximum(best[rows], self.weights[part])
+        return best
+
     def masses(self) -> Floats:
         """Shape (size,): for each row the sum of idf × weight over all its terms."""
         spread = np.repeat(self.idf, np.diff(self.starts))
@@ -58,6 +78,12 @@ class SparseIndex:
         """The share of the asked idf mass that is in terms of the vocabulary; 0 when nothing is asked."""
         asked = self.weight_of(terms)
         return self.weight_of({t: w for t, w in terms.items() if t in self.vocabulary}) / asked if asked else 0.0
+
+
+def idf_of(rows: int, size: int) -> float:
+    """The idf of a term that so many rows hold, at most all of them."""
+    held = min(rows, size)
+    return float(np.log(1.0 + (size - held + 0.5) / (held + 0.5)))
 
 
 def unknown_idf(size: int) -> float:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tools.store.backends.embedded.columns import TitleColumns
 from tools.store.backends.embedded.lexical.index import LexicalIndex
 from tools.store.backends.embedded.lexical.names import NamesLeg
@@ -34,19 +32,17 @@ class Legs:
 class WholeCatalog:
     """`tools.store.search.ranking.candidates.Candidates` for one query: a candidate's row is its title's number.
 
-    `allowed`: the titles that satisfy the filters; `senses`: the cosines with the query's vector, where there is one;
-    `pointed`: the title by whose authors the query asks for more.
+    `senses`: the cosines with the query's vector, where there is one; `pointed`: the title by whose authors the query asks
+    for more.
     """
 
-    def __init__(
-        self, legs: Legs, allowed: Mask, senses: tuple[Floats, Floats] | None = None, pointed: int | None = None
-    ) -> None:
-        self._legs, self._allowed, self.senses = legs, allowed, senses
+    def __init__(self, legs: Legs, senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> None:
+        self._legs, self.senses = legs, senses
         self.prior = legs.columns.prior
         self.by_same_author = None if pointed is None else legs.people.works_of_authors(pointed)
 
     def named(self, asked: AskedNames, among: Mask | None = None) -> Floats:
-        return self._legs.names.find(asked, self._allowed if among is None else among)
+        return self._legs.names.find(asked, among)
 
     def spelled_in_katakana(self, text: str) -> Floats:
         return self._legs.names.spelled_in_katakana(text)
@@ -67,12 +63,10 @@ class WholeCatalog:
         return self._legs.people.find(query)
 
     def written_by(self, name: str) -> Mask:
-        return self._legs.people.exactly(name) & self._allowed
+        return self._legs.people.exactly(name)
 
-    def words(self, terms: Sequence[str]) -> Floats:
-        asked = dict.fromkeys(terms, 1.0)
-        prose = self._legs.prose
-        return prose.score(asked) / np.float32(max(1e-6, prose.weight_of(asked)))
+    def words(self, asked: Sequence[Sequence[str]]) -> Floats:
+        return self._legs.prose.covered(asked)
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
         return self._legs.prose.in_vocabulary(dict.fromkeys(terms, 1.0))

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tools.store.backends.embedded.columns import TitleColumns
+from tools.store.backends.embedded.columns import TitleColumns, counts
+from tools.store.backends.embedded.lexical.called import ExactNames
 from tools.store.backends.embedded.lexical.index import LexicalIndex
 from tools.store.backends.embedded.meaning.vectors import Vectors
 from tools.store.backends.embedded.searching.candidates import Legs, WholeCatalog
 from tools.store.backends.embedded.searching.conditions import allowed_by
-from tools.store.backends.embedded.searching.likeness import like_facets, like_title
-from tools.store.models import Facets, Filters, Ordering
+from tools.store.backends.embedded.searching.likeness import like_title
+from tools.store.backends.embedded.searching.taste import ColumnTaste
+from tools.store.models import Called, CatalogQuery, CatalogTerms, Conditions, Ordering, ReaderQuery
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.fusion import order
+from tools.store.search.ranking.fusion import meant, order
 from tools.store.search.ranking.names import pointed_from
 from tools.store.search.ranking.ranked import Ranked, rank
 from tools.store.search.ranking.weights import Weights
@@ -43,50 +45,70 @@ class Engine:
     ) -> None:
         self._columns, self._parser = columns, parser
         self._legs = Legs.of(columns, index)
+        self._exact, self._taste = ExactNames(index, columns), ColumnTaste(columns)
+        self.terms = CatalogTerms(
+            tags=counts(columns.by_tag),
+            magazines=counts(columns.by_magazine),
+            readerships={genre: int(titles.sum()) for genre, titles in columns.by_genre.items()},
+            titles=len(columns),
+        )
         self._weights = weights or Weights()
 
-    def search(self, text: str, filters: Filters, limit: int, vector: Floats | None, vectors: Vectors | None) -> Hits:
-        """The best `limit` titles for the query under the filters; without its `vector` the vector leg is left out."""
-        query, allowed = self._parser.parse(text, filters.author), self._allowed(filters)
+    def search(self, asked: CatalogQuery, vector: Floats | None, vectors: Vectors | None) -> Hits:
+        """The best titles for the query under its conditions; without its `vector` the vector leg is left out."""
+        query, allowed = self._parser.parse(asked.text, asked.conditions.author), self._allowed(asked.conditions)
+        query = replace(query, ordering=asked.ordering or query.ordering)
         if query.empty:
-            return self._popular(allowed, limit, query.ordering)
+            return self._popular(allowed, asked, query.ordering)
         pointed = self._pointed_from(query)
         if pointed is not None and query.similar_to:
-            alike = like_title(self._columns, pointed, vectors, self._weights)
-            return self._hits(Ranked(np.where(allowed, alike, np.float32(0.0)), ordering=query.ordering), limit)
+            alike = like_title(self._columns, pointed, allowed, vectors, self._weights)
+            return self._hits(Ranked(alike, ordering=query.ordering), asked)
         senses = None if vector is None or vectors is None else vectors.cosines(vector)
-        candidates = WholeCatalog(self._legs, allowed, senses, pointed)
-        return self._hits(rank(query, candidates, self._weights, allowed), limit)
+        candidates = WholeCatalog(self._legs, senses, pointed)
+        return self._hits(rank(query, candidates, self._weights, allowed), asked)
 
-    def popular(self, filters: Filters, limit: int) -> Hits:
-        """The best known titles under the filters."""
-        return self._popular(self._allowed(filters), limit, None)
+    def popular(self, conditions: Conditions, limit: int) -> Hits:
+        """The best known titles under the conditions."""
+        return self._popular(self._allowed(conditions), CatalogQuery("", conditions, limit), None)
 
-    def alike(self, facets: Facets, limit: int) -> Hits:
-        """Titles that share tags or authors with `facets`, best match first."""
-        scores = like_facets(self._columns, facets, self._weights)
-        return Hits(order(scores, limit).tolist(), int(np.count_nonzero(scores)))
+    def for_reader(self, query: ReaderQuery) -> Hits:
+        """Titles to a reader's taste, best first."""
+        scores = self._taste.scores(query, self._allowed(query.conditions))
+        return Hits(order(scores, query.limit).tolist(), int(np.count_nonzero(scores)))
 
-    def _popular(self, allowed: Mask, limit: int, ordering: Ordering | None) -> Hits:
+    def nearest(self, vector: Floats, vectors: Vectors, limit: int) -> list[tuple[int, float]]:
+        """Numbers of the titles that mean what the vector does the most, and how much."""
+        likeness = meant(*vectors.cosines(vector), self._weights)
+        return [(int(number), float(likeness[number])) for number in order(likeness, limit)]
+
+    def called(self, names: Sequence[str]) -> dict[str, Called]:
+        """What goes by exactly each of the names."""
+        return self._exact.find(names)
+
+    def _popular(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> Hits:
         """Those of equal popularity in the order of their rank."""
-        every = self._columns.ordered[ordering or Ordering.POPULARITY]
-        numbers = every[allowed[every]]
-        return Hits(numbers[:limit].tolist(), len(numbers), by_query=False)
+        numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
+        return Hits(asked.page_of(numbers), len(numbers), by_query=False)
 
-    def _hits(self, ranked: Ranked, limit: int) -> Hits:
+    def _hits(self, ranked: Ranked, asked: CatalogQuery) -> Hits:
         if ranked.ordering is None:
-            numbers = ranked.best(limit)
+            numbers = ranked.best(asked.offset + asked.limit)
         else:
-            every = self._columns.ordered[ranked.ordering]
-            numbers = every[ranked.scores[every] > 0][:limit].tolist()
-        return Hits(numbers, ranked.answers, guessed=ranked.guessed, near=ranked.near)
+            numbers = self._in_order(ranked.scores > 0, ranked.ordering, asked)
+        return Hits(asked.page_of(numbers), ranked.answers, guessed=ranked.guessed, near=ranked.near)
 
-    def _allowed(self, filters: Filters) -> Mask:
-        return allowed_by(filters, self._columns, self._legs.people)
+    def _in_order(self, wanted: Mask, ordering: Ordering, asked: CatalogQuery) -> Sequence[int]:
+        every = self._columns.in_order(ordering, asked.conditions.format, asked.conditions.day)
+        numbers: list[int] = every[wanted[every]].tolist()
+        return numbers
+
+    def _allowed(self, conditions: Conditions) -> Mask:
+        return allowed_by(conditions, self._columns, self._legs.people)
 
     def _pointed_from(self, query: ParsedQuery) -> int | None:
-        """The number of the title that the query points from, whatever the filters say of it."""
+        """The number of the title that the query points from, whatever the conditions say of it."""
         if (name := query.points_from) is None:
             return None
-        every = WholeCatalog(self._legs, np.ones(len(self._columns), np.bool_))
-        return pointed_from(name, self._parser.parse(name).aliases, every, self._weights)
+        aliases = self._parser.parse(name).aliases
+        return pointed_from(name, aliases, WholeCatalog(self._legs), self._weights)

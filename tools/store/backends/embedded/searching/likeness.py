@@ -18,13 +18,14 @@ def like_facets(columns: TitleColumns, facets: Facets, weights: Weights) -> Floa
     return likeness(_shared_tags(columns, facets), _works_of(columns, set(facets.authors)), genre, columns.prior, weights)
 
 
-def like_title(columns: TitleColumns, number: int, vectors: Vectors | None, weights: Weights) -> Floats:
+def like_title(columns: TitleColumns, number: int, allowed: Mask, vectors: Vectors | None, weights: Weights) -> Floats:
     """Shape (titles,): how like title `number` each title is in tags, genre and, where there are vectors, in meaning; 0 for
-    itself and for those that are not half as like it as the best."""
+    itself, for those that are not half as like it as the best, and for those that are not `allowed`."""
     title = columns.titles[number]
     scores = like_facets(columns, Facets(dict.fromkeys(title.tags, 1.0), (), title.genre), weights)
     scores[number] = 0.0
-    return likest(scores, None if vectors is None else np.maximum(*vectors.cosines(vectors.of(number))), weights)
+    meaning = None if vectors is None else np.maximum(*vectors.cosines(vectors.of(number)))
+    return likest(scores, meaning, weights, allowed)
 
 
 def _shared_tags(columns: TitleColumns, facets: Facets) -> Floats:

@@ -80,19 +80,24 @@ def _mappings(dimensions: int, flavour: Flavour) -> Json:
 
 
 def _facts() -> Json:
-    """What filters and orders. Popularity is ordered by `prior` (fame), then `rank`, then `place` in the file, others by
-    the column of their ordering first."""
-    numbers = {"rating": "double", "prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}
-    numbers |= {"weighted_rating": "double", "start_year": "short"}
-    texts = {name: _keyword() for name in ("title_id", "genre", "tags")}
-    return {**texts, **{name: {"type": kind} for name, kind in numbers.items()}}
+    """What filters and orders (fact_fields.py). Popularity is ordered by `prior` (fame), then `rank`, then `place` in the
+    file, others by the column of their ordering first. Numbers that a caller sets bounds to are doubles: no bound is out of
+    their range."""
+    numbers = {"prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}
+    numbers |= dict.fromkeys(("rating", "weighted_rating", "start_year", "volumes", "length"), "double")
+    texts = {name: _keyword() for name in ("title_id", "genre", "tags", "status", "audience", "magazine")}
+    sale = {"format": _keyword(), "usual": {"type": "boolean"}, "stocked": {"type": "boolean"}}
+    sale |= {name: {"type": "double"} for name in ("price", "series_price")} | {"days": {"type": "integer_range"}}
+    return {**texts, **{name: {"type": kind} for name, kind in numbers.items()}, "sales": _nested(sale)}
 
 
 def _searched(flavour: Flavour) -> Json:
-    person = {name: _keyword() for name in ("name", "spellings", "turned", "parts")}
+    person = {name: _keyword() for name in ("name", "family", "spellings", "turned", "parts")}
     return {
         "prose": _terms("prose", flavour),
-        "names": _nested({"key": _keyword(), "loan": _keyword(), "grams": _terms("grams", flavour)}),
+        "names": _nested(
+            {"key": _keyword(), "main": {"type": "boolean"}, "loan": _keyword(), "grams": _terms("grams", flavour)}
+        ),
         "people": _nested({**person, "grams": _terms("grams", flavour)}),
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tools.store.ports import Embedder
 
-FORMAT = "1"
+FORMAT = "3"
 """Of the documents: what their columns hold, and how it is packed. Count on when that changes, for a server cannot read what
 another format wrote. Whatever the index is created with counts by itself (`definition`).
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,17 +11,24 @@ import numpy as np
 
 from session.resilience.lru import Lru
 from tools.store.backends.opensearch.index.identity import Identity
+from tools.store.identifiers import GENRES
+from tools.store.models import CatalogTerms
 from tools.store.search.arrays import Floats
 from tools.store.search.likeness import tag_shares
 
 Json = dict[str, Any]
 _K1, _B = 1.2, 0.25
 _KEPT_TERMS = 20_000
-_MOST_TAGS = 5_000
+_MOST_TAGS, _MOST_MAGAZINES = 5_000, 2_000
 NUMBERS: Json = {
     "size": 0,
     "track_total_hits": True,
-    "aggs": {"length": {"avg": {"field": "prose_length"}}, "tags": {"terms": {"field": "tags", "size": _MOST_TAGS}}},
+    "aggs": {
+        "length": {"avg": {"field": "prose_length"}},
+        "tags": {"terms": {"field": "tags", "size": _MOST_TAGS}},
+        "magazines": {"terms": {"field": "magazine", "size": _MOST_MAGAZINES}},
+        "readerships": {"terms": {"field": "genre", "size": len(GENRES)}},
+    },
 }
 """The search whose answer `Statistics` is made of."""
 
@@ -36,7 +44,8 @@ class Statistics:
         self.name, self.identity = name, identity
         self.titles = int(answer["hits"]["total"]["value"])
         self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))
-        self.tags = {str(b["key"]): int(b["doc_count"]) for b in answer["aggregations"]["tags"]["buckets"]}
+        counts = {name: _counts(answer, name) for name in ("tags", "magazines", "readerships")}
+        self.terms = CatalogTerms(**counts, titles=self.titles)
         self._found: Lru[str, int] = Lru(_KEPT_TERMS)
 
     def unknown(self, terms: Iterable[str]) -> list[str]:
@@ -49,20 +58,31 @@ class Statistics:
         for i, term in enumerate(terms):
             self._found.put(term, int(buckets[str(i)]["doc_count"]))
 
-    def covered(self, terms: Sequence[str], documents: Sequence[Mapping[str, float]]) -> Floats:
-        """For each document the share of the terms' idf mass that it covers: BM25 by what weight 1 in all would give."""
-        if not terms:
+    def covered(self, asked: Sequence[Sequence[str]], documents: Sequence[Mapping[str, float]]) -> Floats:
+        """For each document the share of the idf mass of what is asked that it covers: BM25 by what weight 1 in all would
+        give. A group of terms is one word in several spellings."""
+        if not asked:
             return np.zeros(len(documents), np.float32)
-        weights = [(term, self._idf(term)) for term in terms]
-        most = max(1e-6, sum(idf for _, idf in weights))
-        return np.array([self._score(weights, document) / most for document in documents], np.float32)
+        weights = [self._idf(*group) for group in asked]
+        most = max(1e-6, sum(weights))
+        groups: dict[str, list[int]] = defaultdict(list)
+        for place, group in enumerate(asked):
+            for term in group:
+                groups[term].append(place)
+        return np.array([self._score(groups, weights, document) / most for document in documents], np.float32)
 
-    def _score(self, weights: Sequence[tuple[str, float]], document: Mapping[str, float]) -> float:
-        held = [(idf, frequency) for term, idf in weights if (frequency := document.get(term))]
+    def _score(self, groups: Mapping[str, list[int]], weights: Sequence[float], document: Mapping[str, float]) -> float:
+        """`groups` are the places of those that have a term. The work is by the terms that are shared, however many are
+        asked for: a long Japanese query has eight hundred."""
+        held: dict[int, float] = {}
+        for term in groups.keys() & document.keys():
+            for place in groups[term]:
+                held[place] = max(held.get(place, 0.0), document[term])
         if not held:
             return 0.0
         norm = _K1 * (1.0 - _B + _B * sum(document.values()) / self._length)
-        return sum(idf * frequency * (_K1 + 1.0) / (frequency + norm) for idf, frequency in held)
+        # In the order of the question, or sums would differ in their last digit from process to process.
+        return sum(weights[place] * held[place] * (_K1 + 1.0) / (held[place] + norm) for place in sorted(held))
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
         """The share of the terms' idf mass that is in terms any title has; 0 when nothing is asked."""
@@ -71,8 +91,14 @@ class Statistics:
 
     def tag_shares(self, wanted: Mapping[str, float]) -> dict[str, float]:
         """What sharing each of the wanted tags is worth (`search.likeness.tag_shares`)."""
-        return tag_shares(wanted, self.tags, self.titles)
+        return tag_shares(wanted, self.terms.tags, self.titles)
 
-    def _idf(self, term: str) -> float:
-        found = self._found.use(term) or 0
+    def _idf(self, *terms: str) -> float:
+        """Of one term, or of a word that several terms translate: it is as frequent as all of them."""
+        found = min(self.titles, sum(self._found.use(term) or 0 for term in terms))
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))
+
+
+def _counts(answer: Mapping[str, Any], name: str) -> dict[str, int]:
+    """How many titles have each value, the most frequent first, equally frequent ones by the alphabet."""
+    return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in answer["aggregations"][name]["buckets"]}

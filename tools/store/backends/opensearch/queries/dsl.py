@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tools.store.backends.opensearch.index.definition import ID
@@ -36,6 +36,11 @@ def column(hit: Mapping[str, Any], name: str) -> str:
 
 def term(field: str, value: str) -> Json:
     return {"term": {field: {"value": value}}}
+
+
+def terms(field: str, values: Iterable[str]) -> Json:
+    """One of the values."""
+    return {"terms": {field: list(values)}}
 
 
 def prefix(field: str, value: str) -> Json:

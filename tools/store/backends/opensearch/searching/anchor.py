@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tools.store.backends.opensearch.index.cards import card_from
 from tools.store.backends.opensearch.index.definition import ID
-from tools.store.backends.opensearch.index.documents import card_from, direction_from
+from tools.store.backends.opensearch.index.documents import direction_from
 from tools.store.backends.opensearch.index.statistics import Statistics
 from tools.store.backends.opensearch.queries.dsl import column
 from tools.store.backends.opensearch.searching.candidates import Anchor, RecalledTitles

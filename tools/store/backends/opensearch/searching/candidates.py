@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from tools.store.backends.opensearch.index.cards import Card
 from tools.store.backends.opensearch.index.definition import ID
-from tools.store.backends.opensearch.index.documents import Card
 from tools.store.backends.opensearch.index.statistics import Statistics
 from tools.store.backends.opensearch.queries.dsl import column
 from tools.store.backends.opensearch.queries.nearest import cosine_of
 from tools.store.backends.opensearch.searching.title_cache import Answer, Entry
 from tools.store.search.arrays import Floats, Mask
-from tools.store.search.conditions import Conditions
+from tools.store.search.conditions.check import Check
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.authors import AskedAuthor
 from tools.store.search.ranking.candidates import AskedNames
@@ -24,17 +24,18 @@ from tools.store.search.titles.people import AskedName
 
 @dataclass(slots=True)
 class Recalled:
-    """Titles that were recalled and satisfy the conditions, by id.
+    """Titles that were recalled, by id, and which of them satisfy the conditions.
 
     `senses`: cosines by id, None where meaning was not asked for.
     """
 
-    conditions: Conditions
+    conditions: Check
     entries: dict[str, Entry] = field(default_factory=dict)
     senses: dict[str, float] | None = None
 
-    def take(self, entries: Mapping[str, Entry]) -> None:
-        self.entries.update((i, each) for i, each in entries.items() if self.conditions.admit(each.card.facts))
+    def allowed(self, ids: Sequence[str]) -> Mask:
+        """Shape (ids,): which of these titles satisfy the conditions."""
+        return np.array([self.conditions.admit(self.entries[i].card.facts) for i in ids], np.bool_)
 
     def take_senses(self, answer: Answer) -> None:
         """The scores of a search for vectors. Raises LookupError, TypeError and ValueError for what is none of ours."""
@@ -114,8 +115,8 @@ class RecalledTitles:
         asked = AskedName(name)
         return np.array([any(map(asked.fits, card.keys.authors)) for card in self.cards], np.bool_)
 
-    def words(self, terms: Sequence[str]) -> Floats:
-        return self._statistics.covered(terms, [card.prose for card in self.cards])
+    def words(self, asked: Sequence[Sequence[str]]) -> Floats:
+        return self._statistics.covered(asked, [card.prose for card in self.cards])
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
         return self._statistics.in_vocabulary(terms)

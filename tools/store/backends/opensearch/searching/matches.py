@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tools.store.models import Title
+from tools.store.search.arrays import Mask
 from tools.store.search.ranking.ranked import Ranked
 
 
@@ -22,14 +23,14 @@ class Matches:
     near: tuple[Title, ...] = ()
 
 
-def total_of(ranked: Ranked, with_all_themes: int) -> int:
-    """How many titles match in all, where `with_all_themes` of the index have every theme of the query.
+def total_of(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
+    """How many titles match in all, where `with_all_themes` of the index are allowed and have every theme of the query.
 
     Where all of them that were recalled are answers, those that were not are answers too.
     """
-    if ranked.evidence is None:
+    if ranked.evidence is None or ranked.nearest:
         return ranked.answers
-    themed = ranked.evidence.tags == 1.0
+    themed = (ranked.evidence.tags == 1.0) & allowed
     if not themed.any() or not np.all(ranked.scores[themed] > 0):
         return ranked.answers
     return ranked.answers + max(0, with_all_themes - int(np.count_nonzero(themed)))

@@ -11,29 +11,27 @@ for the interpreter's lock instead, and the thread for the loop's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.index.statistics import Statistics
-from tools.store.backends.opensearch.queries.conditions import filter_queries
 from tools.store.backends.opensearch.queries.dsl import Json
-from tools.store.backends.opensearch.queries.lexical import RECALL, lexical
-from tools.store.backends.opensearch.queries.lookups import by_authors_of, frequencies
-from tools.store.backends.opensearch.queries.nearest import nearest, sense_of
+from tools.store.backends.opensearch.queries.lookups import frequencies
 from tools.store.backends.opensearch.searching.anchor import anchor_among
 from tools.store.backends.opensearch.searching.candidates import Anchor, Recalled, RecalledTitles
-from tools.store.backends.opensearch.searching.matches import Matches, total_of
+from tools.store.backends.opensearch.searching.matches import Matches
+from tools.store.backends.opensearch.searching.searches import Searches
+from tools.store.backends.opensearch.searching.showing import matches
 from tools.store.backends.opensearch.searching.similar import Similar
 from tools.store.backends.opensearch.searching.title_cache import HitKey, TitleCache, hit_keys
 from tools.store.failures import BackendFailure
-from tools.store.models import CatalogQuery, Ordering, Title
+from tools.store.models import CatalogQuery
 from tools.store.search.arrays import Floats
-from tools.store.search.conditions import Conditions
+from tools.store.search.conditions.check import Check
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.names import asked_names, surely_called
-from tools.store.search.ranking.orderings import in_order
 from tools.store.search.ranking.ranked import Ranked, rank
 from tools.store.search.ranking.weights import Weights
 
@@ -56,8 +54,9 @@ class Search:
     ) -> None:
         self._client, self._cache, self._statistics = client, cache, statistics
         self._query, self._parsed, self._aliases = query, parsed, aliases
+        self._searches = Searches(query, parsed, aliases)
         self._weights = Weights()
-        self._recalled = Recalled(Conditions(query.filters))
+        self._recalled = Recalled(Check(query.conditions))
         self._anchor: Anchor | None = None
         self._with_all_themes = 0
         self.index: str | None = None
@@ -69,15 +68,15 @@ class Search:
         if self._anchor is not None and self._parsed.similar_to:
             return await self._similar(self._anchor, vector is not None, deadline)
         await self._recall_by_meaning(named, None if vector is None else await vector, vector is not None, deadline)
-        titles, ranked = self._ranked()
+        titles, ranked = await self._ranked()
         if ranked.leader is not None and await self._recall_series(titles.ids[ranked.leader], deadline):
-            titles, ranked = self._ranked()
+            titles, ranked = await self._ranked()
         return await self._matches(titles, ranked)
 
     async def _recall_by_words(self, deadline: Deadline) -> str | None:
         """What words find. The id of the title that the query names, if it is one's name."""
-        searches = lexical(self._parsed, self._query.filters, self._aliases)
-        terms = self._statistics.unknown((*self._parsed.terms, *self._parsed.translated))
+        searches = self._searches.by_words()
+        terms = self._statistics.unknown((*self._parsed.terms, *self._parsed.translations))
         if terms:
             searches["frequencies"] = frequencies(terms)
         answers = await self._ask(searches, deadline)
@@ -88,7 +87,8 @@ class Search:
             self._anchor = anchor_among(pointed, self._aliases, found, self._statistics, self._weights)
         if "tags" in answers:
             self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
-        self._recalled.take(await self._cache.of(hit_keys(answers.values()), deadline))
+        self._recalled.entries.update(await self._cache.of(hit_keys(answers.values()), deadline))
+        await _turn()
         return self._named()
 
     def _named(self) -> str | None:
@@ -101,8 +101,9 @@ class Search:
         """What is near in meaning, and the series of what is `named`. Late, where meaning was `wanted`, it is left out."""
         in_time = deadline.less(_KEPT_BACK) if wanted else deadline
         try:
-            answers = await self._ask(self._by_meaning(vector), in_time)
-            measured = [answers[name] for name in ("near", "senses") if name in answers]
+            spelled = frozenset() if self._anchor is None else self._anchor.spellings()
+            answers = await self._ask(self._searches.by_meaning(vector, self._recalled.entries, spelled), in_time)
+            measured = [answer for name, answer in answers.items() if name.endswith(("near", "senses"))]
             answers.pop("senses", None)
             found = await self._cache.of([*self._series(named), *hit_keys(answers.values())], in_time)
         except BackendFailure:
@@ -111,17 +112,7 @@ class Search:
             return
         for answer in measured:
             self._recalled.take_senses(answer)
-        self._recalled.take(found)
-
-    def _by_meaning(self, vector: Floats | None) -> dict[str, Json]:
-        searches = {}
-        if vector is not None:
-            searches["near"] = nearest(vector, filter_queries(self._query.filters), RECALL)
-            if self._recalled.entries:
-                searches["senses"] = sense_of(vector, list(self._recalled.entries))
-        if self._anchor is not None and (spelled := self._anchor.spellings()):
-            searches["works"] = by_authors_of(sorted(spelled), self._query.filters)
-        return searches
+        self._recalled.entries.update(found)
 
     async def _recall_series(self, leader: str, deadline: Deadline) -> bool:
         """The rest of the leader's series; whether any of it was missing and came in time."""
@@ -129,7 +120,7 @@ class Search:
         if not missing:
             return False
         try:
-            self._recalled.take(await self._cache.of(missing, deadline.less(_KEPT_BACK)))
+            self._recalled.entries.update(await self._cache.of(missing, deadline.less(_KEPT_BACK)))
         except BackendFailure:
             return False
         return True
@@ -142,32 +133,29 @@ class Search:
         return [(self.index, each) for each in entries[title_id].card.series if each not in entries]
 
     async def _similar(self, anchor: Anchor, sensed: bool, deadline: Deadline) -> Matches:
-        similar = Similar(anchor, self._statistics, self._query.filters, self._weights)
+        similar = Similar(anchor, self._statistics, self._query.conditions, self._weights)
         answers = await self._ask(similar.searches(sensed), deadline)
-        self._recalled = Recalled(Conditions(self._query.filters))
-        self._recalled.take(await self._cache.of(hit_keys(answers.values()), deadline))
+        self._recalled = Recalled(Check(self._query.conditions))
+        self._recalled.entries.update(await self._cache.of(hit_keys(answers.values()), deadline))
         similar.take(self._recalled, answers)
         titles = self._titles()
-        scores = similar.scores(titles, self._recalled.senses)
+        scores = similar.scores(titles, self._recalled.senses, self._recalled.allowed(titles.ids))
         return await self._matches(titles, Ranked(scores, ordering=self._parsed.ordering))
 
-    def _ranked(self) -> tuple[RecalledTitles, Ranked]:
+    async def _ranked(self) -> tuple[RecalledTitles, Ranked]:
+        await _turn()
         titles = self._titles()
-        return titles, rank(self._parsed, titles, self._weights)
+        allowed = self._recalled.allowed(titles.ids)
+        await _turn()
+        ranked = rank(self._parsed, titles, self._weights, allowed)
+        await _turn()
+        return titles, ranked
 
     def _titles(self) -> RecalledTitles:
         return RecalledTitles.of(self._recalled, self._statistics, self._anchor)
 
     async def _matches(self, titles: RecalledTitles, ranked: Ranked) -> Matches:
-        async def shown(rows: Iterable[int]) -> tuple[Title, ...]:
-            return await self._cache.titles([self._recalled.entries[titles.ids[row]] for row in rows])
-
-        limit, sensed = self._query.limit, self._recalled.senses is not None
-        total, near = total_of(ranked, self._with_all_themes), await shown(ranked.near)
-        if ranked.ordering is None:
-            return Matches(await shown(ranked.best(limit)), total, sensed, ranked.guessed, near)
-        best = _first(await shown(ranked.best(len(titles.ids))), ranked.ordering, limit)
-        return Matches(best, total, sensed, ranked.guessed, near)
+        return await matches(self._query, titles, self._recalled, ranked, self._with_all_themes, self._cache)
 
     async def _ask(self, searches: Mapping[str, Json], deadline: Deadline) -> Answers:
         if not searches:
@@ -177,5 +165,6 @@ class Search:
         return dict(zip(searches, answers, strict=True))
 
 
-def _first(titles: Sequence[Title], ordering: Ordering, limit: int) -> tuple[Title, ...]:
-    return in_order(titles, ordering)[:limit]
+async def _turn() -> None:
+    """Lets the loop serve others between two pieces of work, each of which is by how many titles were recalled."""
+    await asyncio.sleep(0)

@@ -15,7 +15,8 @@ from typing import Any
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.index.documents import Card, card_from, title_from, titles_from
+from tools.store.backends.opensearch.index.cards import Card, card_from
+from tools.store.backends.opensearch.index.documents import title_from, titles_from
 from tools.store.backends.opensearch.queries.dsl import column
 from tools.store.backends.opensearch.queries.lookups import with_ids
 from tools.store.models import Title

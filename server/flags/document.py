@@ -1,0 +1,127 @@
+"""The flags document, checked whole.
+
+It is a JSON object by the names of tools: `{"get_recommendations": false, "check_inventory": {"percent": 20}}`, or with
+segments as those of Sentry's Flagpole. Its JSON Schema is `schema.json` beside this file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.flags.problem import problem_of
+
+MOST_BYTES = 256 * 1024
+REFERENCE_NAMES = {"enable_manga_preview_tool": "preview_manga_pages", "enable_price_comparison_tool": "compare_prices"}
+"""What documents that were there before this server call two of its tools."""
+RELOAD = "$reload"
+NO_TOOLS = ("$schema", RELOAD)
+ON = "on"
+
+
+class DocumentError(ValueError):
+    """The document cannot be used; the message is one line that says where and why, and shows no content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Whether any of the caller's facts of this kind is among the values, or, `negated`, none."""
+
+    about: str
+    values: frozenset[str]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Callers for whom all conditions hold, and the share of them, in percent, that have the tool."""
+
+    name: str
+    rollout: float = 100.0
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def decides_for_everybody(self) -> bool:
+        return not self.conditions and self.rollout in (0, 100)
+
+
+Flag = tuple[Segment, ...]
+"""The first segment that a caller belongs to decides; without one the tool is off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Flags by the tool that they are about. When `reload` is another text than before, packages are loaded anew."""
+
+    flags: Mapping[str, Flag] = field(default_factory=dict)
+    reload: str | None = None
+
+    def unknown(self, tools: Collection[str]) -> list[str]:
+        """Names the tools that this version lacks: one document serves several versions while they are exchanged."""
+        return sorted(set(self.flags) - set(tools))
+
+
+def parse(content: bytes) -> Document:
+    """Raises `DocumentError`."""
+    if len(content) > MOST_BYTES:
+        raise DocumentError(f"the flags have more than {MOST_BYTES} bytes")
+    value = _json_of(content)
+    if problem := problem_of(value):
+        raise DocumentError(f"the flags: {problem}")
+    flags: dict[str, Flag] = {}
+    for name, stated in value.items():
+        if name in NO_TOOLS:
+            continue
+        tool = REFERENCE_NAMES.get(name, name)
+        if tool in flags:
+            raise DocumentError(f"the flags: {tool} is there twice, by both its names")
+        flags[tool] = _flag(stated)
+    return Document(flags, value.get(RELOAD))
+
+
+def _json_of(content: bytes) -> Any:
+    try:
+        text = content.decode()
+    except UnicodeError:
+        raise DocumentError("the flags are not UTF-8 text") from None
+    try:
+        return json.loads(text, object_pairs_hook=_each_name_once, parse_constant=_refused)
+    except DocumentError:
+        raise
+    except json.JSONDecodeError as error:
+        raise DocumentError(f"the flags are not JSON (line {error.lineno}, column {error.colno})") from None
+    except (ValueError, RecursionError):
+        raise DocumentError("the flags are not JSON") from None
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of a flag that is there twice nobody could say which one counts."""
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise DocumentError("the flags have a name twice in one object")
+    return value
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _flag(stated: Any) -> Flag:
+    if isinstance(stated, bool):
+        return (Segment(ON),) if stated else ()
+    if not stated.get("enabled", True):
+        return ()
+    if "segments" in stated:
+        return tuple(_segment(each) for each in stated["segments"])
+    return (Segment(ON, float(stated.get("percent", 100))),)
+
+
+def _segment(stated: Mapping[str, Any]) -> Segment:
+    conditions = tuple(_condition(each) for each in stated.get("conditions", ()))
+    return Segment(stated["name"], float(stated.get("rollout", 100)), conditions)
+
+
+def _condition(stated: Mapping[str, Any]) -> Condition:
+    return Condition(stated["property"], frozenset(stated["value"]), negated=stated["operator"] == "not_in")

@@ -1,0 +1,115 @@
+"""Keeps the flags as their source says."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+
+from server.flags.current import Flags
+from server.flags.document import Document, DocumentError, parse
+from server.flags.sources.source import Source, Unreadable
+from session.resilience.deadline import Deadline
+from session.resilience.outage import Outage
+from tools.contract import Tool
+from tools.store.models import Health
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.25
+"""A quarter of the second in which a change is to be in every client's list."""
+LEAST_SECONDS = 0.1
+"""Between two looks, however often somebody says that there is something to see."""
+
+Changed = Callable[[bool], Awaitable[None]]
+"""Is told of a change, and whether nobody has told of it before."""
+
+
+class Follower:
+    """A document takes the place of the last one whole, or not at all: one that is wrong, and a source that is away, change
+    nothing. `tools` are those that there are, whenever they are gone through."""
+
+    def __init__(self, source: Source, flags: Flags, tools: Iterable[Tool]) -> None:
+        self._source = source
+        self._flags = flags
+        self._tools = tools
+        self._content: bytes | None = None
+        self._judged: bytes | None = None
+        self._unknown: list[str] = []
+        self._broken: str | None = None
+        self._hint = asyncio.Event()
+        self._reload: Callable[[], None] | None = None
+        self._outage = Outage(logger, "the source of MANGA_FLAGS_URL")
+
+    def when_reload(self, tell: Callable[[], None]) -> None:
+        """Has it called from now on whenever a document says another `$reload` than the one before it."""
+        self._reload = tell
+
+    async def look(self) -> bool:
+        """Reads the source once, and tells whether the flags have changed. Raises `Unreadable`, `DocumentError`."""
+        content = await self._source.read()
+        self._outage.over()
+        if content is not None:
+            self._content = content  # kept: a look may be cut off before it has judged, and a source says it only once
+        if self._content is None or self._content == self._judged:
+            return False
+        return self._take(await self._parsed(self._content))
+
+    async def look_and_tell(self) -> bool:
+        """The same; what is wrong goes to the log, once."""
+        try:
+            return await self.look()
+        except DocumentError as error:
+            logger.warning("flags left as they were: %s", error)
+        except Unreadable as error:
+            self._outage.failed(f"{error}; the flags stay as they were")
+        return False
+
+    def hurry(self) -> None:
+        """Somebody says that something has changed: the next look is now."""
+        self._hint.set()
+
+    async def watch(self, changed: Changed) -> None:
+        """Runs until cancelled, and tells of every change."""
+        while True:
+            hinted = await self._due()
+            if await self.look_and_tell():
+                logger.info("the flags have changed")
+                await changed(not hinted)
+
+    async def health(self, deadline: Deadline) -> Health:
+        """How the last look went; asks nobody."""
+        problem = self._outage.why or self._broken
+        return Health(problem is None, problem or "")
+
+    async def _due(self) -> bool:
+        """Waits for the next look; tells whether somebody has asked for it."""
+        least = min(LEAST_SECONDS, POLL_SECONDS)
+        await asyncio.sleep(least)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_SECONDS - least):
+                await self._hint.wait()
+        hinted = self._hint.is_set()
+        self._hint.clear()
+        return hinted
+
+    async def _parsed(self, content: bytes) -> Document:
+        try:
+            document = await asyncio.to_thread(parse, content)  # a large one takes half a second
+        except DocumentError as error:
+            self._judged, self._broken = content, str(error)
+            raise
+        self._judged, self._broken = content, None
+        return document
+
+    def _take(self, document: Document) -> bool:
+        unknown = document.unknown({tool.flag for tool in self._tools})
+        if new := [name for name in unknown if name not in self._unknown]:
+            logger.warning("the flags name what is no tool of this version: %s", ", ".join(new))
+        self._unknown = unknown
+        if document.reload not in (None, self._flags.document.reload) and self._reload is not None:
+            self._reload()
+        changed = document != self._flags.document
+        self._flags.document = document
+        return changed

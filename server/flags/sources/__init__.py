@@ -1,0 +1,1 @@
+"""Where the flags document is: one module a kind, imported when it is chosen."""

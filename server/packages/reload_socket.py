@@ -1,0 +1,138 @@
+"""A way to a server that runs, for `python -m server tools reload`: a Unix socket that only its own user can open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import stat
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+from server.packages.coalesced import Coalesced
+from server.packages.report import Report
+
+logger = logging.getLogger(__name__)
+
+QUESTION = b"reload\n"
+READ_SECONDS = 1.0
+WRITE_SECONDS = 1.0
+ANSWER_SECONDS = 120.0
+"""For the reload itself, which bounds each package."""
+MOST_BYTES = 2**20
+MOST_CLIENTS = 128
+"""Who wait for an answer at once; others wait to be let in. They share a reload, so that a flood is a few of them."""
+
+
+class NoServer(Exception):
+    """Nobody answers; the message is where."""
+
+
+def socket_path(host: str, port: int) -> Path:
+    """Names the socket of the server that listens there. Raises OSError where there is no folder for temporary files."""
+    return Path(tempfile.gettempdir()) / f"manga-tools-{os.getuid()}" / f"{host}-{port}.sock"
+
+
+async def answer_reloads(host: str, port: int, reload: Callable[[], Awaitable[Report]]) -> None:
+    """Runs until cancelled; whoever asks during a reload shares the next. Where there can be no socket it says so and does
+    nothing: the flags document still asks for reloads."""
+    try:
+        path = await asyncio.to_thread(socket_path, host, port)  # the first to ask for the folder tries to write there
+        listener = _listening(path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        logger.warning("`python -m server tools reload` cannot reach this server, there is no socket: %s", why)
+        await asyncio.get_running_loop().create_future()
+        return
+    with closing(listener):
+        try:
+            await _answer_all(listener, reload)
+        finally:
+            _remove(path)
+
+
+async def ask_to_reload(host: str, port: int) -> Report:
+    """Returns what it came to. Raises `NoServer`, and `TimeoutError` when that takes too long."""
+    loop, path = asyncio.get_running_loop(), socket_path(host, port)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.setblocking(False)
+        try:
+            _check_own(path.parent)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await loop.sock_connect(client, str(path))
+                await loop.sock_sendall(client, QUESTION)
+                return Report.of_json(json.loads(await _all_of(client)))
+        except TimeoutError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError):  # a server of another version words it otherwise
+            raise NoServer(str(path)) from None
+
+
+def _listening(path: Path) -> socket.socket:
+    """Opens it. What a server that was killed has left there goes: whoever has the port is the only one."""
+    _private_folder(path.parent)
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(str(path))
+        path.chmod(0o600)
+        listener.listen()
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+def _private_folder(folder: Path) -> None:
+    """Makes it. Raises OSError for one that is somebody else's."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if stat.S_IMODE(_check_own(folder).st_mode) != 0o700:
+        folder.chmod(0o700)
+
+
+def _check_own(folder: Path) -> os.stat_result:
+    """Raises OSError for one that is somebody else's, or a link: in /tmp anybody can be there first."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise PermissionError(0, f"{folder} belongs to somebody else")
+    return found
+
+
+async def _answer_all(listener: socket.socket, reload: Callable[[], Awaitable[Report]]) -> None:
+    loop, room = asyncio.get_running_loop(), asyncio.Semaphore(MOST_CLIENTS)
+    async with asyncio.TaskGroup() as tasks:
+        shared = Coalesced(reload, tasks)
+        while True:
+            await room.acquire()
+            client, _ = await loop.sock_accept(listener)
+            answered = tasks.create_task(_answered(client, shared))
+            answered.add_done_callback(lambda _: room.release())
+
+
+async def _answered(client: socket.socket, reload: Callable[[], Awaitable[Report]]) -> None:
+    """Takes one, however it behaves."""
+    loop = asyncio.get_running_loop()
+    with client, suppress(OSError):  # TimeoutError is one
+        async with asyncio.timeout(READ_SECONDS):
+            asked = await loop.sock_recv(client, len(QUESTION))
+        if asked == QUESTION:
+            report = json.dumps((await reload()).as_json()).encode()
+            async with asyncio.timeout(WRITE_SECONDS):
+                await loop.sock_sendall(client, report)
+
+
+async def _all_of(client: socket.socket) -> bytes:
+    loop, found = asyncio.get_running_loop(), b""
+    while (part := await loop.sock_recv(client, 2**16)) and len(found) < MOST_BYTES:
+        found += part
+    return found

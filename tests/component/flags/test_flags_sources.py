@@ -1,0 +1,151 @@
+"""Where flags come from: a file, and an address, over a real disk and a real socket."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from server.flags.current import Flags
+from server.flags.document import MOST_BYTES, DocumentError, parse
+from server.flags.follower import Follower
+from server.flags.sources import http
+from server.flags.sources.file import FileSource
+from server.flags.sources.http import HttpSource
+from server.flags.sources.source import Unreadable
+from tests.support.flags import CUT_OFF, FAILING, HANGING, PACKED, REDIRECTING, WELL, FlagsServer, serving_flags
+from tests.support.ports import free_port
+from tools.registry import TOOLS
+
+
+@pytest.fixture
+async def flags_server() -> AsyncIterator[FlagsServer]:
+    with serving_flags(b'{"lookup_order": false}') as server:
+        yield server
+
+
+@pytest.fixture
+async def source(flags_server: FlagsServer) -> AsyncIterator[HttpSource]:
+    async with HttpSource.open(flags_server.url) as opened:
+        yield opened
+
+
+async def why(source: HttpSource | FileSource) -> str:
+    with pytest.raises(Unreadable) as caught:
+        await source.read()
+    return str(caught.value)
+
+
+async def test_a_file_is_read_as_it_is_now(tmp_path: Path) -> None:
+    file = tmp_path / "flags.json"
+    source = FileSource(file)
+    assert await why(source) == f"{file} cannot be read: No such file or directory"
+    for content in (b"{}", b'{"lookup_order": false}', b""):
+        file.write_bytes(content)
+        assert await source.read() == content
+
+
+async def test_what_is_no_file_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    """To open a pipe waits for somebody who writes to it, and the end of the process waits for that."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(Unreadable, match="cannot be read"):
+            await FileSource(path).read()
+
+
+async def test_a_file_that_is_far_too_large_is_not_read_whole(tmp_path: Path) -> None:
+    file = tmp_path / "flags.json"
+    file.write_bytes(b" " * (10 * MOST_BYTES))
+    content = await FileSource(file).read()
+    assert content is not None
+    assert len(content) == MOST_BYTES + 1
+    with pytest.raises(DocumentError):
+        parse(content)
+
+
+async def test_an_address_is_asked_for_what_has_changed(flags_server: FlagsServer, source: HttpSource) -> None:
+    """By ETag and If-None-Match: what is the same is not sent again."""
+    assert await source.read() == b'{"lookup_order": false}'
+    assert await source.read() is None
+    flags_server.set()
+    assert await source.read() == b"{}"
+    assert await source.read() is None
+    assert flags_server.statuses == [200, 304, 200, 304]
+
+
+async def test_an_address_without_etags_is_read_each_time(flags_server: FlagsServer, source: HttpSource) -> None:
+    """As the AppConfig agent's, which answers from its own memory."""
+    flags_server.etags = False
+    assert await source.read() == await source.read() == b'{"lookup_order": false}'
+
+
+@pytest.mark.parametrize(
+    ("mood", "told"),
+    [
+        (FAILING, "it answers with status 500"),
+        (REDIRECTING, "it answers with status 302"),
+        (PACKED, "it answers compressed, which was not asked for"),
+        (CUT_OFF, "it cannot be reached (RemoteProtocolError)"),
+    ],
+)
+async def test_an_address_that_answers_with_something_else_is_told(
+    mood: str, told: str, flags_server: FlagsServer, source: HttpSource
+) -> None:
+    """And is asked whole again: a body that broke off has no ETag that counts."""
+    flags_server.mood = mood
+    assert await why(source) == told
+    flags_server.mood = WELL
+    assert await source.read() == b'{"lookup_order": false}'
+
+
+async def test_an_address_that_hangs_is_not_waited_for(
+    flags_server: FlagsServer, source: HttpSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "ALL_SECONDS", 0.05)
+    flags_server.mood = HANGING
+    assert await why(source) == "it does not answer in time"
+
+
+async def test_an_address_where_nobody_listens_is_told_with_its_cause() -> None:
+    async with HttpSource.open(f"http://127.0.0.1:{free_port()}/flags") as source:
+        with pytest.raises(Unreadable, match="cannot be reached") as caught:
+            await source.read()
+    assert caught.value.__cause__ is not None
+
+
+async def test_an_answer_without_an_end_is_cut(flags_server: FlagsServer, source: HttpSource) -> None:
+    flags_server.content = b" " * (4 * MOST_BYTES)
+    content = await source.read()
+    assert content is not None
+    with pytest.raises(DocumentError, match="bytes"):
+        parse(content)
+
+
+async def test_a_name_that_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "unknown")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    async with HttpSource.open("http://flags.example/flags") as source:
+        assert "cannot be reached" in await why(source)
+
+
+async def test_what_an_address_says_is_in_force_until_it_says_something_else(
+    flags_server: FlagsServer, source: HttpSource
+) -> None:
+    """Through failures, wrong documents, and 304s between them."""
+    flags = Flags()
+    follower = Follower(source, flags, TOOLS)
+    good = parse(b'{"lookup_order": false}')
+    assert await follower.look_and_tell()
+    for mood, content in ((FAILING, b""), (WELL, b"{"), (WELL, b"{"), (CUT_OFF, b"{}")):
+        flags_server.mood, flags_server.content = mood, content
+        assert not await follower.look_and_tell()
+        assert flags.document == good
+    flags_server.mood = WELL
+    assert await follower.look_and_tell()
+    assert flags.document == parse(b"{}")

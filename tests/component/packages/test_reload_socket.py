@@ -1,0 +1,218 @@
+"""How `tools reload` reaches the server that listens on a port, and nobody else does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import stat
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from server.packages import reload_socket
+from server.packages.coalesced import Coalesced
+from server.packages.reload_socket import NoServer, answer_reloads, ask_to_reload, socket_path
+from server.packages.report import PackageReport, Report
+from tests.support.valkey import eventually
+
+HOST = "127.0.0.1"
+FLOOD = 1000
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """For temporary files, in the place of the machine's own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@asynccontextmanager
+async def answering(port: int, what: str = "words") -> AsyncIterator[asyncio.Task[None]]:
+    """A server on that port, which says what it was asked for."""
+
+    async def reload() -> Report:
+        return Report([PackageReport(what, "1.0", loaded=["a", "b"]), PackageReport("c", "2.0", refused="bad", stays="1.0")])
+
+    task = asyncio.create_task(answer_reloads(HOST, port, reload))
+    try:
+        await eventually(lambda: task.done() or _listens(port))
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(socket_path(HOST, port))) == 0
+
+
+async def test_a_server_answers_what_came_of_it() -> None:
+    async with answering(1):
+        report = await ask_to_reload(HOST, 1)
+        assert not report.well
+        assert str(report) == "words 1.0: loaded a, b\nc 2.0: refused: bad; version 1.0 stays"
+        assert (await ask_to_reload(HOST, 1)) == report
+    assert not socket_path(HOST, 1).exists()
+
+
+async def test_two_servers_are_told_apart_by_where_they_listen() -> None:
+    async with answering(1, "one"), answering(2, "two"):
+        assert [(await ask_to_reload(HOST, port)).packages[0].package for port in (1, 2)] == ["one", "two"]
+        with pytest.raises(NoServer):
+            await ask_to_reload("127.0.0.2", 1)
+
+
+async def test_nobody_but_its_own_user_can_open_it() -> None:
+    async with answering(1):
+        path = socket_path(HOST, 1)
+        modes = [stat.S_IMODE(each.stat().st_mode) for each in (path.parent, path)]
+        assert modes == [0o700, 0o600]
+        assert path.parent.name == f"manga-tools-{os.getuid()}"
+
+
+async def test_what_a_killed_server_left_behind_is_in_nobodys_way() -> None:
+    path = socket_path(HOST, 1)
+    path.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    with pytest.raises(NoServer, match=str(path)):
+        await ask_to_reload(HOST, 1)
+    async with answering(1, "next"):
+        assert (await ask_to_reload(HOST, 1)).packages[0].package == "next"
+
+
+def _somebody_elses(folder: Path) -> None:
+    """Whoever is first in a folder for everybody can lay a link there."""
+    (folder / "elsewhere").mkdir()
+    socket_path(HOST, 1).parent.symlink_to(folder / "elsewhere")
+
+
+def _a_file(folder: Path) -> None:
+    socket_path(HOST, 1).parent.write_text("")
+
+
+@pytest.mark.parametrize("made", [_somebody_elses, _a_file])
+async def test_where_there_can_be_no_socket_it_is_said_and_the_server_goes_on(
+    made: Callable[[Path], None], folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made(folder)
+    task = asyncio.create_task(answer_reloads(HOST, 1, _never))
+    await eventually(lambda: bool(caplog.records))
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert "cannot reach this server" in caplog.text
+    assert not task.done()
+    assert not list(folder.glob("elsewhere/*"))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_folder_that_others_could_open_is_closed_to_them() -> None:
+    socket_path(HOST, 1).parent.mkdir()
+    socket_path(HOST, 1).parent.chmod(0o777)
+    async with answering(1):
+        assert stat.S_IMODE(socket_path(HOST, 1).parent.stat().st_mode) == 0o700
+
+
+async def test_who_says_nothing_or_something_else_is_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reload_socket, "READ_SECONDS", 0.05)
+    loop = asyncio.get_running_loop()
+    async with answering(1) as task:
+        with socket.socket(socket.AF_UNIX) as silent, socket.socket(socket.AF_UNIX) as other:
+            for client in (silent, other):
+                client.setblocking(False)
+                await loop.sock_connect(client, str(socket_path(HOST, 1)))
+            await loop.sock_sendall(other, b"stop the server")
+            assert (await ask_to_reload(HOST, 1)).packages
+            with pytest.raises(ConnectionResetError):
+                await loop.sock_recv(other, 10)
+        assert not task.done()
+
+
+async def test_nobody_elses_answer_is_believed(folder: Path) -> None:
+    """In a folder for everybody's files anybody can have put a link where the socket is looked for."""
+    elsewhere = folder / "elsewhere"
+    async with answering(1):
+        home = socket_path(HOST, 1).parent
+        home.rename(elsewhere)
+        home.symlink_to(elsewhere)
+        with pytest.raises(NoServer):
+            await ask_to_reload(HOST, 1)
+
+
+@pytest.mark.parametrize("answer", [b"{}", b"[]", b'{"packages": [{"name": 1}], "problem": null}', b""])
+async def test_an_answer_of_another_form_is_nobodys(answer: bytes) -> None:
+    path = socket_path(HOST, 1)
+    path.parent.mkdir(mode=0o700)
+
+    async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_unix_server(answered, path):
+        with pytest.raises(NoServer):
+            await ask_to_reload(HOST, 1)
+
+
+async def test_a_server_that_is_busy_for_good_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reload_socket, "ANSWER_SECONDS", 0.05)
+    task = asyncio.create_task(answer_reloads(HOST, 1, _never))
+    await eventually(lambda: _listens(1))
+    with pytest.raises(TimeoutError):
+        await ask_to_reload(HOST, 1)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert not socket_path(HOST, 1).exists()
+
+
+async def test_a_flood_of_requests_is_a_few_reloads() -> None:
+    """Whoever is let in is answered by one that began after they had asked; the system turns away who finds no room."""
+    began, go_on = 0, asyncio.Event()
+
+    async def reload() -> Report:
+        nonlocal began
+        began += 1
+        await go_on.wait()
+        return Report([PackageReport(f"reload {began}", "1.0")])
+
+    task = asyncio.create_task(answer_reloads(HOST, 1, reload))
+    await eventually(lambda: _listens(1))
+    asking = [asyncio.create_task(ask_to_reload(HOST, 1)) for _ in range(FLOOD)]
+    await eventually(lambda: began == 1)
+    go_on.set()
+    answers = await asyncio.gather(*asking, return_exceptions=True)
+    reports = [each for each in answers if isinstance(each, Report)]
+    assert len(reports) >= reload_socket.MOST_CLIENTS
+    assert all(isinstance(each, NoServer) for each in answers if each not in reports), "turned away at the door"
+    assert began <= 2 * (FLOOD // reload_socket.MOST_CLIENTS + 2)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_who_goes_away_takes_the_answer_from_nobody() -> None:
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def reload() -> Report:
+        asked.set()
+        await go_on.wait()
+        return Report([PackageReport("words", "1.0")])
+
+    async with asyncio.TaskGroup() as tasks:
+        shared = Coalesced(reload, tasks)
+        one, other = asyncio.create_task(shared()), asyncio.create_task(shared())
+        await asked.wait()
+        one.cancel()
+        await asyncio.gather(one, return_exceptions=True)
+        go_on.set()
+        assert (await other).packages[0].package == "words"
+
+
+async def _never() -> Report:
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError

@@ -1,0 +1,243 @@
+"""What a customer asks to be remembered is obeyed in every search of theirs until they take it back, and in no one else's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from session.preferences import KEPT_DAYS, LONGEST, MOST_KEPT
+from tests.support.pipeline import Answer, Kit
+from tests.support.store import Mood
+
+pytestmark = pytest.mark.virtual_time
+
+PIRATES, GHOSTS, DOCTOR, ROSES = "manga-000001", "manga-000002", "manga-000003", "manga-000004"
+NO_GHOSTS = "I don't like ghosts"
+
+
+async def remember(kit: Kit, text: str, user: str | None = "u") -> Answer:
+    return await kit.ask("remember_preference", {"preference": text}, user=user)
+
+
+async def forget(kit: Kit, text: str, user: str | None = "u") -> Answer:
+    return await kit.ask("forget_preference", {"preference": text}, user=user)
+
+
+async def search(kit: Kit, query: str, user: str | None = "u", **arguments: Any) -> Answer:
+    return await kit.ask("search_manga_catalog", {"query": query, "max_results": 10, **arguments}, user=user)
+
+
+async def recommend(kit: Kit, criteria: str, user: str | None = "v") -> Answer:
+    return await kit.ask("get_recommendations", {"criteria": criteria, "count": 6}, user=user)
+
+
+def found(answer: Answer) -> list[str]:
+    cards = answer.value.get("results", answer.value.get("recommendations"))
+    return [card["title_id"] for card in cards]
+
+
+def told(answer: Answer) -> dict[str, str]:
+    """What was understood, by the words that it is from."""
+    return {each["from"]: each["condition"] for each in answer.value.get("understood", ())}
+
+
+def kept(answer: Answer) -> list[str]:
+    return list(answer.value["preferences"])
+
+
+@pytest.mark.parametrize(
+    ("words", "condition"),
+    [(NO_GHOSTS, "without Ghosts"), ("幽霊は苦手", "without")],
+)
+async def test_what_is_not_liked_is_left_out_of_every_search_and_said(kit: Kit, words: str, condition: str) -> None:
+    before = await search(kit, "shonen")
+    answer = await remember(kit, words)
+    after, others, anonymous = [await search(kit, "shonen", user) for user in ("u", "v", None)]
+    assert kept(answer) == [words]
+    assert any(condition in each for each in answer.value["understood"])
+    assert GHOSTS in found(before)
+    assert GHOSTS not in found(after)
+    assert PIRATES in found(after)
+    assert condition in told(after)[f"remembered: {words}"]
+    for other in (others, anonymous):
+        assert (found(other), told(other)) == (found(before), told(before))
+        assert (other.meta["source"], after.meta["source"]) == ("cache", "live")
+
+
+@pytest.mark.parametrize("words", ["I spend at most 503 yen a volume", "予算は一冊503円まで"])
+async def test_a_budget_is_a_price(kit: Kit, words: str) -> None:
+    answer = await remember(kit, words)
+    assert answer.value["understood"] == ["at most 503 yen a volume"]
+    assert set(found(await search(kit, "shonen"))) == {PIRATES, GHOSTS}
+    assert set(found(await recommend(kit, "anything", "u"))) <= {GHOSTS, DOCTOR}, "they own the pirates"
+
+
+async def test_recommendations_obey_as_well_and_so_do_the_fallbacks_of_both(kit: Kit) -> None:
+    await remember(kit, NO_GHOSTS, "w")
+    assert GHOSTS not in found(await recommend(kit, "something good", "w"))
+    kit.backends.catalog.mood = Mood.FAILS
+    for answer in (await recommend(kit, "games", "w"), await search(kit, "games", "w")):
+        assert answer.meta["source"] == "fallback"
+        assert GHOSTS not in found(answer)
+        assert f"remembered: {NO_GHOSTS}" in told(answer)
+
+
+async def test_what_is_asked_for_now_goes_before_what_was_asked_for_once(kit: Kit) -> None:
+    await remember(kit, NO_GHOSTS)
+    await remember(kit, "I spend at most 501 yen a volume")
+    asked = await search(kit, "something with ghosts under 600 yen")
+    assert GHOSTS in found(asked)
+    assert told(asked)[f"remembered: {NO_GHOSTS}"].endswith("(not obeyed)")
+    assert told(asked)["remembered: I spend at most 501 yen a volume"].endswith("(not obeyed)")
+    by_argument = await search(kit, "shonen", max_price_jpy=600)
+    assert (PIRATES in found(by_argument), GHOSTS in found(by_argument)) == (True, False)
+    assert GHOSTS not in found(await search(kit, "shonen", max_price_jpy=600)), "the next call is another one"
+
+
+async def test_for_somebody_else_a_taste_tells_nothing_and_a_budget_holds(kit: Kit) -> None:
+    budget = "I spend at most 502 yen a volume"
+    await remember(kit, "I don't like adventures")
+    await remember(kit, budget)
+    assert PIRATES not in found(await search(kit, "pirates"))
+    answer = await search(kit, "pirates for my brother")
+    assert PIRATES in found(answer)
+    assert DOCTOR not in found(answer)
+    assert "somebody else" in told(answer)["remembered: I don't like adventures"]
+    assert told(answer)[f"remembered: {budget}"] == "at most 502 yen a volume"
+
+
+async def test_what_is_said_of_somebody_else_is_a_note_and_bounds_nothing(kit: Kit) -> None:
+    answer = await remember(kit, "My daughter is 8")
+    assert (answer.value["understood"], kept(answer)) == ([], ["My daughter is 8"])
+    assert "somebody else" in answer.note
+    assert told(await search(kit, "shonen")) == told(await search(kit, "shonen", None))
+
+
+@pytest.mark.parametrize("name", ["Monster Hunter Doctor", "怪物医師"])
+@pytest.mark.parametrize("mood", [Mood.WORKS, Mood.FAILS])
+@pytest.mark.parametrize("words", ["I don't like mysteries", "I spend at most 501 yen a volume"])
+async def test_a_title_that_is_asked_for_by_its_name_is_shown(kit: Kit, name: str, mood: Mood, words: str) -> None:
+    await remember(kit, words)
+    kit.backends.catalog.mood = mood
+    answer = await search(kit, name)
+    assert found(answer)[0] == DOCTOR
+    assert "asked for by name" in answer.value["note"]
+    unnamed = await search(kit, "seinen")
+    assert DOCTOR not in found(unnamed) or unnamed.value["relaxed"] == ["at most 501 yen a volume"], "nothing else is left"
+
+
+async def test_what_a_query_itself_rules_out_is_not_shown_for_its_name(kit: Kit) -> None:
+    await remember(kit, "I don't like mysteries")
+    assert DOCTOR not in found(await search(kit, "Monster Hunter Doctor", max_price_jpy=501))
+
+
+async def test_what_cannot_be_acted_on_is_a_note_for_the_assistant(kit: Kit) -> None:
+    answer = await remember(kit, "I read English only")
+    assert answer.value["understood"] == []
+    assert "note for you" in answer.note
+    assert told(await search(kit, "shonen")) == {"shonen": "shonen"}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "left"),
+    [
+        (NO_GHOSTS, NO_GHOSTS.upper(), [NO_GHOSTS.upper()]),
+        (NO_GHOSTS, "ghosts are fine now", ["ghosts are fine now"]),
+        (NO_GHOSTS, "I like ghosts", ["I like ghosts"]),
+        ("幽霊は苦手", "幽霊も平気になりました", ["幽霊も平気になりました"]),
+        ("ghosts are fine", NO_GHOSTS, [NO_GHOSTS]),
+        ("at most 900 yen a volume", "一冊700円まで", ["一冊700円まで"]),
+        ("no ghosts", "no ghosts and no romance", ["no ghosts and no romance"]),
+        ("no ghosts and no romance", "ghosts are fine now", ["no ghosts and no romance", "ghosts are fine now"]),
+        (NO_GHOSTS, "ghosts make me sick", [NO_GHOSTS, "ghosts make me sick"]),
+        (NO_GHOSTS, "at most 900 yen a volume", [NO_GHOSTS, "at most 900 yen a volume"]),
+        ("I read English only", NO_GHOSTS, ["I read English only", NO_GHOSTS]),
+    ],
+)
+async def test_a_later_word_takes_the_place_of_an_earlier_one_on_the_same_matter(
+    kit: Kit, first: str, then: str, left: list[str]
+) -> None:
+    await remember(kit, first)
+    answer = await remember(kit, then)
+    assert kept(answer) == left
+    assert ("replaces" in answer.note) == (len(left) == 1)
+
+
+async def test_of_two_that_both_stand_the_later_one_holds(kit: Kit) -> None:
+    await remember(kit, "no ghosts and no romance")
+    await remember(kit, "ghosts are fine now")
+    answer = await search(kit, "shonen")
+    assert GHOSTS in found(answer)
+    assert ROSES not in found(await search(kit, "garden days"))
+    assert "Romance" in told(answer)["remembered: no ghosts and no romance"]
+    assert "Ghosts" not in told(answer)["remembered: no ghosts and no romance"]
+
+
+async def test_at_most_twenty_are_kept_and_none_goes_unasked(kit: Kit) -> None:
+    for number in range(MOST_KEPT):
+        await remember(kit, f"my locker has the number {number}")
+    refused = await remember(kit, NO_GHOSTS)
+    assert refused.failure == "VALIDATION_ERROR"
+    assert "forget_preference" in refused.outcome.failure.message  # type: ignore[union-attr]
+    assert len(kept(await remember(kit, "my locker has the number 3"))) == MOST_KEPT, "what is restated needs no room"
+    await forget(kit, "my locker has the number 3")
+    assert len(kept(await remember(kit, NO_GHOSTS))) == MOST_KEPT
+
+
+@pytest.mark.parametrize(
+    ("words", "removed"),
+    [
+        (NO_GHOSTS, [NO_GHOSTS]),
+        ("i DON'T like ghosts", [NO_GHOSTS]),
+        ("ghosts", [NO_GHOSTS]),
+        ("the thing about ghosts", [NO_GHOSTS]),
+        ("幽霊のこと", [NO_GHOSTS]),
+        ("my budget", ["一冊700円まで"]),
+        ("予算", ["一冊700円まで"]),
+        ("all", [NO_GHOSTS, "一冊700円まで", "I read English only", "I read on Sundays"]),
+        ("全部", [NO_GHOSTS, "一冊700円まで", "I read English only", "I read on Sundays"]),
+        ("romance", []),
+        ("I read", []),
+        ("I", []),
+    ],
+)
+async def test_forgetting_goes_by_the_customers_words(kit: Kit, words: str, removed: list[str]) -> None:
+    for text in (NO_GHOSTS, "一冊700円まで", "I read English only", "I read on Sundays"):
+        await remember(kit, text)
+    answer = await forget(kit, words)
+    assert answer.value["removed"] == removed
+    assert len(kept(answer)) == 4 - len(removed)
+    assert (await forget(kit, words)).value["removed"] == [], "asked again it removes no more"
+    assert removed or answer.note
+
+
+async def test_what_was_forgotten_is_obeyed_no_more(kit: Kit) -> None:
+    before = await search(kit, "shonen")
+    await remember(kit, NO_GHOSTS)
+    await forget(kit, "all")
+    after = await search(kit, "shonen")
+    assert (found(after), told(after)) == (found(before), told(before))
+    assert "Nothing is remembered" in (await forget(kit, "all")).note
+
+
+async def test_a_preference_goes_a_year_after_it_was_last_stated(kit: Kit) -> None:
+    await remember(kit, NO_GHOSTS)
+    await remember(kit, "no romance")
+    kit.clock.advance(200 * 86_400)
+    await remember(kit, NO_GHOSTS)
+    kit.clock.advance((KEPT_DAYS - 199) * 86_400)
+    assert list(told(await search(kit, "shonen"))) == ["shonen", f"remembered: {NO_GHOSTS}"]
+    assert (await forget(kit, "all")).value["removed"] == [NO_GHOSTS]
+
+
+@pytest.mark.parametrize("tool", ["remember_preference", "forget_preference"])
+async def test_only_who_is_signed_in_has_any(kit: Kit, tool: str) -> None:
+    answer = await kit.ask(tool, {"preference": NO_GHOSTS}, session="s")
+    assert answer.failure == "FORBIDDEN"
+    assert kit.backends.preferences.asked == []
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\u200b", "x" * (LONGEST + 1)])
+async def test_nothing_and_too_much_are_refused(kit: Kit, text: str) -> None:
+    assert (await remember(kit, text)).failure == "VALIDATION_ERROR"

@@ -1,0 +1,68 @@
+"""Preferences that two change at once, or whose change nobody saw the end of: no process goes on obeying what is gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from session.preferences import Kept, Preference
+from session.redis.multiplexed import MultiplexedRedis
+from tests.component.preferences.test_preferences import GHOSTS, NO_GHOSTS, forget, found, remember, search, told
+from tests.component.preferences.test_preferences_kept import COPY
+from tests.support.pipeline import Kit, Opener
+from tests.support.valkey import ask
+from tools.store.backends.embedded.preferences import EmbeddedPreferences
+from tools.store.failures import TimedOut
+
+pytestmark = pytest.mark.virtual_time
+
+
+async def test_the_slower_of_two_changes_puts_back_nothing_that_the_quicker_has_removed(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was kept here is forgotten elsewhere before this process has told the others of it."""
+    one, other = await opener(), await opener()
+    before = await search(one, "shonen")
+    keep = EmbeddedPreferences.keep
+
+    async def and_then_forgotten(store: EmbeddedPreferences, user: str, kept: Kept, *how: Any) -> bool:
+        done = await keep(store, user, kept, *how)
+        if kept.preferences:
+            assert (await forget(other, "all")).value["removed"] == [NO_GHOSTS]
+        return done
+
+    monkeypatch.setattr(EmbeddedPreferences, "keep", and_then_forgotten)
+    await remember(one, NO_GHOSTS)
+    for kit in (one, other, await opener()):
+        after = await search(kit, "shonen")
+        assert (found(after), told(after)) == (found(before), told(before))
+
+
+async def test_who_read_before_a_change_whose_answer_was_lost_puts_no_old_copy(
+    kit: Kit, redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await remember(kit, NO_GHOSTS)
+    keep, old = EmbeddedPreferences.keep, kit.store.preferences.copy("u", (Preference(NO_GHOSTS, "2026-11-23"),))
+
+    async def and_lost(*change: Any) -> bool:
+        await keep(*change)
+        raise TimedOut("The preferences did not answer in time.", dependency="profile")
+
+    monkeypatch.setattr(EmbeddedPreferences, "keep", and_lost)
+    assert (await forget(kit, "all")).failure == "TIMEOUT"
+    await kit.memory.end([old])
+    assert NO_GHOSTS.encode() not in await ask(redis, "GET", COPY)
+    assert GHOSTS in found(await search(kit, "shonen"))
+
+
+@pytest.mark.parametrize("budget", [None, "150"])
+async def test_what_was_changed_is_told_however_long_it_is(kit: Kit, budget: str | None) -> None:
+    """Nobody hears of a failure when it was done: twenty long ones are more than one answer may hold."""
+    said = {"user": "u", "session": "s", **({"turn": "t", "token_budget": budget} if budget else {})}
+    for n in range(20):
+        await remember(kit, f"{n:02} {'鬱な話は疲れる、' * 24}")
+    answer = await kit.ask("forget_preference", {"preference": "all"}, **said)
+    assert answer.failure is None
+    assert "20 removed." in answer.note
+    assert answer.value["truncated"]

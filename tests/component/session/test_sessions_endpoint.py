@@ -1,0 +1,146 @@
+"""GET and DELETE /sessions/{id}: what an agent reads of a conversation, and ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from server.transport.http.sessions import Sessions
+from session.failures import MemoryUnavailable
+from session.redis.keyvalue import Reply, Step
+from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import Rate
+from tests.support.pipeline import Kit, Opener
+
+pytestmark = pytest.mark.virtual_time
+
+OWN = {"session": "s", "user": "u"}
+SEARCH = "search_manga_catalog"
+U, V = {"X-User-ID": "u"}, {"X-User-ID": "v"}
+NOTHING_YET = "Nothing has been asked in this conversation yet."
+
+
+@asynccontextmanager
+async def serving(kit: Kit) -> AsyncIterator[httpx.AsyncClient]:
+    app = kit.app
+    sessions = Sessions(app.identifier, app.caller_limits, app.memory, kit.store.now)
+    asgi = Starlette(routes=[Route("/sessions/{session}", sessions.serve, methods=["GET", "DELETE"])])
+    transport = httpx.ASGITransport(asgi)  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url="http://manga") as http:
+        yield http
+
+
+async def told(http: httpx.AsyncClient, path: str = "/sessions/s", user: dict[str, str] = U) -> dict[str, Any]:
+    answer = await http.get(path, headers=user)
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    return dict(answer.json())
+
+
+async def test_a_session_is_read_back_with_its_summary_its_calls_and_its_totals(kit: Kit) -> None:
+    await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
+    await kit.ask("get_manga_details", {"title_id": "manga-999999"}, **OWN)
+    await kit.ask("lookup_order", {"order_id": "MNG-UUUU0001"}, **OWN)
+    async with serving(kit) as http:
+        read = await told(http)
+    assert read.pop("summary").split("\n")[3].endswith('search "pirates": 1 of 1 titles: Pirate Sea')
+    calls = read.pop("calls")
+    assert [(call["tool"], call["succeeded"]) for call in calls] == [
+        ("lookup_order", True),
+        ("get_manga_details", False),
+        (SEARCH, True),
+    ]
+    assert calls[2].keys() >= {"arguments", "summary", "latency_ms", "cache_hit", "tokens", "at"}
+    assert (calls[2]["words"], calls[2]["shown"]) == ("pirates", [["manga-000001", "Pirate Sea"]])
+    totals = read.pop("totals")
+    assert (totals["calls"], totals["failures"], totals["cache_hits"]) == (3, 1, 0)
+    assert totals["tokens_out"] == sum(call["tokens"] for call in calls)
+    assert read == {
+        "session_id": "s",
+        "shared": {"title_id": "manga-000001", "title": "Pirate Sea", "order_id": "MNG-UUUU0001"},
+        "last_shown": {
+            "by": "search",
+            "query": "pirates",
+            "titles": [{"title_id": "manga-000001", "title": "Pirate Sea"}],
+        },
+    }
+
+
+async def test_a_query_selects_the_calls_that_bear_on_it(kit: Kit) -> None:
+    """At most five of them where nobody says how many; and the list that was shown last is always there to refer to."""
+    for query in ("pirates", "碁の幽霊", *["romance"] * 6):
+        await kit.ask(SEARCH, {"query": query}, **OWN)
+    async with serving(kit) as http:
+        assert len((await told(http))["calls"]) == 8
+        assert [call["words"] for call in (await told(http, "/sessions/s?calls=2"))["calls"]] == ["romance"] * 2
+        one = await told(http, "/sessions/s?query=幽霊はまだありますか&calls=1")
+        assert [call["words"] for call in one["calls"]] == ["碁の幽霊"]
+        assert "Shown last by search" in one["summary"]
+        five = await told(http, "/sessions/s?query=more+pirates")
+        assert [call["words"] for call in five["calls"]] == ["romance"] * 4 + ["pirates"]
+
+
+@pytest.mark.parametrize("user", [V, {}])
+async def test_a_session_of_another_and_one_that_nobody_used_are_empty_alike(kit: Kit, user: dict[str, str]) -> None:
+    await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
+    async with serving(kit) as http:
+        others, never = await told(http, user=user), await told(http, "/sessions/never", user)
+    assert {**others, "session_id": ""} == {**never, "session_id": ""}
+    assert (never["summary"], never["calls"], never["last_shown"], never["shared"]) == (NOTHING_YET, [], None, {})
+
+
+async def test_what_was_ended_is_empty_for_its_owner_and_nobody_else(kit: Kit) -> None:
+    for user in ("u", "v"):
+        await kit.ask(SEARCH, {"query": "pirates"}, session="s", user=user)
+    async with serving(kit) as http:
+        assert (await http.delete("/sessions/s", headers=U)).status_code == 204
+        assert (await told(http))["summary"] == NOTHING_YET
+        assert len((await told(http, user=V))["calls"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/sessions/no%20spaces", "sessionId"),
+        ("/sessions/s?calls=0", "calls: "),
+        ("/sessions/s?calls=21", "calls: "),
+        ("/sessions/s?calls=many", "calls: "),
+        (f"/sessions/s?query={'x' * 501}", "query: it is too long"),
+    ],
+)
+async def test_what_is_malformed_is_refused_with_what_to_do(kit: Kit, path: str, said: str) -> None:
+    async with serving(kit) as http:
+        answer = await http.get(path, headers=U)
+    assert (answer.status_code, answer.json()["error"]["name"]) == (400, "VALIDATION_ERROR")
+    assert said in answer.json()["error"]["message"]
+
+
+async def test_without_redis_it_says_so_and_when_to_ask_again(kit: Kit) -> None:
+    class Silent:
+        async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
+            raise MemoryUnavailable("away at 10.0.0.7")
+
+        async def aclose(self) -> None: ...
+
+    kit.redis.inner = Silent()
+    async with serving(kit) as http:
+        for answer in (await http.get("/sessions/s", headers=U), await http.delete("/sessions/s", headers=U)):
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert answer.json()["error"]["name"] == "DEPENDENCY_FAILURE"
+            assert "10.0.0.7" not in answer.text
+
+
+async def test_who_reads_as_often_as_nobody_may_call_has_to_wait(opener: Opener) -> None:
+    """And others do not."""
+    kit: Kit = await opener(rate=Rate(1, 3))
+    async with serving(kit) as http:
+        statuses = [(await http.get("/sessions/s", headers=U)).status_code for _ in range(5)]
+        refused = await http.get("/sessions/s", headers=U)
+        assert (await http.get("/sessions/s", headers=V)).status_code == 200
+    assert statuses == [200, 200, 200, 429, 429]
+    assert (refused.json()["error"]["name"], refused.headers["retry-after"]) == ("RATE_LIMITED", "1")

@@ -1,0 +1,96 @@
+"""What is proposed to somebody who types: likeliest first, in any script, and never more than a few lookups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from session.resilience.deadline import Deadline
+from tests.support.pipeline import Kit, Opener
+from tests.support.store import RECORDS, Mood
+from tools.completions.authors import complete_author
+from tools.completions.titles import complete_title
+from tools.completions.words import SPELLED, complete_genre, complete_tag
+from tools.contract import ToolContext
+from tools.primitives.completion import Completer
+from tools.store.identifiers import GENRES
+from tools.store.models import Title
+
+pytestmark = pytest.mark.virtual_time
+
+
+async def proposed(kit: Kit, complete: Completer, typed: str) -> Sequence[str]:
+    context = ToolContext(kit.store, None, Deadline.after(0.3, kit.clock))
+    return await complete(context, typed, {})
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("", [str(record["title"]["en"]) for record in RECORDS]),  # type: ignore[index]
+        ("PIR", ["Pirate Sea"]),
+        ("海賊", ["海賊の海"]),
+        ("ｒｏｂｏ", ["Robot Cat"]),
+        ("猫型ろ", ["猫型ロボ"]),
+        ("hunter", ["Monster Hunter Doctor"]),
+        ("mystery", []),
+        ("  ", [str(record["title"]["en"]) for record in RECORDS]),  # type: ignore[index]
+    ],
+)
+async def test_titles_by_the_beginning_of_a_name_in_the_script_that_is_typed(
+    typed: str, expected: list[str], kit: Kit
+) -> None:
+    """What a title is about is not its name."""
+    assert await proposed(kit, complete_title, typed) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("ura", ["Nao Urasawa"]), ("nao u", ["Nao Urasawa"]), ("Oda, E", ["Eiji Oda"]), ("eij", ["Eiji Oda"]), ("zzz", [])],
+)
+async def test_authors_family_or_given_name_first(typed: str, expected: list[str], kit: Kit) -> None:
+    assert await proposed(kit, complete_author, typed) == expected
+
+
+async def test_what_is_not_at_hand_is_looked_up_once_something_is_typed_to_look_for(opener: Opener) -> None:
+    kit: Kit = await opener(warm=False)
+    assert await proposed(kit, complete_title, "Pi") == []
+    assert kit.calls_of("search") == 0
+    assert await proposed(kit, complete_title, "Pirat") == ["Pirate Sea"]
+    assert await proposed(kit, complete_author, "Urasawa") == ["Nao Urasawa"]
+    kit.backends.catalog.mood = Mood.FAILS
+    for complete in (complete_title, complete_author, complete_tag):
+        assert await proposed(kit, complete, "Monster") == []
+
+
+async def test_tags_by_the_beginning_of_a_word_those_of_most_titles_first(kit: Kit) -> None:
+    tags = await proposed(kit, complete_tag, "")
+    assert set(tags) == {tag for record in RECORDS for tag in record["tags"]}  # type: ignore[attr-defined]
+    assert await proposed(kit, complete_tag, "daily") == await proposed(kit, complete_tag, "life") == ["Daily Life"]
+    assert await proposed(kit, complete_tag, "aily") == []
+
+
+async def test_readerships_however_they_are_written(kit: Kit) -> None:
+    assert set(SPELLED) == set(GENRES)
+    assert await proposed(kit, complete_genre, "") == list(GENRES)
+    for genre, spellings in SPELLED.items():
+        for typed in (genre.upper(), *spellings):
+            assert await proposed(kit, complete_genre, typed) == [genre], typed
+
+
+@pytest.mark.parametrize(("adult", "expected"), [("on-request", []), ("off", []), ("on", ["Silk Rooms"])])
+async def test_a_title_for_adults_is_proposed_only_where_it_is_like_any_other(
+    adult: str, expected: list[str], opener: Opener
+) -> None:
+    """A few letters are no request for it."""
+    kit: Kit = await opener(adult=adult, warm=False)
+    await kit.store.popular._take((Title("manga-000007", en="Silk Rooms", genre="seinen", tags=("Erotica",)),))
+    assert await proposed(kit, complete_title, "silk") == expected
+
+
+async def test_what_is_longer_than_any_name_asks_the_catalogue_for_nothing(opener: Opener) -> None:
+    kit: Kit = await opener(warm=False)
+    for typed in ("Pirate " * 280, "海賊の海" * 500):
+        assert await proposed(kit, complete_title, typed) == []
+    assert kit.calls_of("search") == 0

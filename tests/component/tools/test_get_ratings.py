@@ -1,0 +1,61 @@
+"""get_ratings, through the whole pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.calling import called, opened
+from tests.support.calls import age
+from tests.support.pipeline import Kit
+from tests.support.store import Mood
+from tests.support.valkey import eventually
+
+ONE_PIECE, NOWHERE = "manga-001001", "manga-999999"
+
+
+async def test_the_stars_are_those_that_the_rating_is_the_mean_of(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        result = (await called(app, "get_ratings", {"title_ids": [ONE_PIECE]}))["structuredContent"]
+    (rated,) = result["ratings"]
+    assert (rated["title"], rated["count"], result["missing"]) == ("One Piece", 400_000, [])
+    assert sum(rated["stars"].values()) == rated["count"]
+    mean = sum(int(stars) * count for stars, count in rated["stars"].items()) / rated["count"]
+    assert mean == pytest.approx(rated["rating"], abs=0.01)
+
+
+async def test_titles_that_are_not_there_are_named_beside_those_that_are(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        some = (await called(app, "get_ratings", {"title_ids": [NOWHERE, ONE_PIECE, NOWHERE]}))["structuredContent"]
+        none = (await called(app, "get_ratings", {"title_ids": [NOWHERE]}))["structuredContent"]
+    assert [rated["title"] for rated in some["ratings"]] == ["One Piece"]
+    assert some["missing"] == [NOWHERE]
+    assert "no id of a title here" in some["note"]
+    assert none["error"]["name"] == "NOT_FOUND"
+
+
+KNOWN, UNRATED = "manga-000001", "manga-000006"
+
+
+@pytest.mark.virtual_time
+async def test_ratings_a_little_too_old_are_given_at_once_and_renewed_behind_the_answer(kit: Kit) -> None:
+    first = await kit.ask("get_ratings", {"title_ids": [KNOWN, UNRATED]})
+    await age(kit, 301)
+    stale = await kit.ask("get_ratings", {"title_ids": [KNOWN, UNRATED]})
+    assert (stale.meta["source"], stale.value["ratings"]) == ("stale", first.value["ratings"])
+    await eventually(lambda: not kit.pipeline.cache.refreshes)
+    assert (await kit.ask("get_ratings", {"title_ids": [KNOWN, UNRATED]})).meta["source"] == "cache"
+    assert [rated["rating"] for rated in first.value["ratings"]] == [4.8, None]
+    assert [rated["stars"] for rated in first.value["ratings"]] == [None, None], "what nobody counted is not made up"
+
+
+@pytest.mark.virtual_time
+async def test_while_nothing_answers_what_is_known_of_popular_titles_is_told_as_such(kit: Kit) -> None:
+    await kit.store.popular.refresh()
+    kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
+    answer = await kit.ask("get_ratings", {"title_ids": [KNOWN, NOWHERE]})
+    assert (answer.meta["source"], answer.meta["fallback"]) == ("fallback", "last_known_ratings")
+    assert [rated["title_id"] for rated in answer.value["ratings"]] == [KNOWN]
+    assert "Nothing is known right now of what is in missing." in answer.note
+    assert (await kit.ask("get_ratings", {"title_ids": [NOWHERE]})).failure == "DEPENDENCY_FAILURE"

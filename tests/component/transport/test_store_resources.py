@@ -1,0 +1,127 @@
+"""The store's own resources, read by the official client of each era with no socket between."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
+from tests.support.pipeline import Kit
+from tests.support.store import Mood
+from tools.store.models.policies import TOPICS
+
+TITLE = "manga://titles/manga-000001"
+OF_TITLES = types.ResourceTemplateReference(uri="manga://titles/{title_id}")
+
+pytestmark = [pytest.mark.virtual_time, pytest.mark.filterwarnings(LEGACY_WORDS)]
+
+
+async def read(client: Client, uri: str, **meta: Any) -> Any:
+    """The JSON document at an address."""
+    stated: Any = {f"com.mangaassist/{name}": value for name, value in meta.items()}
+    [content] = (await client.read_resource(uri, meta=stated)).contents
+    assert isinstance(content, types.TextResourceContents)
+    assert (content.uri, content.mime_type) == (uri, "application/json")
+    return json.loads(content.text)
+
+
+async def refusal(client: Client, uri: str, **meta: Any) -> tuple[int, str]:
+    with pytest.raises(MCPError) as refused:
+        await read(client, uri, **meta)
+    assert refused.value.data["uri"] == uri
+    return refused.value.code, refused.value.data["name"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_title_is_read_as_the_tool_tells_it(era: str, kit: Kit) -> None:
+    told = (await kit.ask("get_manga_details", {"title_id": "manga-000001"})).value
+    async with connected(kit, era) as client:
+        assert await read(client, TITLE) == told
+        result = await client.read_resource(TITLE)
+    assert (told["price_jpy"], told["in_stock"]) == (501, True)
+    assert era == "legacy" or (result.ttl_ms, result.cache_scope) == (5000, "public")
+
+
+@pytest.mark.parametrize("title_id", ["manga-999999", "no%20id", "%00", "-"])
+async def test_a_title_that_is_not_there_is_an_error_with_its_address(title_id: str, kit: Kit) -> None:
+    async with connected(kit, "auto") as client:
+        assert await refusal(client, f"manga://titles/{title_id}") == (types.INVALID_PARAMS, "NOT_FOUND")
+
+
+async def test_a_title_says_what_it_had_to_do_without(kit: Kit) -> None:
+    kit.backends.stock.mood = kit.backends.catalog.mood = Mood.FAILS
+    async with connected(kit, "auto") as client:
+        told = await read(client, TITLE)
+        assert (told["title"], told["in_stock"], told["degraded"]) == ("Pirate Sea", None, ["catalog", "stock"])
+        kit.backends.titles.mood = Mood.FAILS
+        assert (await read(client, TITLE))["title"] == "Pirate Sea"
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("pira", "manga-000001"),
+        ("海", "manga-000001"),
+        ("怪物", "manga-000003"),
+        ("robot c", "manga-000006"),
+        ("manga-000004", "manga-000004"),
+        ("Garden", "manga-000004"),
+    ],
+)
+async def test_ids_are_proposed_by_what_is_typed_of_a_name(typed: str, first: str, kit: Kit) -> None:
+    async with connected(kit, "auto") as client:
+        proposed = (await client.complete(OF_TITLES, {"name": "title_id", "value": typed})).completion
+    assert proposed.values[0] == first
+
+
+async def test_the_most_popular_are_proposed_where_nothing_is_typed_and_nothing_for_nonsense(kit: Kit) -> None:
+    async with connected(kit, "auto") as client:
+        empty = (await client.complete(OF_TITLES, {"name": "title_id", "value": ""})).completion.values
+        assert empty == [f"manga-{n:06}" for n in range(1, 7)]
+        for nonsense in ("zzqqxx", "!!", "\u200b", "x" * 2000):
+            assert (await client.complete(OF_TITLES, {"name": "title_id", "value": nonsense})).completion.values in (
+                [],
+                empty,
+            )
+        kit.backends.catalog.mood = Mood.FAILS
+        assert (await client.complete(OF_TITLES, {"name": "title_id", "value": "garden"})).completion.values == []
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("topic", TOPICS)
+async def test_the_shop_speaks_for_itself_in_both_languages(era: str, topic: str, kit: Kit) -> None:
+    """And each topic is listed, for clients that know nothing of templates."""
+    uri = f"manga://policies/{topic}"
+    async with connected(kit, era) as client:
+        listed = {each.uri: each for each in (await client.list_resources()).resources}
+        result = await client.read_resource(uri)
+    assert listed[uri].mime_type == "text/markdown"
+    texts = [each.text for each in result.contents if isinstance(each, types.TextResourceContents)]
+    assert texts == [kit.store.policies.text(topic, language) for language in ("en", "ja")]
+    assert era == "legacy" or result.cache_scope == "public"
+
+
+async def test_a_policy_that_there_is_not_is_an_error_that_names_those_there_are(kit: Kit) -> None:
+    async with connected(kit, "auto") as client:
+        for topic in ("gifts", "Shipping", "shipping%2Fja"):
+            with pytest.raises(MCPError, match=r"shipping, returns, payment, languages") as refused:
+                await client.read_resource(f"manga://policies/{topic}")
+            assert (refused.value.code, refused.value.data["name"]) == (types.INVALID_PARAMS, "NOT_FOUND")
+        ref = types.ResourceTemplateReference(uri="manga://policies/{topic}")
+        assert (await client.complete(ref, {"name": "topic", "value": "pa"})).completion.values == ["payment"]
+
+
+async def test_nobody_waits_for_what_is_never_told(kit: Kit) -> None:
+    """Whose changes the server does not hear of is refused in the one era, and not acknowledged in the other."""
+    uris = [TITLE, "manga://policies/returns", "manga://orders/MNG-UUUU0001", "manga://profile"]
+    async with connected(kit, "legacy") as client:
+        for uri in uris:
+            with pytest.raises(MCPError, match="read it again"):
+                await client.subscribe_resource(uri)
+    async with connected(kit, "auto") as client, client.listen(resource_subscriptions=[*uris, "manga://none"]) as events:
+        assert not events.honored.resource_subscriptions

@@ -1,0 +1,77 @@
+"""What every classifier does. The bodies never learn which one they talk to."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from session.resilience.deadline import Deadline
+from tests.support.bedrock import bedrock, bedrock_classifier
+from tools.store.classification.classifying import offered
+from tools.store.classification.local import LocalClassifier
+from tools.store.failures import TimedOut
+from tools.store.identifiers import GENRES
+from tools.store.models import CatalogTerms
+from tools.store.ports import CatalogPort, Classifier
+
+__all__ = ["bedrock", "bedrock_classifier"]
+
+STORIES = [
+    "A high school girl falls in love with the student council president.",
+    "少年が仲間と海へ出て、海賊の王を目指す冒険。",
+    "Un chirurgien poursuit le tueur qu'il a sauvé.",
+]
+ODD = ["?", "🐟" * 500, "a\x00b", '"}{\\', "</text><text>", "x" * 2_000, "漫" * 2_000, "' OR 1=1 --"]
+
+
+@pytest.fixture(params=["local", "bedrock"])
+def classifier(request: pytest.FixtureRequest, catalog: CatalogPort) -> Classifier:
+    return LocalClassifier(catalog) if request.param == "local" else request.getfixturevalue("bedrock_classifier")
+
+
+@pytest.fixture
+async def terms(catalog: CatalogPort) -> CatalogTerms:
+    return offered(await catalog.terms(later()))
+
+
+def later() -> Deadline:
+    return Deadline.after(30)
+
+
+@pytest.mark.parametrize("text", [*STORIES, *ODD], ids=ascii)
+async def test_labels_are_the_catalogues_and_confidences_between_0_and_1(
+    classifier: Classifier, terms: CatalogTerms, text: str
+) -> None:
+    """The surest first, and readerships together at most 1, whatever the text is."""
+    found = await classifier.classify(text, terms, later())
+    assert found.by in ("local", "bedrock")
+    assert set(found.readerships) <= set(GENRES)
+    assert set(found.tags) <= set(terms.tags)
+    assert sum(found.readerships.values()) <= 1 + 1e-9
+    for confidences in (list(found.readerships.values()), list(found.tags.values())):
+        assert confidences == sorted(confidences, reverse=True)
+        assert all(0 <= confidence <= 1 for confidence in confidences)
+
+
+@pytest.mark.parametrize("text", STORIES, ids=ascii)
+async def test_a_story_has_a_readership_and_tags(classifier: Classifier, terms: CatalogTerms, text: str) -> None:
+    async with asyncio.timeout(60):  # a first vector may take longer than a call waits
+        while (found := await classifier.classify(text, terms, later())).degraded:
+            await asyncio.sleep(0.01)
+    assert found.readerships
+    assert found.tags
+
+
+async def test_no_label_is_given_that_was_not_offered(classifier: Classifier, terms: CatalogTerms) -> None:
+    few = CatalogTerms({"Drama": 145}, {}, terms.readerships, terms.titles)
+    assert set((await classifier.classify(STORIES[0], few, later())).tags) <= {"Drama"}
+
+
+async def test_at_a_deadline_that_is_over_it_has_timed_out(classifier: Classifier, terms: CatalogTerms) -> None:
+    with pytest.raises(TimedOut):
+        await classifier.classify("a story that nobody asked for before", terms, Deadline.after(-1))
+
+
+async def test_its_health_is_told(classifier: Classifier) -> None:
+    assert (await classifier.health(later())).ok

@@ -1,0 +1,96 @@
+"""The flags document as an item of a real DynamoDB."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from server.config.flags_url import FlagsItem
+from server.flags.current import Flags
+from server.flags.document import parse
+from server.flags.follower import Follower
+from server.flags.sources import dynamodb as sources
+from server.flags.sources.dynamodb import DOCUMENT, TABLE, DynamoSource
+from server.flags.sources.source import Unreadable
+from tests.stack.dynamodb import REGION
+from tools.registry import TOOLS
+from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.admin import client, create_tables
+
+
+@dataclass
+class FlagsTable:
+    """A table of its own, made from its one definition."""
+
+    address: DynamoAddress
+
+    @property
+    def name(self) -> str:
+        return TABLE.called(self.address.prefix)
+
+    def item(self, key: str = "production") -> FlagsItem:
+        endpoint = urlsplit(self.address.endpoint or "").geturl()
+        return FlagsItem.parse(f"dynamodb://{REGION}/{self.name}/{key}?endpoint={endpoint}")
+
+    def put(self, document: Any, key: str = "production") -> None:
+        client(self.address).put_item(TableName=self.name, Item={TABLE.partition_key: {"S": key}, DOCUMENT: document})
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is answered counts here, and not how soon on a busy machine."""
+    monkeypatch.setattr(sources, "SECONDS", 30.0)
+
+
+@pytest.fixture
+def table(dynamodb_url: str) -> FlagsTable:
+    address = DynamoAddress.parse(f"dynamodb://{REGION}?endpoint={dynamodb_url}&table_prefix=t{uuid.uuid4().hex[:8]}-")
+    create_tables(address, [TABLE])
+    return FlagsTable(address)
+
+
+@pytest.fixture
+async def source(table: FlagsTable) -> AsyncIterator[DynamoSource]:
+    async with DynamoSource.open(table.item()) as opened:
+        yield opened
+
+
+async def why(source: DynamoSource) -> str:
+    with pytest.raises(Unreadable) as caught:
+        await source.read()
+    return str(caught.value)
+
+
+async def test_a_change_is_seen_by_the_next_look(table: FlagsTable, source: DynamoSource) -> None:
+    flags = Flags()
+    follower = Follower(source, flags, TOOLS)
+    for document in ('{"lookup_order": false}', '{"lookup_order": {"percent": 20}}', "{}"):
+        table.put({"S": document})
+        assert await follower.look()
+        assert not await follower.look()
+        assert flags.document == parse(document.encode())
+
+
+async def test_what_is_not_there_or_not_a_text_is_told(table: FlagsTable, source: DynamoSource) -> None:
+    assert await why(source) == "the table has no such item"
+    table.put({"M": {}})
+    assert await why(source) == "the item has no attribute document that is a text"
+    table.put({"S": "{}"}, key="staging")
+    assert await why(source) == "the item has no attribute document that is a text"
+
+
+async def test_a_table_that_is_not_there_is_told(table: FlagsTable) -> None:
+    nowhere = FlagsItem(table.address, "t-nowhere", "production")
+    async with DynamoSource.open(nowhere) as source:
+        assert await why(source) == "The table of the flags is not there"
+
+
+async def test_an_item_may_have_any_name(table: FlagsTable) -> None:
+    table.put({"S": '{"lookup_order": true}'}, key="本番/a b")
+    async with DynamoSource.open(table.item("%E6%9C%AC%E7%95%AA%2Fa%20b")) as source:
+        assert await source.read() == b'{"lookup_order": true}'

@@ -1,0 +1,102 @@
+"""What every store of stated preferences does, whatever is behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from session.preferences import LONGEST, MOST_KEPT, Kept, Preference
+from session.profile import Event, EventKind
+from session.resilience.deadline import Deadline
+from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.embedded.preferences import EmbeddedPreferences
+from tools.store.failures import TimedOut
+from tools.store.ports import PreferencesPort
+
+NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
+USERS = ["reader", "Reader", "reader ", "読者・太郎 🐟", "r" * 255, "caf\u00e9", "cafe\u0301", "\ud800", "anonymous"]
+
+
+def kept(*texts: str, revision: str = "a") -> Kept:
+    return Kept(tuple(Preference.stated(text, NOW) for text in texts), revision)
+
+
+@pytest.fixture(params=["embedded", "dynamodb"])
+async def preferences(request: pytest.FixtureRequest) -> AsyncIterator[PreferencesPort]:
+    if request.param == "embedded":
+        yield EmbeddedPreferences()
+        return
+    async with DynamoStore.open(request.getfixturevalue("dynamodb_address")) as store:
+        yield store.preferences
+
+
+async def test_nothing_is_kept_of_somebody_new(preferences: PreferencesPort, soon: Deadline) -> None:
+    assert await preferences.stated("reader", soon) == Kept()
+
+
+async def test_what_is_kept_is_what_was_put_there_word_for_word_and_in_its_order(
+    preferences: PreferencesPort, soon: Deadline
+) -> None:
+    told = kept("I don't like gore", "予算は一冊700円まで 🐟", "あ" * LONGEST, *(f"note {n}" for n in range(MOST_KEPT - 3)))
+    assert await preferences.keep("reader", told, None, soon)
+    assert await preferences.stated("reader", soon) == told
+
+
+async def test_only_the_state_that_was_read_is_replaced(preferences: PreferencesPort, soon: Deadline) -> None:
+    """Whoever read another one has to look again, or would take away what was said meanwhile."""
+    first, second = kept("no gore"), kept("no gore", "no horror", revision="b")
+    assert await preferences.keep("reader", first, None, soon)
+    assert not await preferences.keep("reader", second, None, soon)
+    assert not await preferences.keep("reader", second, "another", soon)
+    assert await preferences.stated("reader", soon) == first
+    assert await preferences.keep("reader", second, "a", soon)
+    assert await preferences.stated("reader", soon) == second
+
+
+async def test_of_two_who_write_at_once_one_succeeds(preferences: PreferencesPort, soon: Deadline) -> None:
+    tries = [preferences.keep("reader", kept(f"note {n}", revision=f"{n}"), None, soon) for n in range(5)]
+    done = await asyncio.gather(*tries)
+    assert sum(done) == 1
+    assert (await preferences.stated("reader", soon)).revision == str(done.index(True))
+
+
+async def test_of_no_preferences_nothing_is_left(preferences: PreferencesPort, soon: Deadline) -> None:
+    assert await preferences.keep("reader", kept("no gore"), None, soon)
+    assert not await preferences.keep("reader", Kept(), "another", soon)
+    assert await preferences.keep("reader", Kept(), "a", soon)
+    assert await preferences.stated("reader", soon) == Kept()
+    assert await preferences.keep("reader", Kept(), None, soon), "who has none may be forgotten again"
+
+
+async def test_nobody_sees_or_changes_what_another_stated(preferences: PreferencesPort, soon: Deadline) -> None:
+    for number, user in enumerate(USERS):
+        assert await preferences.keep(user, kept(f"note {number}"), None, soon)
+    assert await preferences.keep(USERS[0], Kept(), "a", soon)
+    for number, user in enumerate(USERS[1:], start=1):
+        assert await preferences.stated(user, soon) == kept(f"note {number}")
+
+
+async def test_an_expired_deadline_times_out_and_names_the_profile(preferences: PreferencesPort) -> None:
+    late = Deadline.after(-1)
+    for call in (preferences.stated("reader", late), preferences.keep("reader", kept("no gore"), None, late)):
+        with pytest.raises(TimedOut) as caught:
+            await call
+        assert caught.value.dependency == "profile"
+
+
+async def test_each_says_how_it_fares(preferences: PreferencesPort, soon: Deadline) -> None:
+    assert (await preferences.health(soon)).ok
+
+
+async def test_beside_the_events_of_a_profile_they_are_none_and_go_with_them(request: pytest.FixtureRequest) -> None:
+    """One table, one owner: a recall does not meet them, and who sweeps the owner's items takes them along."""
+    soon, event = Deadline.after(30), Event.happened(EventKind.VIEWED, "manga-000001", datetime.now(UTC))
+    async with DynamoStore.open(request.getfixturevalue("dynamodb_address")) as store:
+        await store.profiles.remember([("reader", event)], soon)
+        assert await store.preferences.keep("reader", kept("no gore"), None, soon)
+        assert (await store.profiles.recall("reader", soon)).events == (event,)
+        await store.profiles.forget("reader", soon)
+        assert await store.preferences.stated("reader", soon) == Kept()

@@ -1,0 +1,60 @@
+"""Who belongs to a share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.config.settings import ROOT
+from server.flags.cohorts import cohort_key, in_share, place
+
+USERS = [f"user-{n}" for n in range(100_000)]
+
+
+@pytest.mark.parametrize("flag", ["preview_manga_pages", "check_inventory", "x"])
+def test_a_fifth_is_a_fifth_of_the_users(flag: str) -> None:
+    """20 ± 1 % of 100,000."""
+    found = sum(in_share(flag, user, 20) for user in USERS)
+    assert 19_000 <= found <= 21_000
+
+
+def test_another_flag_has_another_fifth() -> None:
+    """A fifth of a fifth is in both, or one experiment would decide who sees the other."""
+    both = sum(in_share("preview_manga_pages", user, 20) and in_share("compare_prices", user, 20) for user in USERS)
+    assert 3_500 <= both <= 4_500
+
+
+@given(st.text(max_size=255), st.floats(0, 100), st.floats(0, 100))
+def test_a_larger_share_takes_nobody_away(user: str, one: float, other: float) -> None:
+    less, more = sorted((one, other))
+    assert in_share("check_inventory", user, less) <= in_share("check_inventory", user, more)
+    assert not in_share("check_inventory", user, 0)
+    assert in_share("check_inventory", user, 100)
+
+
+def test_without_a_user_it_is_the_session_that_decides() -> None:
+    assert cohort_key("u", "s") == cohort_key("u", None)
+    assert cohort_key(None, "s") not in (None, cohort_key("s", None))
+    assert cohort_key(None, None) is None
+    assert in_share("check_inventory", None, 100)
+    assert not in_share("check_inventory", None, 99.9)
+
+
+def test_every_process_says_the_same() -> None:
+    """Whatever its hash seed; and the figures are those of every version, for whom a change would be another customer's."""
+    assert place("check_inventory", "demo-user-1") == 18.035582755692303
+    script = "from server.flags.cohorts import place; print(place('check_inventory', 'demo-user-1'))"
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        )
+        assert float(done.stdout) == place("check_inventory", "demo-user-1")

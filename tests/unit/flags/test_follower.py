@@ -1,0 +1,245 @@
+"""The flags follow their source: what is right takes the place of the last whole, what is wrong changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.flags import follower as module
+from server.flags.current import Flags
+from server.flags.document import Document, DocumentError, parse
+from server.flags.follower import Follower
+from session.resilience.deadline import Deadline
+from tests.support.flags import MemorySource
+from tests.support.valkey import eventually
+from tools.registry import TOOLS
+
+GOOD = b'{"lookup_order": false}'
+
+
+def following(content: bytes = b"{}") -> tuple[Follower, MemorySource, Flags]:
+    source, flags = MemorySource(content), Flags()
+    return Follower(source, flags, TOOLS), source, flags
+
+
+async def problem(follower: Follower) -> str:
+    health = await follower.health(Deadline.after(1))
+    assert health.ok is not bool(health.detail)
+    return health.detail
+
+
+async def test_looking_says_whether_anything_has_changed() -> None:
+    follower, source, flags = following()
+    assert not await follower.look()
+    source.content = GOOD
+    assert await follower.look()
+    assert not await follower.look()
+    source.content = b'{"lookup_order":   false}'
+    assert not await follower.look(), "other text, the same flags"
+    source.content = None
+    assert not await follower.look(), "the source says that it is the same"
+    assert flags.document == parse(GOOD)
+
+
+@given(
+    st.lists(st.sampled_from([GOOD, b"{}", b'{"check_inventory": {"percent": 20}}']) | st.binary(max_size=40), max_size=8)
+)
+def test_a_wrong_document_never_takes_the_place_of_a_right_one(contents: list[bytes]) -> None:
+    """Whatever comes after what: the flags are those of the last that could be read, and health says what is now."""
+    follower, source, flags = following()
+
+    async def one(content: bytes) -> None:
+        before = flags.document
+        source.content = content
+        await follower.look_and_tell()
+        try:
+            expected, wrong = parse(content), False
+        except DocumentError:
+            expected, wrong = before, True
+        assert flags.document == expected
+        assert bool(await problem(follower)) is wrong
+
+    async def all_of_them() -> None:
+        for content in contents:
+            await one(content)
+
+    asyncio.run(all_of_them())
+
+
+async def test_what_is_wrong_is_told_once_and_until_it_is_mended(caplog: pytest.LogCaptureFixture) -> None:
+    follower, source, flags = following(GOOD)
+    await follower.look()
+    source.content = b'{"lookup_order": 1}'
+    for _ in range(3):
+        assert not await follower.look_and_tell()
+    assert [record.message for record in caplog.records] == [
+        "flags left as they were: the flags: $.lookup_order has to be of type boolean or object"
+    ]
+    assert "$.lookup_order" in await problem(follower)
+    assert flags.document == parse(GOOD)
+    source.content = GOOD
+    assert not await follower.look_and_tell(), "they were so all the time"
+    assert await problem(follower) == ""
+
+
+async def test_a_source_that_is_away_is_told_once_and_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="server.flags")
+    follower, source, flags = following(GOOD)
+    await follower.look()
+    source.away = "it does not answer in time"
+    for _ in range(3):
+        await follower.look_and_tell()
+    assert "it does not answer in time" in await problem(follower)
+    assert flags.document == parse(GOOD)
+    source.away = None
+    await follower.look_and_tell()
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+    assert await problem(follower) == ""
+
+
+async def test_a_wrong_document_is_still_wrong_after_its_source_was_away() -> None:
+    follower, source, _ = following(b"{")
+    await follower.look_and_tell()
+    source.away = "away"
+    await follower.look_and_tell()
+    source.away = None
+    await follower.look_and_tell()
+    assert await problem(follower) == "the flags are not JSON (line 1, column 2)"
+
+
+async def test_a_tool_of_another_version_is_told_once_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    follower, source, flags = following()
+    for share in (1, 2, 3):
+        source.content = json.dumps({"sell_house": {"percent": share}, "lookup_order": False}).encode()
+        assert await follower.look_and_tell()
+    assert [record.message for record in caplog.records] == ["the flags name what is no tool of this version: sell_house"]
+    assert await problem(follower) == ""
+    assert flags.document.flags["lookup_order"] == ()
+
+
+async def test_a_look_that_is_cut_off_loses_no_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start waits only so long, and a source that has said what is new says from then on that nothing is."""
+    follower, source, flags = following(GOOD)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def held(content: bytes) -> Document:
+        begun.set()
+        go_on.wait(10)
+        return parse(content)
+
+    monkeypatch.setattr(module, "parse", held)
+    first = asyncio.create_task(follower.look())
+    await eventually(begun.is_set)
+    first.cancel()
+    go_on.set()
+    await asyncio.gather(first, return_exceptions=True)
+    assert first.cancelled()
+    source.content = None
+    assert await follower.look()
+    assert flags.document == parse(GOOD)
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(module, "LEAST_SECONDS", 0.001)
+
+
+@pytest.mark.usefixtures("often")
+async def test_every_change_is_told_to_whoever_watches() -> None:
+    follower, source, flags = following()
+    told: list[bool] = []
+
+    async def changed(_: bool) -> None:
+        told.append("lookup_order" in flags.document.flags)
+
+    watching = asyncio.create_task(follower.watch(changed))
+    source.content = GOOD
+    await eventually(lambda: told == [True])
+    source.content = b"{"
+    await eventually(lambda: follower._broken)
+    source.content = b"{}"
+    await eventually(lambda: told == [True, False])
+    assert not watching.done()
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+
+async def test_who_is_told_of_a_change_looks_at_once_and_tells_nobody_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that sees it first tells the others, or every replica would tell every other."""
+    monkeypatch.setattr(module, "POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(module, "LEAST_SECONDS", 0.001)
+    follower, source, _ = following()
+    told: asyncio.Queue[bool] = asyncio.Queue()
+    watching = asyncio.create_task(follower.watch(told.put))
+    try:
+        async with asyncio.timeout(5):
+            for content in (GOOD, b"{}"):
+                source.content = content
+                follower.hurry()
+                assert await told.get() is False
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+@pytest.mark.usefixtures("often")
+async def test_whoever_sees_a_change_by_itself_says_so() -> None:
+    """Somebody else's word for it came before the source had anything to show: then this one is the first after all."""
+    follower, source, _ = following()
+    told: asyncio.Queue[bool] = asyncio.Queue()
+    follower.hurry()
+    watching = asyncio.create_task(follower.watch(told.put))
+    try:
+        async with asyncio.timeout(5):
+            while follower._hint.is_set():
+                await asyncio.sleep(0)
+            source.content = GOOD
+            assert await told.get() is True
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+async def test_however_often_somebody_hints_the_source_has_its_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    follower, source, _ = following()
+    reads: list[None] = []
+
+    async def counted() -> bytes | None:
+        reads.append(None)
+        return b"{}"
+
+    monkeypatch.setattr(source, "read", counted)
+    for name in ("POLL_SECONDS", "LEAST_SECONDS"):
+        monkeypatch.setattr(module, name, 3600.0)
+    watching = asyncio.create_task(follower.watch(lambda _: asyncio.sleep(0)))
+    for _ in range(100):
+        follower.hurry()
+        await asyncio.sleep(0)
+    assert reads == []
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+
+async def test_packages_are_reloaded_when_the_document_says_another_word() -> None:
+    """Not by what it says at the start, when they have just been loaded, nor by other changes, nor when it says nothing."""
+    follower, source, _ = following(b'{"$reload": "1"}')
+    await follower.look()
+    told: list[str] = []
+    follower.when_reload(lambda: told.append("reload"))
+    for content, reloads in [
+        (b'{"$reload": "1", "lookup_order": false}', 0),
+        (b'{"$reload": "2", "lookup_order": false}', 1),
+        (b'{"$reload": 3}', 1),
+        (b'{"lookup_order": false}', 1),
+        (b'{"$reload": "2"}', 2),
+    ]:
+        source.content = content
+        await follower.look_and_tell()
+        assert told == ["reload"] * reloads, content

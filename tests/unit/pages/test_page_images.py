@@ -1,0 +1,84 @@
+"""What an image is, its bytes say: by their header, without decoding any."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image
+
+from tests.support.images import SVG, jpeg, png, webp
+from tools.store.backends.pages.checked import MOST_PIXELS_A_SIDE, Unfit, page_of, preview_of
+from tools.store.backends.pages.images import ImageHeader, image_header
+from tools.store.models import Page
+from tools.store.models.page import MOST_PAGE_BYTES, MOST_PREVIEW_BYTES
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+@pytest.mark.parametrize("options", [{}, {"lossless": True}, {"progressive": True}])
+def test_the_header_says_what_another_encoder_has_written(kind: str, options: dict[str, bool]) -> None:
+    written = io.BytesIO()
+    Image.effect_noise((321, 123), 9).convert("RGB").save(written, kind, **options)
+    assert image_header(written.getvalue()) == ImageHeader(f"image/{kind.lower()}", 321, 123)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (png(10, 20), ImageHeader("image/png", 10, 20)),
+        (jpeg(640, 480), ImageHeader("image/jpeg", 640, 480)),
+        (webp("VP8 ", 17, 18), ImageHeader("image/webp", 17, 18)),
+        (webp("VP8L", 4000, 3000), ImageHeader("image/webp", 4000, 3000)),
+        (webp("VP8X", 70_000, 2), ImageHeader("image/webp", 70_000, 2)),
+    ],
+)
+def test_each_form_of_a_header_is_read(data: bytes, expected: ImageHeader) -> None:
+    assert image_header(data) == expected
+
+
+@pytest.mark.parametrize("whole", [png(), jpeg(), webp("VP8 "), webp("VP8L"), webp("VP8X")])
+def test_no_part_of_an_image_is_one(whole: bytes) -> None:
+    assert image_header(whole) is not None
+    assert [cut for cut in range(len(whole)) if image_header(whole[:cut])] == []
+
+
+@pytest.mark.parametrize("data", [b"", SVG, b"GIF89a" + bytes(40), b"\xff\xd8\xff" + b"\xff" * 60_000 + b"\xff\xd9"])
+def test_what_is_no_image_of_ours_is_none(data: bytes) -> None:
+    assert image_header(data) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (SVG, "no whole WebP, PNG or JPEG"),
+        (b"", "no whole"),
+        (png(size=MOST_PAGE_BYTES + 1), "256 KiB"),
+        (jpeg(MOST_PIXELS_A_SIDE + 1, 8), "4097 × 8 pixels"),
+        (jpeg(8, 0), "8 × 0 pixels"),
+    ],
+)
+def test_a_page_that_cannot_be_shown_says_why(data: bytes, why: str) -> None:
+    with pytest.raises(Unfit, match=why):
+        page_of(1, data)
+
+
+def test_the_alternative_text_is_one_line_of_what_is_there() -> None:
+    assert page_of(1, png(), b"A cat\n on a  roof\n").alt == "A cat on a roof"
+    assert page_of(1, png(), b"\xff \n").alt is None
+    assert page_of(1, png(), b"A \x1b[31mcat\0\xe2\x80\xae on a roof").alt == "A [31mcat on a roof"
+    assert len(page_of(1, png(), b"x" * 9_000).alt or "") == 2_000
+
+
+def test_pages_that_are_too_much_for_one_answer_stay_away_the_last_ones_first() -> None:
+    large = [Page(n, "image/png", bytes(MOST_PAGE_BYTES)) for n in (1, 2, 3)]
+    preview = preview_of("t", 1, large)
+    assert preview is not None
+    assert ([page.number for page in preview.pages], preview.left_out) == ([1, 2], (3,))
+    assert 2 * MOST_PAGE_BYTES <= MOST_PREVIEW_BYTES < 3 * MOST_PAGE_BYTES
+
+
+def test_where_nothing_was_found_there_is_no_preview_and_where_nothing_can_be_shown_there_is_one() -> None:
+    assert preview_of("t", 1, [None, None, None]) is None
+    preview = preview_of("t", 1, [Unfit("x"), None, Unfit("y")])
+    assert preview is not None
+    assert (preview.pages, preview.left_out) == ((), (1, 3))

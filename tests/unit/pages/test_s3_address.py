@@ -1,0 +1,51 @@
+"""Addresses of buckets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.store.backends.pages.s3.address import S3Address
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("s3://b-1.x?region=eu-west-1", S3Address("b-1.x", "", "eu-west-1")),
+        ("s3://pages/a/b/?region=ap-northeast-1", S3Address("pages", "a/b/", "ap-northeast-1")),
+        (
+            "s3://pages/%E6%BC%AB?region=us-gov-west-1&endpoint=http://127.0.0.1:9/",
+            S3Address("pages", "漫/", "us-gov-west-1", "http://127.0.0.1:9"),
+        ),
+    ],
+)
+def test_an_address_names_bucket_prefix_region_and_endpoint(url: str, expected: S3Address) -> None:
+    assert S3Address.parse(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://pages", "is not s3"),
+        ("s3://?region=eu-west-1", "has to be a bucket"),
+        ("s3://Pages?region=eu-west-1", "has to be a bucket"),
+        ("s3://key:secret@pages?region=eu-west-1", "has to be a bucket"),
+        ("s3://pages", "region"),
+        ("s3://pages?region=Tokyo", "region"),
+        ("s3://pages?region=eu-west-1&reigon=x", "unknown parameter 'reigon'"),
+        ("s3://pages?region=eu-west-1&region=eu-west-2", "more than once"),
+        ("s3://pages/a%0Ab?region=eu-west-1", "prefix"),
+        (f"s3://pages/{'a' * 501}?region=eu-west-1", "prefix"),
+        ("s3://pages?region=eu-west-1&endpoint=ftp://x", "endpoint"),
+        ("s3://pages?region=eu-west-1&endpoint=http://u:hunter2@x", "endpoint"),
+        ("s3://pages?region=eu-west-1&endpoint=http://x:99999", "endpoint"),
+    ],
+)
+def test_a_wrong_one_is_refused_by_its_part_and_without_a_secret(url: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as raised:
+        S3Address.parse(url)
+    assert "hunter2" not in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_it_is_shown_by_what_finds_it() -> None:
+    assert str(S3Address.parse("s3://pages/a?region=eu-west-1")) == "s3://pages/a/ (eu-west-1)"

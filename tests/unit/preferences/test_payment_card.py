@@ -1,0 +1,30 @@
+"""What is taken for a card's number, and what is another."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.preferences.payment_card import names_card
+from tools.remember_preference import TOOL
+
+
+@pytest.mark.parametrize(
+    "text", ["my card is 4111 1111 1111 1111", "5555-5555-5555-4444", "カード番号は378282246310005です"]
+)
+def test_a_number_with_the_check_digit_of_a_card_is_one(text: str) -> None:
+    assert names_card(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["4111 1111 1111 1112", "at most 700 yen", "call 03-1234-5678", "41111111111111111111111111", "2000 to 2010, volume 12"],
+)
+def test_other_numbers_are_none(text: str) -> None:
+    assert not names_card(text)
+
+
+def test_one_is_refused_before_anything_is_kept() -> None:
+    assert TOOL.check is not None
+    (refused,) = TOOL.check({"preference": "my card number is 4111 1111 1111 1111"})
+    assert "4111" not in refused.message + refused.fix
+    assert not TOOL.check({"preference": "I don't like gore"})

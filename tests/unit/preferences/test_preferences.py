@@ -1,0 +1,52 @@
+"""What a preference is, how long it holds, and what its copy looks like."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session.preferences import KEPT_DAYS, LONGEST, MOST_KEPT, Preference, decode, encode, still_kept
+
+NOW = datetime(2026, 11, 23, 9, 30, tzinfo=UTC)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=LONGEST)
+
+
+def test_it_is_dated_by_the_day_of_greenwich() -> None:
+    tokyo = timezone(timedelta(hours=9))
+    assert Preference.stated("no gore", datetime(2026, 11, 24, 5, 0, tzinfo=tokyo)).at == "2026-11-23"
+
+
+@pytest.mark.parametrize("days", [0, 1, KEPT_DAYS])
+def test_it_holds_for_a_year_and_not_a_day_longer(days: int) -> None:
+    own = Preference.stated("no gore", NOW)
+    assert still_kept([own], NOW + timedelta(days=days)) == (own,)
+    assert still_kept([own], NOW + timedelta(days=KEPT_DAYS + 1)) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("", "2026-11-23"),
+        ("x" * (LONGEST + 1), "2026-11-23"),
+        ("\ud800", "2026-11-23"),
+        ("x", "2026-13-01"),
+        ("x", "20261123"),
+    ],
+)
+def test_what_is_none_is_refused(text: str, at: str) -> None:
+    with pytest.raises(ValueError, match="."):
+        Preference(text, at)
+
+
+@given(st.lists(TEXTS, max_size=MOST_KEPT))
+def test_a_copy_is_read_as_it_was_written(texts: list[str]) -> None:
+    stated = tuple(Preference.stated(text, NOW) for text in texts)
+    assert decode(encode(stated)) == stated
+
+
+@given(st.one_of(st.none(), st.integers(), st.binary(max_size=60), st.just(b"[" * 100_000)))
+def test_what_is_no_copy_is_none_or_preferences(copy: object) -> None:
+    assert decode(copy) is None or all(isinstance(each, Preference) for each in decode(copy) or ())

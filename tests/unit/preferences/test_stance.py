@@ -1,0 +1,92 @@
+"""Which of two statements holds on the same matter."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.store.models import Audience, Conditions, Range, Status
+from tools.store.preferences.stance import Stance, stance_of
+from tools.store.search.reading.reading import Reading
+from tools.store.search.reading.vocabulary import Vocabulary
+
+NO_GORE = Conditions(without_tags=("Gore", "Horror"))
+BUDGET = Conditions(price=Range(None, 700))
+
+
+@pytest.mark.parametrize(
+    ("now", "older", "left"),
+    [
+        (Stance(), NO_GORE, NO_GORE),
+        (Stance(welcome=frozenset({"Gore"})), NO_GORE, Conditions(without_tags=("Horror",))),
+        (Stance(Conditions(tags=(("Gore",), ("Horror",)))), NO_GORE, Conditions()),
+        (Stance(NO_GORE), NO_GORE, NO_GORE),
+        (Stance(Conditions(price=Range(1000, None))), BUDGET, Conditions()),
+        (Stance(Conditions(statuses=(Status.PUBLISHING,))), BUDGET, BUDGET),
+        (
+            Stance(Conditions(genres=("shojo",))),
+            Conditions(without_genres=("shojo", "shonen")),
+            Conditions(without_genres=("shonen",)),
+        ),
+        (
+            Stance(Conditions(author="Oda, Eiichiro")),
+            Conditions(without_authors=("oda", "urasawa")),
+            Conditions(without_authors=("urasawa",)),
+        ),
+        (Stance(adult=True), Conditions(audience=Audience.TEEN, no_adult=True), Conditions()),
+    ],
+)
+def test_what_is_stated_later_takes_the_place_of_the_same_matter_and_of_nothing_else(
+    now: Stance, older: Conditions, left: Conditions
+) -> None:
+    assert now.leaves(older) == left
+
+
+@pytest.mark.parametrize(
+    ("new", "older", "left"),
+    [
+        (NO_GORE, Conditions(without_tags=("Gore",)), Conditions()),
+        (Conditions(without_tags=("Gore",)), NO_GORE, Conditions(without_tags=("Horror",))),
+        (Conditions(in_stock=True), Conditions(in_stock=True), Conditions()),
+        (BUDGET, NO_GORE, NO_GORE),
+    ],
+)
+def test_what_is_said_again_adds_nothing(new: Conditions, older: Conditions, left: Conditions) -> None:
+    assert Stance(new).adds_to(older) == left
+
+
+@pytest.mark.parametrize(
+    ("subject", "welcome"),
+    [
+        ("I like gore", True),
+        ("gore is fine now", True),
+        ("グロいのも平気になりました", True),
+        ("gore makes me sick", False),
+        ("血を見ると気分が悪い", False),
+    ],
+)
+def test_of_a_preference_only_what_is_said_to_be_welcome_is(subject: str, welcome: bool) -> None:
+    words = Vocabulary.shipped()
+    reading = Reading(subject, subject)
+    assert ("Gore" in stance_of(reading, words, only_if_said_to_be=True).welcome) == welcome
+    if "gore" in subject:
+        assert "Gore" in stance_of(reading, words).welcome, "in a query whatever is named is asked for"
+
+
+@pytest.mark.parametrize(
+    ("subject", "older", "left"),
+    [
+        ("dark fantasy with swords", ("Gore",), ("Gore",)),
+        ("horror", ("Gore",), ("Gore",)),
+        ("怖い話", ("Gore",), ("Gore",)),
+        ("horror", ("Horror", "Gore", "Ghosts"), ()),
+        ("something gory", ("Gore",), ()),
+        ("a bloody horror story", ("Gore", "Zombies"), ("Zombies",)),
+        ("soldiers", ("War", "Military"), ()),
+    ],
+)
+def test_what_only_may_go_with_what_is_asked_for_is_still_ruled_out(
+    subject: str, older: tuple[str, ...], left: tuple[str, ...]
+) -> None:
+    """Who wants no gore may like horror; who wanted no horror, and now asks for it, is spared none of it."""
+    now = stance_of(Reading(subject, subject), Vocabulary.shipped())
+    assert now.leaves(Conditions(without_tags=older)) == Conditions(without_tags=left)

@@ -1,0 +1,68 @@
+"""Resources, templates and prompts, as they come and go."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.call import Principal
+from server.identity.tool_access import granted
+from tests.support.primitives import prompt, resource, template
+from tools.primitive_registry import Kind, PrimitiveRegistry
+from tools.register import NameTaken, NotRegistered
+
+
+def test_what_is_built_in_keeps_its_order_and_what_comes_later_is_sorted() -> None:
+    registry = PrimitiveRegistry([resource("test://z"), resource("test://a"), prompt("z"), prompt("a")])
+    for each in (resource("test://y"), resource("test://b"), prompt("b")):
+        registry.register(each)
+    assert [each.value.uri for each in registry.resources] == ["test://z", "test://a", "test://b", "test://y"]
+    assert [each.value.name for each in registry.prompts] == ["z", "a", "b"]
+
+
+def test_an_address_is_found_at_a_resource_before_a_template() -> None:
+    registry = PrimitiveRegistry([template("test://{which}"), template("test://{which}/more"), resource("test://one")])
+    assert _found(registry, "test://one") == ("test://one", {})
+    assert _found(registry, "test://two") == ("test://{which}", {"which": "two"})
+    assert _found(registry, "test://two/more") == ("test://{which}/more", {"which": "two"})
+    assert registry.at("test://two/other") is None
+
+
+def test_what_was_withdrawn_is_not_found_any_more_and_may_come_again() -> None:
+    registry = PrimitiveRegistry([resource(), template(), prompt()])
+    for each in (resource(), template(), prompt()):
+        with pytest.raises(NameTaken):
+            registry.register(each)
+        registry.withdraw(each)
+        with pytest.raises(NotRegistered):
+            registry.withdraw(each)
+    assert registry.at("test://one") is registry.at("test://many/1") is registry.prompt("greet") is None
+    assert registry.template("test://many/{which}") is None
+    assert not registry.completes
+    registry.register(prompt())
+    assert registry.prompt("greet") is not None
+    assert registry.completes
+
+
+def test_who_watches_is_told_what_kind_of_thing_has_changed() -> None:
+    registry, told = PrimitiveRegistry(), list[Kind]()
+    registry.on_change(told.append)
+    registry.register(resource())
+    registry.register(template())
+    registry.register(prompt())
+    registry.withdraw(prompt())
+    assert told == ["resources", "resources", "prompts", "prompts"]
+
+
+def test_a_scope_is_asked_for_only_where_one_is_stated() -> None:
+    registry = PrimitiveRegistry([resource("test://open"), resource("test://closed", scope="mcp:manga-tools:lookup_order")])
+    opened, closed = (each.run.tool for each in registry.resources)
+    nobody, customer = Principal(scopes=frozenset()), Principal(scopes=frozenset({"mcp:manga-tools:lookup_order"}))
+    assert [granted(opened, nobody), granted(closed, nobody)] == [True, False]
+    assert [granted(opened, customer), granted(closed, customer)] == [True, True]
+
+
+def _found(registry: PrimitiveRegistry, uri: str) -> tuple[str, dict[str, str]]:
+    found = registry.at(uri)
+    assert found is not None
+    served, variables = found
+    return getattr(served.value, "uri", None) or served.value.uri_template.text, variables  # type: ignore[union-attr]

@@ -1,0 +1,44 @@
+"""Addresses with variables in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.primitives.uri_template import LONGEST_VALUE, UriTemplate
+
+ORDER = UriTemplate("manga://orders/{order_id}/lines/{line}")
+
+
+def test_an_address_gives_its_variables_decoded() -> None:
+    assert ORDER.variables == ("order_id", "line")
+    assert ORDER.match("manga://orders/MNG-1/lines/2") == {"order_id": "MNG-1", "line": "2"}
+    assert UriTemplate("a://{q}").match("a://%E9%BB%92%2F%3F") == {"q": "黒/?"}
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "manga://orders/MNG-1/lines/",
+        "manga://orders/a/b/lines/2",
+        "manga://orders/MNG-1/lines/2?all",
+        "manga://orders/MNG-1/lines/2#x",
+        "manga://orders/MNG-1/lines/2\n",
+        "Manga://orders/MNG-1/lines/2",
+        f"manga://orders/{'9' * (LONGEST_VALUE + 1)}/lines/2",
+        "",
+    ],
+)
+def test_a_variable_is_one_segment_and_no_longer_than_it_may_be(uri: str) -> None:
+    assert ORDER.match(uri) is None
+
+
+def test_what_stands_around_the_variables_is_taken_as_it_is() -> None:
+    assert UriTemplate("a://b.c/{d}").match("a://bxc/1") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["a://b", "a://{b}{c}", "a://{b}-{c}", "a://{b}/{b}", "a://{b", "a://{b+}", "a://{}", "a://{/b}/{c}"]
+)
+def test_what_is_no_such_template_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no URI template"):
+        UriTemplate(text)

@@ -1,0 +1,64 @@
+"""The file of the shop's policies: what it says, and what is told of one that cannot be used."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from infra.demo.shipping import shipping_fee
+from server.config.settings import DEMO
+from tools.store.models.policies import LANGUAGES, TOPICS
+from tools.store.records.policies_file import LARGEST_TEXT, PoliciesFileError, load, parse
+
+NAMES = [f"{topic} {language}" for topic, language in product(TOPICS, LANGUAGES)]
+WHOLE = "A note.\n" + "".join(f"# {name}\n\n## Of {name}\n\ntext\n" for name in NAMES)
+
+
+def test_each_text_goes_from_its_heading_to_the_next() -> None:
+    policies = parse(WHOLE)
+    assert policies.text("shipping", "ja") == "## Of shipping ja\n\ntext"
+    assert policies.text("languages", "en") == "## Of languages en\n\ntext"
+    assert policies.text("gifts", "en") == policies.text("shipping", "fr") == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "no text under '# shipping en'"),
+        (WHOLE.replace("# payment ja", "# payments ja"), "line 27: 'payments ja' is none of"),
+        (WHOLE + "# returns EN\nagain\n", "'returns en' stands there twice"),
+        (WHOLE.replace("## Of returns ja\n\ntext", " "), "no text under '# returns ja'"),
+        (WHOLE.replace("text", "x" * LARGEST_TEXT, 1), "'# shipping en' has more than 64 KB"),
+    ],
+)
+def test_what_cannot_be_used_is_named_with_its_place(content: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "policies.md"
+    file.write_text(content, "utf-8")
+    with pytest.raises(PoliciesFileError, match=re.escape(told)) as refused:
+        load(file)
+    assert "policies.md" in str(refused.value)
+
+
+def test_a_file_that_is_no_text_or_not_there_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "policies.md"
+    for _ in range(2):
+        with pytest.raises(PoliciesFileError, match=re.escape("policies.md")):
+            load(file)
+        file.write_bytes(b"# shipping en\n\xff")
+
+
+def test_the_sample_says_what_the_demo_shop_does() -> None:
+    """Fees, the free limit and the days for a return are those that its orders were made with."""
+    policies = load(DEMO / "policies.md")
+    for language in LANGUAGES:
+        shipping = policies.text("shipping", language)
+        fees = [shipping_fee(place, 1000) for place in ("Tokyo", "Miyagi", "Hokkaido", "Okinawa", "Taiwan")]
+        told = [int(each.replace(",", "")) for each in re.findall(r"\| ¥?([\d,]+)円? \|", shipping)]
+        assert told == fees
+        assert str(shipping_fee("Tokyo", 1000, letterbox=True)) in shipping
+        assert "8,000" in shipping
+        assert re.search(r"8 days|8日", policies.text("returns", language))
+    assert shipping_fee("Tokyo", 8000) == 0 < shipping_fee("Tokyo", 7999)

@@ -1,0 +1,127 @@
+"""What comes and goes by name: against a model, and in sentences."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from tools.register import NameTaken, NotRegistered, Register
+
+FIRST = ("zebra", "ape")
+NAMES = st.sampled_from([*FIRST, "bee", "cat", "dog", "eel"])
+MOST = 2
+
+
+class Comings(RuleBasedStateMachine):
+    """The same told of two dictionaries, in the order in which things went."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register: Register[int] = Register(FIRST, most_withdrawn=MOST)
+        self.there: dict[str, int] = {}
+        self.gone: dict[str, int] = {}
+        self.changes = self.told = self.version = 0
+        self.register.on_change(self.hear)
+
+    def hear(self) -> None:
+        self.told += 1
+
+    def put(self, name: str) -> int:
+        self.version += 1
+        self.gone.pop(name, None)
+        self.there[name] = self.version
+        return self.version
+
+    def take(self, name: str) -> None:
+        if name in self.there:
+            self.gone[name] = self.there.pop(name)
+
+    @rule(name=NAMES)
+    def comes(self, name: str) -> None:
+        if name in self.there:
+            with pytest.raises(NameTaken, match=name):
+                self.register.register(name, -1)
+        else:
+            self.register.register(name, self.put(name))
+            self.changes += 1
+
+    @rule(name=NAMES)
+    def is_replaced(self, name: str) -> None:
+        if name in self.there:
+            self.register.replace(name, self.put(name))
+            self.changes += 1
+        else:
+            with pytest.raises(NotRegistered, match=name):
+                self.register.replace(name, -1)
+
+    @rule(name=NAMES)
+    def goes(self, name: str) -> None:
+        if name in self.there:
+            self.take(name)
+            self.register.withdraw(name)
+            self.changes += 1
+        else:
+            with pytest.raises(NotRegistered, match=name):
+                self.register.withdraw(name)
+
+    @rule(present=st.lists(NAMES, unique=True), gone=st.lists(NAMES, unique=True))
+    def many_at_once(self, present: list[str], gone: list[str]) -> None:
+        for name in gone:
+            if name not in present:
+                self.take(name)
+        self.register.exchange({name: self.put(name) for name in present}, gone)
+        self.changes += 1
+
+    @invariant()
+    def what_is_there_is_found_in_order(self) -> None:
+        rest = sorted(set(self.there) - set(FIRST))
+        order = [name for name in (*FIRST, *rest) if name in self.there]
+        assert self.register.names() == order
+        assert list(self.register) == [self.there[name] for name in order]
+        assert len(self.register) == len(order)
+        assert all(self.register.get(name) == value for name, value in self.there.items())
+
+    @invariant()
+    def the_last_that_went_are_found_and_no_others(self) -> None:
+        kept = dict(list(self.gone.items())[-MOST:])
+        self.gone = kept
+        for name in (*FIRST, "bee", "cat", "dog", "eel"):
+            assert (name in self.register) is (name in self.there)
+            assert self.register.get(name) == self.there.get(name, kept.get(name))
+
+    @invariant()
+    def every_change_is_told_once(self) -> None:
+        assert self.told == self.changes
+
+
+TestComings = Comings.TestCase
+
+
+def test_a_loop_goes_through_what_was_there_when_it_began() -> None:
+    register: Register[str] = Register()
+    for name in ("a", "b", "c"):
+        register.register(name, name)
+    seen = []
+    for value in register:
+        seen.append(value)
+        if value == "a":
+            register.withdraw("b")
+    assert seen == ["a", "b", "c"]
+    assert register.names() == ["a", "c"]
+
+
+def test_whoever_holds_a_value_keeps_it() -> None:
+    register: Register[list[int]] = Register()
+    register.register("one", [1])
+    held = register.get("one")
+    register.replace("one", [2])
+    assert (held, register.get("one")) == ([1], [2])
+
+
+def test_no_more_than_so_many_names_are_remembered_after_they_went() -> None:
+    register: Register[int] = Register(most_withdrawn=10)
+    for number in range(1000):
+        register.register(f"n{number}", number)
+        register.withdraw(f"n{number}")
+    assert [number for number in range(1000) if register.get(f"n{number}") is not None] == list(range(990, 1000))

@@ -1,0 +1,180 @@
+"""The list of tools: names that are exact, names that are near, versions, and what is refused with which reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.support.pipeline import COMPILED, registry_of
+from tools.contract import TEXT, Tool
+from tools.register import NameTaken, NotRegistered
+from tools.registry import TOOLS, Registry, ToolRefused
+from tools.schema.parts import answer, arguments
+
+STOCK = TOOLS[2]
+NAMES = [tool.name for tool in TOOLS]
+LATER = replace(STOCK, name="zz_later", cache=TEXT)
+SOONER = replace(STOCK, name="aa_sooner")
+
+
+def form(registry: Registry, name: str) -> str:
+    found = registry.get(name)
+    assert found is not None
+    return found.form
+
+
+def test_a_name_is_found_exactly_and_near_ones_are_offered() -> None:
+    assert COMPILED.get("check_inventory") is not None
+    assert COMPILED.get("Check_Inventory") is None
+    assert COMPILED.nearest("check_inventry")[0] == "check_inventory"
+    assert COMPILED.nearest("?" * 10_000) == []
+    assert COMPILED.nearest("check_inventry", {"lookup_order"}) == []
+
+
+def test_however_many_are_near_three_are_offered() -> None:
+    registry = registry_of([replace(STOCK, name=f"check_stock_{n}") for n in range(30)])
+    assert len(registry.nearest("check_stock")) == 3
+
+
+def test_what_comes_later_is_listed_behind_the_built_in_ones_by_name() -> None:
+    registry = registry_of(TOOLS)
+    for tool in (LATER, SOONER):
+        registry.register(tool, "1")
+    assert [tool.name for tool in registry] == [*NAMES, "aa_sooner", "zz_later"]
+    registry.withdraw("check_inventory")
+    assert "check_inventory" not in [tool.name for tool in registry]
+    registry.register(STOCK)
+    assert [tool.name for tool in registry] == [*NAMES, "aa_sooner", "zz_later"], "back in its place"
+
+
+def test_a_name_that_was_withdrawn_is_found_and_is_not_offered() -> None:
+    registry = registry_of([STOCK, TOOLS[0]])
+    registry.withdraw(STOCK.name)
+    found = registry.get(STOCK.name)
+    assert found is not None
+    assert found.tool.instead == STOCK.instead
+    assert STOCK.name not in registry
+    assert STOCK.name not in registry.nearest(STOCK.name)
+
+
+def test_whoever_holds_a_tool_keeps_its_version() -> None:
+    registry = registry_of([STOCK], version="1")
+    held = registry.get(STOCK.name)
+    registry.replace(replace(STOCK, title="Another"), "2")
+    now = registry.get(STOCK.name)
+    assert held is not None
+    assert now is not None
+    assert (held.version, held.tool.title) == ("1", STOCK.title)
+    assert (now.version, now.tool.title) == ("2", "Another")
+
+
+def test_every_change_is_told() -> None:
+    registry = registry_of([STOCK])
+    told: list[list[str]] = []
+    registry.on_change(lambda: told.append([tool.name for tool in registry]))
+    registry.register(LATER, "1")
+    registry.replace(LATER, "2")
+    registry.withdraw(STOCK.name)
+    assert told == [[STOCK.name, "zz_later"], [STOCK.name, "zz_later"], ["zz_later"]]
+
+
+def test_results_of_other_versions_schemas_and_settings_are_kept_apart() -> None:
+    registry = registry_of([STOCK], version="1")
+    forms = {form(registry, STOCK.name), form(registry_of([STOCK], version="1", setting="off"), STOCK.name)}
+    registry.replace(STOCK, "2")
+    forms.add(form(registry, STOCK.name))
+    registry.replace(replace(STOCK, output_schema=TOOLS[0].output_schema, sheds=None), "2")
+    forms.add(form(registry, STOCK.name))
+    assert len(forms) == 4
+    registry.replace(STOCK, "1")
+    assert form(registry, STOCK.name) in forms, "an earlier version is what it was, in every process"
+
+
+def test_what_the_operator_has_set_counts_for_tools_that_come_later() -> None:
+    one, other = (registry_of([STOCK], version="1", setting=setting, text_fresh_seconds=7) for setting in ("off", "on"))
+    for registry in (one, other):
+        registry.register(LATER)
+    found = one.get("zz_later")
+    assert found is not None
+    assert found.tool.cache is not None
+    assert (found.version, found.tool.cache.fresh_seconds) == ("1", 7)
+    assert form(one, "zz_later") != form(other, "zz_later")
+
+
+def test_names_that_are_taken_or_not_there_are_told() -> None:
+    with pytest.raises(NameTaken, match="check_inventory: give one of them another"):
+        registry_of([STOCK, STOCK])
+    registry = registry_of([STOCK])
+    with pytest.raises(NotRegistered, match="zz_later"):
+        registry.replace(LATER, "1")
+    with pytest.raises(NotRegistered, match="zz_later"):
+        registry.withdraw("zz_later")
+
+
+MADE_ANSWER = answer({"n": {"type": "integer"}}, required=["n"])
+PROPERTIES = MADE_ANSWER["properties"]
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "a name with a blank": ({"name": "count volumes"}, "'count volumes' is no name of a tool: take 1 to 64 letters"),
+    "a name that is too long": ({"name": "a" * 65}, "is no name of a tool"),
+    "a name that begins with a digit": ({"name": "1st"}, "is no name of a tool"),
+    "a name that is no text": ({"name": 5}, "is no name of a tool"),
+    "no description": ({"description": " "}, "its description is no text"),
+    "a handler that is none": ({"handler": None}, "its handler cannot be called"),
+    "no time": ({"timeout_ms": 0}, "its timeout_ms is no whole number of milliseconds"),
+    "a description that nobody would read": ({"description": "a" * 2_001}, "its description has more than 2000 characters"),
+    "a schema as large as a book": (
+        {"input_schema": arguments({f"a{n}": {"type": "string"} for n in range(1_000)})}, "its input schema has more than 16384",
+    ),
+    "a policy that is none": ({"cache": 300}, "its cache is a int: give a CachePolicy, or None"),
+    "a fallback that is a function": ({"fallback": len}, "its fallback is a builtin_function_or_method: give a Fallback"),
+    "a check that is none": ({"check": "title_id"}, "its check cannot be called"),
+    "seconds": ({"timeout_ms": 0.3}, "its timeout_ms is no whole number of milliseconds"),
+    "a type that is none": ({"input_schema": arguments({"a": {"type": "text"}})}, r"\$\.properties\.a\.type 'text'"),
+    "a pattern that is none": ({"input_schema": arguments({"a": {"type": "string", "pattern": "("}})}, "is no JSON Schema"),
+    "a schema that is a list": ({"input_schema": []}, "its input schema is no JSON Schema"),
+    "a tuple where lists are": ({"input_schema": {**arguments({"a": {}}), "required": ("a",)}}, "is no JSON Schema"),
+    "a schema with a set in it": ({"input_schema": {"type": "object", "required": {"a"}}}, "its input schema is not JSON"),
+    "arguments without properties": ({"input_schema": {"type": "object"}}, "of type object, with properties: make it with tools"),
+    "arguments that are a list": ({"input_schema": {"type": "array"}}, "has to be of type object"),
+    "a schema elsewhere": (
+        {"input_schema": arguments({"a": {"$ref": "https://x.example/a"}})}, r"another document with \$ref",
+    ),
+    "an argument that is none": ({"remembered": ("nothing",)}, "'nothing', which is no argument"),
+    "a result without the error": (
+        {"output_schema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}, "parts.answer",
+    ),
+    "a result that admits everything": (
+        {"output_schema": {**MADE_ANSWER, "anyOf": [{"required": []}, {"required": ["error"]}]}}, "an empty result",
+    ),
+    "an error of another shape": (
+        {"output_schema": {**MADE_ANSWER, "properties": {**PROPERTIES, "error": {"type": "string"}}}}, "the error envelope",
+    ),
+    "no room for a note": (
+        {"output_schema": {**MADE_ANSWER, "properties": {**PROPERTIES, "note": {"type": "integer"}}}}, "without a note",
+    ),
+    "two types at once": (
+        {"output_schema": answer({"n": {"type": ["integer", "null"]}}, ["n"])}, "one type at each place",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "reason"), BAD.values(), ids=BAD)
+def test_a_bad_tool_is_refused_with_the_reason(changes: dict[str, Any], reason: str) -> None:
+    registry = registry_of([STOCK])
+    wrong: Tool = replace(LATER, **changes)
+    with pytest.raises(ToolRefused, match=reason) as caught:
+        registry.register(wrong, "1")
+    assert "\n" not in str(caught.value)
+    assert str(wrong.name)[:60] in str(caught.value)
+    assert [tool.name for tool in registry] == [STOCK.name]
+
+
+def test_a_bad_version_leaves_the_one_before_it() -> None:
+    registry = registry_of([STOCK], version="1")
+    with pytest.raises(ToolRefused):
+        registry.replace(replace(STOCK, output_schema={}), "2")
+    found = registry.get(STOCK.name)
+    assert found is not None
+    assert found.version == "1"

@@ -1,0 +1,119 @@
+"""What both catalogues say of the titles that they recalled: the ranking is told the same by either."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tools.store.backends.embedded.columns import build_columns
+from tools.store.backends.embedded.lexical.index import build_index
+from tools.store.backends.embedded.searching.candidates import Legs, WholeCatalog
+from tools.store.backends.opensearch.index.cards import card_from
+from tools.store.backends.opensearch.index.definition import NODES
+from tools.store.backends.opensearch.index.documents import document
+from tools.store.backends.opensearch.index.statistics import Statistics
+from tools.store.backends.opensearch.loading.load import identity_of
+from tools.store.backends.opensearch.searching.candidates import RecalledTitles
+from tools.store.models import Author, Title
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.candidates import Candidates
+from tools.store.search.ranking.evidence import evidence_of
+from tools.store.search.ranking.names import pointed_from
+from tools.store.search.ranking.ranked import rank
+from tools.store.search.ranking.series import series_of
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.text.romaji import sound_key
+from tools.store.search.titles.document import prose_terms
+
+PARSER, WEIGHTS = QueryParser.load(), Weights()
+TITLES = [
+    Title(
+        "a", en="Blue Harbour", romaji="Aoi Minato", authors=(Author("Sato, Rin", "佐藤凛"),), tags=("Drama",), genre="josei"
+    ),
+    Title("b", en="Monster Ferry", authors=(Author("Mori, Kai"),), tags=("Horror", "Samurai"), rating_count=5000),
+    Title("c", en="Blue Harbour: Winter", authors=(Author("Sato, Rin", "佐藤凛"),), tags=("Drama",)),
+    Title("d", en="Tide", synopsis_en="A ghost ferry carries a drowned sailor home.", related=("b",)),
+    Title("x", en="X"),
+    Title("xh", en="Xholic", rating_count=400_000),
+    Title("m", en="Salaryman"),
+]
+QUERIES = [
+    "blue harbor", "モンスターフェリー", "Rin Sato", "佐藤凛", "samurai horror", "josei drama", "xyz", "manga by Sato",
+    "blue harbour sato", "佐藤 blue harbour", "a ghost ferry and a drowned sailor", "monster ferry", "X", "幽霊の話", "佐藤凛の漫画", "青い港", "森先生の漫画",
+]  # fmt: skip
+
+
+def whole() -> Candidates:
+    columns = build_columns(TITLES, [()] * len(TITLES))
+    return WholeCatalog(Legs.of(columns, build_index(TITLES)))
+
+
+def recalled(query: str) -> Candidates:
+    cards = [card_from(document(title, (), row, (), None)["card"]) for row, title in enumerate(TITLES)]
+    return RecalledTitles([title.title_id for title in TITLES], cards, statistics(query))
+
+
+def statistics(query: str) -> Statistics:
+    """As a cluster would count them."""
+    proses = [prose_terms(title) for title in TITLES]
+    length = sum(sum(prose.values()) for prose in proses) / len(proses)
+    numbers = {
+        "hits": {"total": {"value": len(TITLES)}},
+        "aggregations": {
+            "length": {"value": length},
+            "tags": {"buckets": []},
+            "magazines": {"buckets": []},
+            "readerships": {"buckets": []},
+        },
+    }
+    found = Statistics("one", identity_of([(title, ()) for title in TITLES], None, NODES), numbers)
+    parsed = PARSER.parse(query)
+    terms = [*parsed.terms, *parsed.translations]
+    buckets = {str(i): {"doc_count": sum(term in prose for prose in proses)} for i, term in enumerate(terms)}
+    found.learn(terms, {"aggregations": {"df": {"buckets": buckets}}})
+    return found
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_recalled_titles_get_the_evidence_that_the_whole_catalogue_gets(query: str) -> None:
+    parsed = PARSER.parse(query)
+    one, other = (evidence_of(parsed, each, WEIGHTS) for each in (whole(), recalled(query)))
+    for kind in ("people", "words", "tags", "prior", "in_vocabulary"):
+        assert np.allclose(getattr(one, kind), getattr(other, kind), atol=1e-5), kind
+    # What is less alike than half is measured by the one, and passed over by the other.
+    assert np.allclose(np.where(one.names < 0.5, 0, one.names), np.where(other.names < 0.5, 0, other.names), atol=1e-5)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_recalled_titles_are_ranked_as_the_whole_catalogue_is(query: str) -> None:
+    one, other = (rank(PARSER.parse(query), each, WEIGHTS) for each in (whole(), recalled(query)))
+    assert np.allclose(one.scores, other.scores, atol=1e-5)
+    assert replace(one, scores=other.scores, evidence=other.evidence) == other
+
+
+@pytest.mark.parametrize("candidates", [whole(), recalled("")], ids=["embedded", "opensearch"])
+def test_a_series_is_what_begins_with_a_name_and_what_is_related(candidates: Candidates) -> None:
+    assert np.flatnonzero(series_of(0, candidates, WEIGHTS)).tolist() == [0, 2]
+    assert np.flatnonzero(series_of(3, candidates, WEIGHTS)).tolist() == [1]
+    assert series_of(3, candidates, WEIGHTS)[1] == pytest.approx(WEIGHTS.related)
+
+
+@pytest.mark.parametrize("candidates", [whole(), recalled("")], ids=["embedded", "opensearch"])
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("blue harbour", 0), ("monster ferry", 1), ("サラリーマン", 6), ("harbour", None), ("nobody", None)],
+)
+def test_a_query_points_from_the_title_that_is_surely_called_so(name: str, row: int | None, candidates: Candidates) -> None:
+    assert pointed_from(name, (), candidates, WEIGHTS) == row
+
+
+@pytest.mark.parametrize("candidates", [whole(), recalled("")], ids=["embedded", "opensearch"])
+def test_a_nickname_points_from_the_title_it_stands_for(candidates: Candidates) -> None:
+    assert pointed_from("bh", [sound_key("blue harbour")], candidates, WEIGHTS) == 0
+
+
+@pytest.mark.parametrize("candidates", [whole(), recalled("X")], ids=["embedded", "opensearch"])
+def test_a_title_of_one_letter_is_found_by_it(candidates: Candidates) -> None:
+    assert rank(PARSER.parse("X"), candidates, WEIGHTS).best(3) == [4]

@@ -1,0 +1,175 @@
+"""The order that the legs' evidence makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tools.store.models import Title
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.evidence import Evidence
+from tools.store.search.ranking.fusion import fuse, order, to_order
+from tools.store.search.ranking.leader import leader_of, with_series
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.text.romaji import sound_key
+from tools.store.search.titles.document import passages
+from tools.store.search.titles.names import NameKeys, begun_likeness
+from tools.store.search.titles.prior import prior
+
+PARSER = QueryParser.load()
+WEIGHTS = Weights()
+
+
+def floats(*values: float) -> NDArray[np.float32]:
+    return np.array(values, np.float32)
+
+
+def evidence(**legs: NDArray[np.float32] | float | None) -> Evidence:
+    size = next(len(v) for v in legs.values() if isinstance(v, np.ndarray))
+    empty = dict.fromkeys(("names", "people", "words", "tags", "prior"), np.zeros(size, np.float32))
+    return Evidence(**{**empty, "meaning": None, "headline": None, **legs})  # type: ignore[arg-type]
+
+
+def ranked(query: str, found: Evidence) -> list[int]:
+    return [int(i) for i in order(fuse(PARSER.parse(query), found, WEIGHTS), 10)]
+
+
+def kept_to_order(query: str, found: Evidence) -> list[int]:
+    parsed = PARSER.parse(query)
+    return np.flatnonzero(to_order(parsed, fuse(parsed, found, WEIGHTS), found, WEIGHTS)).tolist()
+
+
+def test_what_fits_loosely_is_not_put_in_another_order() -> None:
+    """It is an answer behind the good ones, and would be the first where it is cheap. Fame makes it fit no better."""
+    found = evidence(words=floats(1, 0.7, 0.9, 0.1), prior=floats(0, 1, 0, 1))
+    assert sorted(ranked("a lonely boy who plays drums", found)) == [0, 1, 2]
+    assert kept_to_order("a lonely boy who plays drums", found) == [0, 2]
+
+
+def test_what_has_the_themes_or_the_author_is_all_put_in_order() -> None:
+    assert kept_to_order("romance", evidence(tags=floats(1, 1, 0), words=floats(1, 0, 0.2))) == [0, 1]
+    assert kept_to_order("urasawa", evidence(people=floats(1, 1, 0), words=floats(1, 0, 0.9))) == [0, 1]
+
+
+def test_a_name_beats_a_story_that_mentions_it() -> None:
+    assert ranked("monster", evidence(names=floats(0, 1), words=floats(1, 0.2)))[0] == 1
+
+
+def test_fame_decides_between_equal_names() -> None:
+    assert ranked("naruto", evidence(names=floats(1, 1), prior=floats(0.1, 0.9))) == [1, 0]
+
+
+def test_fame_does_not_carry_a_title_past_a_better_name() -> None:
+    assert ranked("naruto", evidence(names=floats(1, 0.8), prior=floats(0, 1)))[0] == 0
+
+
+def test_chance_likeness_and_weak_stories_are_no_answer() -> None:
+    assert (
+        ranked("zxqv flurble", evidence(names=floats(0.5), words=floats(0.05), meaning=floats(0.1), headline=floats(0.1)))
+        == []
+    )
+
+
+def test_words_nobody_has_and_nothing_that_means_them_is_no_answer() -> None:
+    foreign = evidence(words=floats(0.45), meaning=floats(0.3), headline=floats(0.6), prior=floats(1.0), in_vocabulary=0.4)
+    assert ranked("goblin market of rossetti", foreign) == []
+
+
+def test_without_the_vector_leg_words_still_rank() -> None:
+    assert ranked("boy eats a cursed finger", evidence(words=floats(0.2, 0.7))) == [1]
+
+
+def test_tags_decide_when_the_query_is_a_theme() -> None:
+    found = evidence(words=floats(1.0, 0.3), tags=floats(0, 1), names=floats(0.85, 0))
+    assert ranked("samurai", found)[0] == 1
+
+
+def test_the_series_of_a_described_story_follows_it() -> None:
+    found = evidence(words=floats(0.9, 0.5, 0), meaning=floats(0.6, 0.1, 0), headline=floats(0.3, 0, 0))
+    scores = fuse(PARSER.parse("giants eat people behind walls"), found, WEIGHTS)
+    assert leader_of(scores, found, WEIGHTS) == 0
+    followed = with_series(scores, found.prior, 0, floats(1, 0, 1), WEIGHTS)
+    assert [int(i) for i in order(followed, 3)][:2] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        evidence(names=floats(1, 0)),
+        evidence(people=floats(1, 0), words=floats(1, 0)),
+        evidence(words=floats(0.4, 0)),
+        evidence(words=floats(*[0.8] * 51), tags=floats(*[1] * 51)),
+        evidence(words=floats(0, 0)),
+    ],
+    ids=["a name", "an author", "hardly described", "one of many with all the themes", "nothing"],
+)
+def test_what_needs_no_series_leads_none(found: Evidence) -> None:
+    assert leader_of(fuse(PARSER.parse("giants eat people behind walls"), found, WEIGHTS), found, WEIGHTS) is None
+
+
+def test_fame_is_from_ratings_else_from_rank() -> None:
+    assert prior(Title("t", rating_count=400_000)) == 1.0
+    assert prior(Title("t", popularity_rank=1)) == 1.0
+    assert prior(Title("t")) == 0.0
+    assert 0 < prior(Title("t", rating_count=1000)) < 1
+
+
+def test_equal_scores_keep_the_order_of_the_candidates() -> None:
+    assert [int(i) for i in order(floats(0.5, 0.7, 0, 0.5, 0.7), 10)] == [1, 4, 0, 3]
+
+
+@pytest.mark.parametrize("leg", ["names", "people", "words", "tags"])
+def test_of_what_fits_alike_the_better_known_comes_first(leg: str) -> None:
+    found = evidence(**{leg: floats(0.95, 0.95, 0.95), "prior": floats(0.2, 0.9, 0.5)})
+    assert ranked("ninja" if leg == "tags" else "naruto", found) == [1, 2, 0]
+
+
+def test_the_share_of_themes_decides_how_much_the_tags_do() -> None:
+    """With none of the query a theme the words rank, with all of it the tags do; in between by the square of the share."""
+    found = evidence(words=floats(1.0, 0.4), tags=floats(0.0, 1.0))
+    firsts = [ranked_with(share, found)[0] for share in (0.0, 0.3, 0.6, 0.95, 1.0)]
+    assert firsts == [0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("share", "answers"), [(0.9, [0]), (0.91, [])])
+def test_a_query_that_is_a_theme_is_hardly_a_name(share: float, answers: list[int]) -> None:
+    """Up to nine tenths a name may be merely alike."""
+    assert ranked_with(share, evidence(names=floats(0.9))) == answers
+
+
+@pytest.mark.parametrize(("share", "answers"), [(0.29, []), (0.3, [0])])
+def test_a_query_with_a_theme_is_not_of_another_world(share: float, answers: list[int]) -> None:
+    assert ranked_with(share, evidence(words=floats(0.9), in_vocabulary=0.1)) == answers
+
+
+def ranked_with(theme_share: float, found: Evidence) -> list[int]:
+    parsed = replace(PARSER.parse("zxqv flurble"), theme_share=theme_share)
+    return [int(i) for i in order(fuse(parsed, found, WEIGHTS), 10)]
+
+
+@pytest.mark.parametrize("between", [": ", " : ", " - ", " ~", " (", " Part 2 "])
+def test_a_name_goes_by_what_stands_before_its_subtitle(between: str) -> None:
+    assert NameKeys.of(Title("t", en=f"Blue Harbour{between}Winter")).main == (sound_key("Blue Harbour"),)
+
+
+@pytest.mark.parametrize("name", ["Blue-Harbour", "Party 2", "X: Winter", "Go - Winter", "Blue Harbour"])
+def test_what_is_no_subtitle_or_leaves_too_little_separates_nothing(name: str) -> None:
+    assert NameKeys.of(Title("t", en=name)).main == ()
+
+
+def test_one_letter_begins_a_name_by_its_share_alone() -> None:
+    """Two letters may be a name that is still being typed."""
+    assert begun_likeness("x", "xholic") == pytest.approx(1 / 6)
+    assert begun_likeness("xh", "xholic") == pytest.approx(0.78 + 0.15 / 3)
+    assert begun_likeness("x", "x") == 1.0
+
+
+def test_a_synopsis_is_cut_at_sentences() -> None:
+    text = "One sentence. " * 60
+    pieces = passages(Title("t", synopsis_en=text, synopsis_ja="短い話。"))
+    assert len(pieces) > 2
+    assert all(len(p) <= 345 for p in pieces)
+    assert pieces[-1] == "短い話。"

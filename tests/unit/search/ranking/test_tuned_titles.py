@@ -1,0 +1,177 @@
+"""What a title is searched by and how near a name comes to it, in the numbers that were tuned."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from tools.store.models import Author, Conditions, Title
+from tools.store.search.conditions.check import satisfies
+from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.authors import AskedAuthor
+from tools.store.search.titles.document import headline, passages, prose_terms
+from tools.store.search.titles.name_table import NameTable
+from tools.store.search.titles.names import NameKeys, begun_likeness, loanword_likeness, names_of, one_likeness
+from tools.store.search.titles.people import AskedName, AuthorKeys
+from tools.store.search.titles.prior import prior
+
+PARSER = QueryParser.load()
+
+
+def test_fame_is_a_logarithm_of_ratings_or_of_rank() -> None:
+    known = {"ratings": Title("t", rating_count=632), "rank": Title("t", popularity_rank=316)}
+    assert {name: round(prior(title), 3) for name, title in known.items()} == {"ratings": 0.5, "rank": 0.5}
+    assert prior(Title("t", rating_count=4_000_000)) == 1.0
+    assert prior(Title("t", popularity_rank=100_000)) == 0.0
+    assert prior(Title("t", popularity_rank=1_000_000)) == 0.0
+    assert prior(Title("t", rating_count=1)) == pytest.approx(math.log(2) / math.log(400_001))
+    assert prior(Title("t", rating_count=0, popularity_rank=1)) == 1.0
+
+
+def test_terms_weigh_by_where_they_stand() -> None:
+    title = Title("t", en="Blue", romaji="Blue", tags=("Sea",), synopsis_en="Blue sea waves.", synopsis_ja="青い海")
+    assert prose_terms(title) == {"sea": 3.0, "blu": 4.0, "wav": 1.0, "青い": 1.0, "い海": 1.0}
+
+
+def test_a_headline_is_a_name_and_the_tags() -> None:
+    assert headline(Title("t", en="Blue", tags=("Sea", "Drama"))) == "Blue. Sea, Drama"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("At 3.5 km.h it ends.", ["At 3.5 km.h it ends."]),
+        ("One.\nTwo\nThree", ["One.", "Two", "Three"]),
+        ("一つ。二つ！三つ", ["一つ。", "二つ！", "三つ"]),
+        (" . ", ["."]),
+    ],
+)
+def test_a_passage_is_made_of_sentences(text: str, sentences: list[str]) -> None:
+    assert " ".join(passages(Title("t", synopsis_en=text))) == " ".join(sentences)
+    stretched = text
+    for sentence in sentences:  # over half a passage each, so that no two of them share one
+        stretched = stretched.replace(sentence, "x" * 170 + sentence, 1)
+    assert [piece.removeprefix("x" * 170) for piece in passages(Title("t", synopsis_en=stretched))] == sentences
+
+
+@pytest.mark.parametrize(("first", "second", "pieces"), [(165, 165, 1), (165, 166, 2), (330, 1, 2)])
+def test_a_passage_holds_330_characters(first: int, second: int, pieces: int) -> None:
+    assert len(passages(Title("t", synopsis_en=f"{'x' * (first - 1)}!{'x' * second}"))) == pieces
+
+
+def test_japanese_counts_threefold() -> None:
+    assert len(passages(Title("t", synopsis_ja="海" * 54 + "。" + "海" * 55))) == 1
+    assert len(passages(Title("t", synopsis_ja="海" * 54 + "。" + "海" * 56))) == 2
+
+
+# -- names
+
+
+def test_a_name_that_is_begun_counts_by_its_share_from_two_letters_on() -> None:
+    shares = [round(begun_likeness("narutoshippuden"[:n], "narutoshippuden"), 3) for n in (1, 2, 3, 14, 15)]
+    assert shares == [0.067, 0.8, 0.81, 0.933, 1.0]
+
+
+def test_a_typo_is_an_edit_over_the_longer_name() -> None:
+    assert one_likeness("narutp", "naruto") == pytest.approx(5 / 6)
+    assert one_likeness("nartuo", "naruto") == pytest.approx(5 / 6), "two letters that changed places"
+    assert one_likeness("naruto", "naruto") == 1.0
+
+
+def test_a_loan_is_as_near_as_its_sound_from_a_third_on() -> None:
+    assert [round(loanword_likeness(near), 3) for near in (0.34, 0.35, 0.5, 1.0)] == [0.0, 0.82, 0.85, 0.95]
+
+
+def test_names_are_those_of_all_scripts_once_and_readings_that_are_kana() -> None:
+    title = Title("t", en="Naruto", romaji="Naruto", ja="NARUTO", kana="ＮＡＲＵＴＯナルト", alt_titles=("N", ""))
+    assert names_of(title) == ("Naruto", "NARUTO", "N")
+    assert names_of(replace(title, kana="なると")) == ("Naruto", "NARUTO", "なると", "N")
+
+
+@pytest.mark.parametrize(
+    ("name", "main"), [("Abc: Winter", ("abc",)), ("Ab: Winter", ()), ("Abc Part 2 x", ("abc",)), ("Abc", ())]
+)
+def test_what_stands_before_a_subtitle_is_a_name_of_three_letters_or_more(name: str, main: tuple[str, ...]) -> None:
+    assert NameKeys.of(Title("t", en=name)).main == main
+
+
+def test_a_nickname_counts_by_its_factor_and_a_main_name_a_little_less() -> None:
+    table = NameTable([NameKeys(("abcdef",), ()), NameKeys(("uvwxyz",), ("abcdef",)), NameKeys(("zzzzzz",), ())])
+    for asked, found in (
+        ([("abcdef", 1.0)], [1.0, 0.95, 0.0]),
+        ([("abcdef", 0.98)], [0.98, 0.931, 0.0]),
+        ([("abcdef", 0.5), ("abcdeg", 1.0)], [0.833, 0.792, 0.0]),
+        ([("abc", 0.98)], [0.838, 0.796, 0.0]),
+    ):
+        assert [round(float(each), 3) for each in table.likeness(asked)] == found
+    assert [round(float(each), 3) for each in table.beginning_with(("ab", "abc"))] == [0.855, 0.812, 0.0]
+
+
+# -- authors
+
+MIURA = AuthorKeys.of(Author("Miura, Kentarou", "三浦建太郎", "みうらけんたろう"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "sure"),
+    [
+        ("Miura Kentarou", 1.0),
+        ("Kentaro Miura", 1.0),
+        ("三浦建太郎", 1.0),
+        ("みうらけんたろう", 1.0),
+        ("dark fantasy Kentaro Miura", 0.97),
+        ("三浦建太郎の漫画", 1.0),
+        ("三浦建太郎剣", 0.95),
+        ("三浦", 0.85),
+        ("太郎", 0.85),
+        ("三", 0.0),
+        ("Miura", 0.85),
+        ("Miura sword", 0.0),
+        ("Kentaro Miuta", 0.871),
+        ("sword", 0.0),
+    ],
+)
+def test_how_surely_a_query_names_an_author(asked: str, sure: float) -> None:
+    assert round(AskedAuthor(PARSER.parse(asked)).sureness(MIURA), 3) == sure
+
+
+def test_a_name_of_one_word_may_be_anybodys_family() -> None:
+    assert AskedAuthor(PARSER.parse("CLAMP")).sureness(AuthorKeys.of(Author("CLAMP"))) == 0.95
+    assert AskedAuthor(PARSER.parse("io")).sureness(AuthorKeys.of(Author("Io, Sakisaka"))) == 0.0, "too short"
+    assert AskedAuthor(PARSER.parse("oda")).sureness(AuthorKeys.of(Author("Oda, Eiichiro"))) == 0.85
+
+
+@pytest.mark.parametrize(("letters", "sure"), [(8, True), (40, True), (41, False)])
+def test_a_typo_is_looked_for_in_names_of_up_to_forty_letters(letters: int, sure: bool) -> None:
+    name = ("kasamerona" * 5)[:letters]
+    keys = AuthorKeys(frozenset(), (AskedName(name).key,))
+    assert (AskedAuthor(PARSER.parse(name[:-1] + "p")).sureness(keys) > 0.8) is sure
+
+
+# -- conditions
+
+
+@pytest.mark.parametrize(
+    ("conditions", "met"),
+    [
+        (Conditions(), True),
+        (Conditions(genres=("josei",)), True),
+        (Conditions(genres=("seinen",)), False),
+        (Conditions(min_rating=4.0), True),
+        (Conditions(min_rating=4.1), False),
+        (Conditions(author="Sato"), True),
+        (Conditions(author="Mori"), False),
+        (Conditions(genres=("josei",), min_rating=3.0, author="Mori"), False),
+    ],
+)
+def test_a_title_meets_every_filter_or_is_left_out(conditions: Conditions, met: bool) -> None:
+    title = Title("t", genre="josei", rating=4.0, authors=(Author("Kai, Jo"), Author("Sato, Rin")))
+    assert satisfies(title, conditions) is met
+
+
+def test_a_title_without_a_rating_is_above_no_least() -> None:
+    title = Title("t")
+    assert [satisfies(title, Conditions(min_rating=least)) for least in (None, 0.0, -1.0, 0.1)] == [True, True, True, False]

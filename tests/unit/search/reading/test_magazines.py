@@ -1,0 +1,88 @@
+"""Where a series appeared, in whatever spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.reading import read
+from tools.store.search.reading.magazine_names import MagazineNames
+
+LARGE = {
+    "Shounen Jump (Weekly)": 9,
+    "Shounen Jump (Monthly)": 2,
+    "Shounen Jump+": 5,
+    "Young Jump": 4,
+    "Shounen Magazine (Weekly)": 6,
+    "Shounen Magazine (Monthly)": 7,
+    "Afternoon": 3,
+    "good! Afternoon": 2,
+    "Hana to Yume": 3,
+    "Ribon Magazine": 2,
+    "Karen": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "magazine"),
+    [
+        ("romance from Shonen Jump", "romance", "Weekly Shonen Jump"),
+        ("Weekly Shonen Jump comedy", "comedy", "Weekly Shonen Jump"),
+        ("horror from jump", "horror", "Weekly Shonen Jump"),
+        ("Shonen Jump+ horror", "horror", "Shonen Jump+"),
+        ("sci-fi published in Afternoon", "sci-fi", "Monthly Afternoon"),
+        ("a mystery serialised in Hana to Yume", "a mystery", "Hana to Yume"),
+        ("Afternoon magazine sci-fi", "sci-fi", "Monthly Afternoon"),
+        ("ジャンプのスポーツ漫画", "スポーツ漫画", "Weekly Shonen Jump"),
+        ("週刊少年ジャンプのホラー", "ホラー", "Weekly Shonen Jump"),
+        ("少年ジャンプ+のホラー", "ホラー", "Shonen Jump+"),
+        ("アフタヌーン連載のSF", "sf", "Monthly Afternoon"),
+        ("花とゆめで連載されたファンタジー", "ファンタジー", "Hana to Yume"),
+        ("なかよし掲載のファンタジー", "ファンタジー", "Nakayoshi"),
+    ],
+)
+def test_a_magazine_is_read(text: str, subject: str, magazine: str) -> None:
+    found = read(text)
+
+    assert found.conditions.magazines == (magazine,)
+    assert found.subject == subject
+
+
+@pytest.mark.parametrize(
+    "text", ["a girl who sings in opera", "スポーツの漫画", "jumping from a roof", "an afternoon in the park"]
+)
+def test_words_of_a_story_are_no_magazine(text: str) -> None:
+    assert read(text).conditions.magazines == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "magazine"),
+    [
+        ("weekly shonen jump", "Shounen Jump (Weekly)"),
+        ("週刊少年ジャンプ", "Shounen Jump (Weekly)"),
+        ("monthly shonen jump", "Shounen Jump (Monthly)"),
+        ("shonen jump", "Shounen Jump (Weekly)"),
+        ("ジャンプ", "Shounen Jump (Weekly)"),
+        ("ヤングジャンプ", "Young Jump"),
+        ("shonen jump+", "Shounen Jump+"),
+        ("shonen magazine", "Shounen Magazine (Monthly)"),
+        ("週刊少年マガジン", "Shounen Magazine (Weekly)"),
+        ("weekly afternoon", "Afternoon"),
+        ("アフタヌーン", "Afternoon"),
+        ("りぼん", "Ribon Magazine"),
+        ("かりん", None),
+        ("naruto", None),
+    ],
+)
+def test_spellings_of_one_name_meet(name: str, magazine: str | None) -> None:
+    assert MagazineNames(LARGE).named(name) == ((magazine,) if magazine else ())
+
+
+def test_a_publisher_is_its_magazines() -> None:
+    found = read("集英社のスポーツ漫画")
+
+    assert found.conditions.magazines == ("Weekly Shonen Jump", "Shonen Jump+", "Weekly Young Jump")
+    assert found.subject == "スポーツ漫画"
+
+
+def test_a_publisher_without_a_magazine_here_is_understood_in_vain() -> None:
+    assert [each.obeyed for each in read("akita shoten horror").understood] == [False]

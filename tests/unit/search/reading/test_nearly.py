@@ -1,0 +1,82 @@
+"""Names that nothing goes by exactly: nicknames, slips and katakana."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from session.resilience.deadline import Deadline
+from tests.support.named_catalog import NamedCatalog
+from tools.store.failures import TimedOut
+from tools.store.models import Called, Title
+from tools.store.search.reading.nearly import fits
+from tools.store.search.reading.reader import Reader
+from tools.store.search.reading.reading import Reading
+
+TITLES = (
+    Title("t-1", en="Attack on Titan", romaji="Shingeki no Kyojin", ja="進撃の巨人", tags=("Action",), volumes=34),
+    Title("t-2", en="Slam Dunk", ja="SLAM DUNK", tags=("Sports",), volumes=31),
+    Title("t-3", en="Vinland Saga", tags=("Action",), volumes=20),
+    Title("t-4", en="One Piece", ja="ONE PIECE", tags=("Adventure",)),
+    Title("t-5", en="Horror Collector", tags=("Horror",)),
+)
+
+
+class Silent(NamedCatalog):
+    """Knows its words, and does not say what goes by a name."""
+
+    async def called(self, names: object, deadline: Deadline) -> dict[str, Called]:
+        raise TimedOut("late", dependency="catalog")
+
+
+def read(text: str, catalog: NamedCatalog | None = None) -> Reading:
+    reader = Reader(catalog or NamedCatalog(TITLES), lambda: datetime(2026, 6, 1, tzinfo=UTC))
+    return asyncio.run(reader.read(text, Deadline.after(5)))
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("snk", 0), ("attack on titen", 0), ("スラムダンク", 1), ("vinland", 2), ("ワンピース", 3), ("ワンピ", 3)],
+)
+def test_a_title_may_be_called_so(name: str, title: int) -> None:
+    assert fits(name, TITLES[title])
+
+
+@pytest.mark.parametrize(
+    ("name", "title"), [("the office", 0), ("slam", 1), ("saga", 2), ("ワイン", 3), ("horor", 4), ("", 0)]
+)
+def test_a_title_is_not_called_so(name: str, title: int) -> None:
+    assert not fits(name, TITLES[title])
+
+
+@pytest.mark.parametrize(
+    ("text", "title_id"),
+    [("something like snk", "t-1"), ("スラムダンクっぽい漫画", "t-2"), ("ワンピースは好きだけど", "t-4")],
+)
+def test_what_is_compared_with_by_such_a_name_is_known(text: str, title_id: str) -> None:
+    assert read(text).like == (title_id,)
+
+
+def test_what_is_excluded_by_such_a_name_is_left_out() -> None:
+    assert read("adventure except ワンピース").conditions.without_titles == ("t-4",)
+
+
+def test_what_means_nothing_near_states_nothing() -> None:
+    assert read("something like the office").like == ()
+
+
+def test_an_exclusion_that_nobody_could_check_is_understood_and_not_obeyed() -> None:
+    found = read("adventure except one piece", Silent(TITLES))
+
+    assert found.unnamed
+    assert [(each.words, each.obeyed) for each in found.understood] == [("except one piece", False)]
+    assert found.subject == "adventure"
+
+
+def test_a_comparison_that_nobody_could_check_stays_in_the_subject() -> None:
+    found = read("finished, something like one piece", Silent(TITLES))
+
+    assert found.unnamed
+    assert "like one piece" in found.subject

@@ -1,0 +1,120 @@
+"""The one rule of taste: what each part of it does, by small catalogues in columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tools.store.backends.embedded.columns import build_columns
+from tools.store.backends.embedded.searching.taste import ColumnTaste
+from tools.store.models import Author, ReaderQuery, Title, Weighed
+from tools.store.search.taste.profile import Rarity, profile_of
+from tools.store.search.taste.weights import TasteWeights
+
+WEIGHTS = TasteWeights()
+
+
+def title(n: int, *tags: str, author: str | None = None, fame: int = 1000, **more: object) -> Title:
+    authors = (Author(author),) if author else ()
+    return Title(f"manga-{n:06}", en=f"Title {n}", tags=tags, authors=authors, rating_count=fame, **more)  # type: ignore[arg-type]
+
+
+def scores(query: ReaderQuery, *titles: Title, weights: TasteWeights = WEIGHTS) -> list[float]:
+    taste = ColumnTaste(build_columns(titles, [()] * len(titles)), weights)
+    found: list[float] = taste.scores(query, np.ones(len(titles), np.bool_)).tolist()
+    return found
+
+
+def liking(*titles: Title, **more: object) -> ReaderQuery:
+    return ReaderQuery(10, liked=tuple(map(Weighed, titles)), **more)  # type: ignore[arg-type]
+
+
+FILLER = [title(n, "Common") for n in range(50, 60)]
+
+
+def test_a_rare_tag_in_common_is_worth_more_than_a_common_one() -> None:
+    liked = title(1, "Common", "Rare")
+    rare, common = scores(liking(liked), title(2, "Rare"), title(3, "Common"), liked, *FILLER)[:2]
+    assert rare > common
+
+
+@pytest.mark.parametrize(
+    ("near", "far"),
+    [
+        ({"author": "Oda"}, {"author": "Ono"}),
+        ({"genre": "seinen"}, {"genre": "josei"}),
+        ({"magazine": "Afternoon"}, {"magazine": "Morning"}),
+        ({"start_year": 1990}, {"start_year": 2020}),
+        ({"fame": 1000}, {"fame": 30}),
+        ({"start_year": 1990}, {}),
+    ],
+)
+def test_what_is_like_what_is_liked_comes_first(near: dict[str, object], far: dict[str, object]) -> None:
+    liked = title(1, "A", author="Oda", genre="seinen", magazine="Afternoon", start_year=1991)
+    found = scores(liking(liked), title(2, "A", **near), title(3, "A", **far), liked)  # type: ignore[arg-type]
+    assert found[0] > found[1] > 0
+
+
+def test_who_likes_what_few_know_is_given_less_of_what_everybody_knows() -> None:
+    famous, obscure = title(2, "A", fame=300_000), title(3, "A", fame=2_000)
+    hidden, known = title(1, "A", fame=500), title(4, "A", fame=400_000)
+
+    def ratio(liked: Title) -> float:
+        best, least = scores(liking(liked), famous, obscure)
+        return best / least
+
+    assert ratio(hidden) < ratio(known)
+
+
+def test_what_is_like_the_disliked_and_of_the_wrong_tone_comes_later() -> None:
+    liked, disliked = title(1, "A", "B"), title(2, "B")
+    asked = liking(liked)
+    for less in (replace(asked, disliked=(disliked,)), replace(asked, unwanted=("B",))):
+        before, after = scores(asked, title(3, "A", "B"), disliked), scores(less, title(3, "A", "B"), disliked)
+        assert after[1] < before[1]
+
+
+def test_a_look_at_a_title_is_less_than_a_purchase() -> None:
+    counts = {"A": 5}
+    rarity = Rarity(counts, 100, WEIGHTS)
+    seen = profile_of(ReaderQuery(1, liked=(Weighed(title(1, "A"), 0.2),)), rarity)
+    bought = profile_of(liking(title(1, "A"), title(2, "A")), rarity)
+    assert seen.tags["A"] == pytest.approx(0.2)
+    assert bought.tags["A"] == pytest.approx(1.0)
+    assert (seen.mass, bought.mass) == (0.2, 1.0)
+
+
+def test_nothing_that_was_asked_for_is_no_answer_and_a_theme_nobody_has_is_passed_over() -> None:
+    both, one, none = title(1, "A", "B"), title(2, "A"), title(3, "C")
+    found = scores(ReaderQuery(10, wanted=(("A",), ("B", "X"), ("Gone",))), both, one, none)
+    assert found[0] > found[1] >= 0
+    assert found[2] == 0
+
+
+def test_words_count_for_more_the_less_is_known_of_a_reader() -> None:
+    both, one = title(1, "A", "B"), title(2, "A")
+    few = [title(n, "B") for n in (3, 4, 5)]
+    asked = ReaderQuery(10, wanted=(("A",), ("B",)))
+    weights = replace(WEIGHTS, least_fit=0.0, tags=0.0)
+    known = replace(asked, liked=(Weighed(title(9, "A", "B")),))
+
+    def ratio(query: ReaderQuery) -> float:
+        best, less = scores(query, both, one, *few, weights=weights)[:2]
+        return less / best
+
+    assert ratio(known) > ratio(asked)
+
+
+def test_what_is_known_and_not_allowed_is_left_out() -> None:
+    titles = [title(1, "A"), title(2, "A"), title(3, "A")]
+    taste = ColumnTaste(build_columns(titles, [()] * 3))
+    found = taste.scores(ReaderQuery(10, known=("manga-000001", "elsewhere")), np.array([True, False, True]))
+    assert found.tolist()[:2] == [0, 0]
+    assert found[2] > 0
+
+
+def test_a_title_of_which_nothing_is_known_can_still_be_found() -> None:
+    assert scores(liking(title(1, "A")), Title("bare", en="Bare"))[0] > 0
+    assert scores(ReaderQuery(1)) == []

@@ -1,0 +1,137 @@
+"""The conditions as arguments: what they come to, how they may be written, and which of them nothing can satisfy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.pipeline import registered
+from tools.conditions.arguments import CONDITIONS, conditions_of
+from tools.conditions.wording import worded
+from tools.store.failures import InvalidArguments
+from tools.store.models import Audience, Conditions, Range, Status
+
+SEARCH = registered("search_manga_catalog")
+
+
+def validated(**arguments: Any) -> dict[str, Any]:
+    return SEARCH.validator.validated({"query": "x", **arguments})
+
+
+def test_each_argument_is_a_condition() -> None:
+    asked = validated(
+        status="finished",
+        min_volumes=2,
+        max_volumes=9,
+        from_year=1980,
+        to_year=1989,
+        audience="teen",
+        max_price_jpy=600,
+        in_stock=True,
+        format="digital",
+    )
+    assert conditions_of(asked) == Conditions(
+        statuses=(Status.FINISHED,),
+        volumes=Range(2, 9),
+        years=Range(1980, 1989),
+        audience=Audience.TEEN,
+        price=Range(None, 600),
+        in_stock=True,
+        format="digital",
+    )
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_who_has_to_name_every_argument_can_say_nothing_by_it(nothing: object) -> None:
+    assert conditions_of(validated(**dict.fromkeys(CONDITIONS, nothing))) == Conditions()
+
+
+def test_numbers_of_zero_false_and_an_empty_list_ask_for_nothing() -> None:
+    zero = {"integer": 0, "boolean": False, "array": []}
+    asked = {name: zero[rule["type"]] for name, rule in CONDITIONS.items() if rule["type"] in zero}
+    assert conditions_of(validated(**asked)) == Conditions()
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "meant"),
+    [
+        ("status", "Completed", "finished"),
+        ("status", "完結", "finished"),
+        ("status", "on hiatus", "hiatus"),
+        ("status", "連載中", "publishing"),
+        ("status", "Cancelled", "discontinued"),
+        ("audience", "Teens", "teen"),
+        ("audience", "all-ages", "all_ages"),
+        ("audience", "kids", "all_ages"),
+        ("audience", "18+", "adult"),
+        ("format", "ebook", "digital"),
+        ("format", "紙", "physical"),
+        ("sort", "best rated", "rating"),
+        ("sort", "安い順", "price"),
+        ("without", "horror, gore、エロ", ["horror", "gore", "エロ"]),
+        ("without", "Oda", ["Oda"]),
+    ],
+)
+def test_an_argument_counts_however_it_is_written(name: str, written: str, meant: object) -> None:
+    assert validated(**{name: written})[name] == meant
+
+
+@pytest.mark.parametrize(("name", "written"), [("status", "unfinished"), ("audience", "somebody"), ("sort", "random")])
+def test_another_word_is_refused_with_those_that_there_are(name: str, written: str) -> None:
+    with pytest.raises(InvalidArguments, match=rf"\$\.{name}.*use one of"):
+        validated(**{name: written})
+
+
+def test_bounds_that_nothing_lies_between_are_refused() -> None:
+    with pytest.raises(InvalidArguments, match="use at most 3"):
+        validated(min_volumes=5, max_volumes=3)
+    with pytest.raises(InvalidArguments, match="use at most 1980"):
+        validated(from_year=1990, to_year=1980)
+    assert validated(min_volumes=5, max_volumes=0)["min_volumes"] == 5, "0 is no bound"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "words"),
+    [
+        (Conditions(volumes=Range(None, 9)), "at most 9 volumes"),
+        (Conditions(volumes=Range(1, 1)), "1 volume"),
+        (Conditions(volumes=Range(5, 9)), "5 to 9 volumes"),
+        (Conditions(years=Range(1980, 1989)), "begun 1980 to 1989"),
+        (Conditions(years=Range(2018)), "begun in 2018 or later"),
+        (Conditions(price=Range(None, 600)), "at most 600 yen a volume"),
+        (Conditions(series_price=Range(None, 8000)), "at most 8,000 yen for the series"),
+        (Conditions(statuses=(Status.PUBLISHING, Status.HIATUS)), "still running or on hiatus"),
+        (Conditions(tags=(("Romance", "Love"), ("School",))), "Romance or Love and School"),
+        (Conditions(min_rating=4.5), "rated at least 4.5"),
+    ],
+)
+def test_a_condition_is_said_in_a_few_words(conditions: Conditions, words: str) -> None:
+    (name,) = conditions.stated
+    assert worded(name, conditions) == words
+
+
+def test_every_condition_has_words() -> None:
+    every = Conditions(
+        ("seinen",),
+        "Oda",
+        4.0,
+        (Status.FINISHED,),
+        Range(1, 2),
+        Range(2000, 2001),
+        Audience.TEEN,
+        (("Romance",),),
+        ("Jump",),
+        Range(None, 600),
+        Range(None, 8000),
+        "digital",
+        True,
+        True,
+        ("Gore",),
+        ("josei",),
+        ("Oda",),
+        ("manga-000001",),
+        True,
+    )
+    assert all(worded(name, every) for name in every.stated)
+    assert {*every.stated, "day"} == set(Conditions.__slots__)

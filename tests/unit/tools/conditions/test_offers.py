@@ -1,0 +1,103 @@
+"""What live stock makes of what the catalogue found by its recorded offers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tools.conditions.offers import Pending, can_be_had, settle, sold_so
+from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Conditions, Offer, Range, VolumeStock
+from tools.store.stock.reader import StockReading
+
+
+def row(title_id: str, *offers: Offer, volumes: tuple[VolumeStock, ...] = ()) -> Availability:
+    return Availability(title_id, offers, volumes, "2026-11-22T00:00:00Z")
+
+
+def volume(number: int, stock: int, release_date: str | None = None) -> VolumeStock:
+    return VolumeStock(number, None, PAPER, 500, stock, release_date=release_date)
+
+
+def card(title_id: str, volumes: int | None = 3) -> dict[str, Any]:
+    return {"title_id": title_id, "title": title_id, "volumes": volumes}
+
+
+HERE, SOLD_OUT, DEAR = Offer(PAPER, 500, 3), Offer(PAPER, 500, 0), Offer(PAPER, 900, 3)
+IN_STOCK = Conditions(in_stock=True)
+
+
+def test_nothing_is_pending_where_nothing_is_asked_of_the_sale() -> None:
+    assert Pending.of(Conditions(genres=("josei",), without_tags=("Gore",)), 5) is None
+
+
+def test_what_is_pending_survives_the_cache() -> None:
+    asked = Conditions(price=Range(None, 600), format=DIGITAL, in_stock=True, all_volumes=True, years=Range(1980))
+    pending = Pending.of(asked, 5, 10, recorded=False)
+    assert pending is not None
+    assert Pending.from_json(json.loads(json.dumps(pending.as_json()))) == pending
+    assert pending.conditions.stated == ("price", "format", "in_stock", "all_volumes")
+
+
+def test_what_was_sold_out_since_is_dropped_and_the_next_takes_its_place() -> None:
+    reading = StockReading({"a": row("a", SOLD_OUT), "b": row("b", HERE), "c": row("c", HERE), "d": row("d", HERE)})
+    settled = settle(Pending(IN_STOCK, 2), [card(each) for each in "abcd"], reading)
+    assert [each["title_id"] for each in settled.cards] == ["b", "c"]
+    assert (settled.passed, settled.dropped, settled.unchecked) == (3, 1, False)
+    assert settled.cards[0] | {"price_jpy": 500, "in_stock": True} == settled.cards[0]
+
+
+def test_what_is_not_sold_any_more_is_dropped() -> None:
+    settled = settle(Pending(IN_STOCK, 5), [card("a")], StockReading({}, unknown=("a",)))
+    assert (settled.cards, settled.dropped) == ([], 1)
+
+
+@pytest.mark.parametrize(("recorded", "shown"), [(True, 1), (False, 0)])
+def test_what_could_not_be_checked_stays_by_the_records_word_alone(*, recorded: bool, shown: int) -> None:
+    pending = Pending(IN_STOCK, 5, recorded=recorded)
+    settled = settle(pending, [card("a")], StockReading({}, unanswered=("a",)))
+    assert (len(settled.cards), settled.unchecked) == (shown, recorded)
+
+
+@pytest.mark.parametrize(
+    ("asked", "had"),
+    [
+        (Conditions(price=Range(None, 600)), True),
+        (Conditions(price=Range(None, 499)), False),
+        (Conditions(series_price=Range(None, 1500)), True),
+        (Conditions(series_price=Range(None, 1499)), False),
+        (Conditions(format=DIGITAL), False),
+        (Conditions(format=PAPER, in_stock=True), True),
+    ],
+)
+def test_price_and_format_are_those_of_the_moment(asked: Conditions, *, had: bool) -> None:
+    assert can_be_had(row("a", HERE), 3, asked) is had
+
+
+def test_a_series_of_unknown_length_has_no_price() -> None:
+    assert not can_be_had(row("a", HERE), None, Conditions(series_price=Range(None, 10**6)))
+
+
+def test_a_set_is_no_volume() -> None:
+    """Its price is that of all of them, and says nothing of what one costs."""
+    sold = row("a", Offer(SET, 1_500, 1), Offer(USED_SET, 400, 1), HERE)
+    assert sold_so(sold, None) == {"price_jpy": 500, "in_stock": True}
+    assert not can_be_had(sold, 3, Conditions(price=Range(None, 499)))
+    assert not can_be_had(row("a", Offer(USED_SET, 400, 1)), 3, Conditions(price=Range(None, 499)))
+    assert can_be_had(sold, None, Conditions(series_price=Range(None, 400), format=USED_SET))
+    assert not can_be_had(sold, 3, Conditions(series_price=Range(None, 400), format=SET))
+
+
+def test_all_volumes_are_those_that_have_come_out() -> None:
+    asked = Conditions(all_volumes=True)
+    assert can_be_had(row("a", HERE, volumes=(volume(1, 2), volume(2, 1), volume(3, 0, "2027-01-01"))), 2, asked)
+    assert not can_be_had(row("a", HERE, volumes=(volume(1, 2), volume(2, 0))), 2, asked)
+
+
+def test_a_card_shows_the_format_that_was_asked_for() -> None:
+    both = row("a", DEAR, Offer(DIGITAL, 400))
+    assert sold_so(both, DIGITAL) == {"price_jpy": 400, "in_stock": True}
+    assert sold_so(both, None) == {"price_jpy": 900, "in_stock": True}
+    assert can_be_had(both, 3, Conditions(price=Range(None, 600), format=DIGITAL))
+    assert not can_be_had(both, 3, Conditions(price=Range(None, 600))), "without a format it is the paper one's price"

@@ -1,0 +1,163 @@
+"""What a title costs in each format, and what a set saves."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.nouns import AVAILABILITIES, DAYS
+from tools.prices.cheapest import cheapest_start, cheapest_volume, cheapest_whole
+from tools.prices.format_price import FormatPrice, format_prices
+from tools.prices.saving import FIXED_PRICE, PUBLISHERS, USED, Saving
+from tools.store.models import DIGITAL, PAPER, SET, USED_SET, WHOLE, Availability, Offer, VolumeStock
+from tools.store.stock.as_sold import as_sold
+
+PAPER_528, EBOOK = Offer(PAPER, 528, 9), Offer(DIGITAL, 480)
+
+
+def row(*offers: Offer, volumes: tuple[VolumeStock, ...] = ()) -> Availability:
+    return Availability("m-1", offers, volumes, "2026-11-22T00:00:00Z")
+
+
+def volume(number: int, stock: int, price: int = 528, format_: str = PAPER, release: str | None = None) -> VolumeStock:
+    return VolumeStock(number, None, format_, price, stock, release_date=release)
+
+
+def priced(row: Availability, volumes: int | None = 3) -> dict[str, FormatPrice]:
+    return {price.format: price for price in format_prices(row, volumes)}
+
+
+def saving(*offers: Offer, volumes: int | None = 10) -> Saving | None:
+    return next(price.saving for price in format_prices(row(*offers), volumes) if price.format in WHOLE)
+
+
+def test_a_series_costs_its_volumes() -> None:
+    prices = priced(row(PAPER_528, EBOOK), 10)
+    assert (prices[PAPER].per_volume, prices[PAPER].series) == (528, 5_280)
+    assert (prices[DIGITAL].per_volume, prices[DIGITAL].series) == (480, 4_800)
+
+
+def test_a_series_of_unknown_length_has_no_price() -> None:
+    prices = priced(row(PAPER_528, EBOOK, Offer(SET, 5_280, 1)), None)
+    assert {name: price.series for name, price in prices.items()} == {PAPER: None, DIGITAL: None, SET: 5_280}
+    assert prices[SET].saving is None
+
+
+def test_volumes_that_cost_differently_are_added_up() -> None:
+    shelf = (volume(1, 2, 500), volume(2, 0, 528), volume(3, 4, 600), volume(4, 0, 600, release="2027-01-04"))
+    price = priced(row(Offer(PAPER, 500, 6), volumes=shelf))[PAPER]
+    assert (price.per_volume, price.first, price.series, price.volumes) == (500, 500, 1_628, 2)
+    assert (price.available, price.begins, price.whole) == (True, True, False)
+
+
+def test_a_volume_that_has_come_out_counts_whenever_that_was() -> None:
+    shelf = (volume(1, 2), volume(2, 1, release="2026-11-22"), volume(3, 0, release="2026-11-23"))
+    price = priced(row(PAPER_528, volumes=shelf), 2)[PAPER]
+    assert (price.series, price.whole, price.volumes) == (1_056, True, 2)
+
+
+def test_what_a_shelf_lacks_costs_what_the_rest_does_or_nobody_knows() -> None:
+    assert priced(row(PAPER_528, volumes=(volume(1, 1), volume(2, 1))))[PAPER].series == 3 * 528
+    assert priced(row(PAPER_528, volumes=(volume(1, 1), volume(2, 1, 600))))[PAPER].series is None
+    assert not priced(row(PAPER_528, volumes=(volume(1, 1), volume(2, 1))))[PAPER].whole, "a third has come out"
+
+
+def test_a_free_first_volume_says_nothing_of_the_others() -> None:
+    assert priced(row(Offer(DIGITAL, 0)), 3)[DIGITAL].series is None
+    assert priced(row(Offer(DIGITAL, 0)), 1)[DIGITAL].series == 0
+    counted = tuple(volume(n, 9, 0 if n == 1 else 450, DIGITAL) for n in (1, 2, 3))
+    price = priced(row(Offer(DIGITAL, 450, 27), volumes=counted))[DIGITAL]
+    assert (price.per_volume, price.first, price.series) == (450, 0, 900)
+
+
+def test_a_set_of_new_volumes_saves_nothing_whatever_is_on_record() -> None:
+    assert saving(PAPER_528, Offer(SET, 5_280, 1)) == Saving(0, 0, FIXED_PRICE)
+    assert saving(PAPER_528, Offer(SET, 3_000, 1)) == Saving(0, 0, FIXED_PRICE)
+    assert priced(row(PAPER_528, Offer(SET, 3_000, 1)), 10)[SET].series == 5_280, "the volumes have a fixed price"
+    assert saving(PAPER_528, Offer(SET, 6_000, 1)) == Saving(0, 0, FIXED_PRICE)
+
+
+def test_a_set_saves_where_its_publisher_prices_it_or_where_it_is_used() -> None:
+    assert saving(PAPER_528, Offer(SET, 4_800, 1, 4_800)) == Saving(480, 9, PUBLISHERS)
+    assert saving(PAPER_528, Offer(USED_SET, 2_000, 1)) == Saving(3_280, 62, USED)
+    assert saving(PAPER_528, Offer(USED_SET, 9_000, 1)) == Saving(0, 0, USED), "rare"
+
+
+def test_a_set_saves_nothing_against_an_e_book_or_an_unknown_number_of_volumes() -> None:
+    assert saving(EBOOK, Offer(USED_SET, 2_000, 1)) is None
+    assert saving(PAPER_528, Offer(USED_SET, 2_000, 1), volumes=None) is None
+
+
+def test_the_cheapest_is_of_what_can_be_had_now() -> None:
+    shelf = (volume(1, 0), volume(2, 4), volume(3, 4))
+    prices = format_prices(row(PAPER_528, Offer(DIGITAL, 600), Offer(SET, 1_584, 0), volumes=shelf), 3)
+    assert [
+        (buy.format, buy.jpy) for each in (cheapest_volume, cheapest_start, cheapest_whole) if (buy := each(prices))
+    ] == [
+        (PAPER, 528),
+        (DIGITAL, 600),
+        (DIGITAL, 1_800),
+    ]
+    assert cheapest_whole(format_prices(row(Offer(PAPER, 528, 0)), 3)) is None
+
+
+def test_of_equally_cheap_formats_paper_comes_first() -> None:
+    buy = cheapest_whole(format_prices(row(Offer(DIGITAL, 528), Offer(SET, 1_584, 1), PAPER_528), 3))
+    assert buy is not None
+    assert buy.format == PAPER
+
+
+@given(AVAILABILITIES, DAYS, st.none() | st.integers(1, 60))
+def test_no_number_is_made_up(known: Availability, day: str, volumes: int | None) -> None:
+    """Whatever is on record: savings are never below nothing and never of new books, totals follow from the volumes, and the
+    cheapest is."""
+    sold = as_sold(known, day)
+    prices = format_prices(sold, volumes)
+    assert sorted(price.format for price in prices) == sorted(offer.format for offer in sold.offers)
+    for price in prices:
+        _follows(price, sold, volumes)
+    paper = next((price.series for price in prices if price.format == PAPER), None)
+    for price in prices:
+        _saves_rightly(price, paper)
+    _is_cheapest(prices)
+
+
+def _follows(price: FormatPrice, sold: Availability, volumes: int | None) -> None:
+    if price.format in WHOLE:
+        assert (price.per_volume, price.first) == (None, None)
+        return
+    assert price.per_volume == price.offer.price_jpy
+    shelf = [each.price_jpy for each in sold.volumes if each.format == price.format and not sold.awaited(each)]
+    if volumes is None:
+        assert price.series is None
+    elif len(shelf) == volumes:
+        assert price.series == sum(shelf)
+    elif price.series is not None:
+        assert price.series == volumes * (shelf[0] if shelf else price.per_volume)
+
+
+def _saves_rightly(price: FormatPrice, paper: int | None) -> None:
+    saved = price.saving
+    if saved is None:
+        assert price.format not in WHOLE or not paper
+        return
+    assert price.format in WHOLE
+    assert paper is not None
+    assert price.series is not None
+    assert 0 <= saved.jpy == max(0, paper - price.series) if saved.jpy else saved.percent == 0
+    assert saved.jpy * 100 >= saved.percent * paper, "never more than it is"
+    if price.format == SET and price.offer.list_price_jpy is None:
+        assert (saved.jpy, saved.why) == (0, FIXED_PRICE)
+        assert price.series >= paper
+
+
+def _is_cheapest(prices: tuple[FormatPrice, ...]) -> None:
+    sums = [price.series for price in prices if price.whole and price.series is not None]
+    starts = [price.first for price in prices if price.begins and price.first is not None]
+    single = [price.per_volume for price in prices if price.available and price.per_volume is not None]
+    for values, buy in (
+        (sums, cheapest_whole(prices)),
+        (starts, cheapest_start(prices)),
+        (single, cheapest_volume(prices)),
+    ):
+        assert (buy.jpy if buy else None) == min(values, default=None)

@@ -1,0 +1,145 @@
+"""What checking arguments costs, counted in steps of the interpreter and not in seconds: no input may cost more than in
+proportion to its size, and beyond a size none of it is looked at."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tools.registry import TOOLS, Registry
+from tools.schema.clean import LONGEST_TEXT, MOST_VALUES, clean_text
+from tools.schema.text import MOST_MARKS, stream_safe
+from tools.store.failures import InvalidArguments
+
+REGISTRY = Registry()
+
+
+def refused(tool: str, arguments: dict[str, Any]) -> InvalidArguments:
+    registered = REGISTRY.get(tool)
+    assert registered is not None
+    with pytest.raises(InvalidArguments) as told:
+        registered.validator.validated(arguments)
+    return told.value
+
+
+def steps(work: Callable[[], object]) -> int:
+    """Lines of Python that `work` runs."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+MANY: dict[str, Callable[[int], tuple[str, dict[str, Any]]]] = {
+    "names": lambda n: ("search_manga_catalog", {f"a{each}": 1 for each in range(n)}),
+    "wrong ids": lambda n: ("check_inventory", {"title_ids": ["x"] * n}),
+    "right ids": lambda n: ("check_inventory", {"title_ids": [f"manga-{each:06}" for each in range(n)]}),
+    "lists": lambda n: ("check_inventory", {"title_ids": [[1, 2, 3]] * n}),
+    "long names": lambda n: ("search_manga_catalog", {"x" * 900 + str(each): 1 for each in range(n)}),
+    "long texts": lambda n: ("get_recommendations", {"criteria": "x", "exclude_titles": ["ﷺ" * 900] * n}),
+}
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_far_too_many_values_are_refused_before_they_are_looked_at(kind: str) -> None:
+    """Sixty times as many cost hardly more: the counting stops."""
+    few, many = (MANY[kind](number) for number in (1000, 60_000))
+    failure = refused(*many)
+    assert [(each.path, each.rule) for each in failure.violations] == [("$", "maxProperties")]
+    assert steps(lambda: refused(*many)) < 2 * steps(lambda: refused(*few)) + 100
+
+
+def test_arguments_as_large_as_any_schema_admits_are_checked_one_by_one() -> None:
+    """The bound on the whole never comes before the bounds on its parts."""
+    for tool in TOOLS:
+        assert _largest(tool.input_schema["properties"]) < MOST_VALUES
+
+
+def _largest(properties: dict[str, Any]) -> int:
+    """Values that the largest arguments hold, a text counting one for each hundred characters."""
+    total = 0
+    for rule in properties.values():
+        items = rule.get("items", {})
+        total += 1 + rule.get("maxLength", 100) // 100 + rule.get("maxItems", 0) * (1 + items.get("maxLength", 100) // 100)
+    return total
+
+
+MARKS = ["\u0301\u0316", "\u0f73", "\uff9e\u0301", "\u0344\u0316", "\U0001d16d\u0301"]
+
+
+@pytest.mark.parametrize("marks", MARKS, ids=[ascii(each) for each in MARKS])
+def test_marks_without_end_are_cut_before_they_are_normalised(marks: str) -> None:
+    """Normalising sorts a run of them in the square of its length: a body of marks alone would take minutes."""
+    longest = 0
+    for run in _runs(stream_safe("a" + marks * 5000)):
+        longest = max(longest, len(run))
+    assert longest <= 3 * MOST_MARKS
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Characters in a row that are sorted when the text is decomposed."""
+    decomposed = unicodedata.normalize("NFKD", text[:2000])
+    yield from re.findall(r"1+", "".join("1" if unicodedata.combining(each) else "0" for each in decomposed))
+
+
+def test_every_mark_that_normalising_sorts_is_known() -> None:
+    """Whatever version of Unicode this Python has."""
+    for number in range(sys.maxunicode + 1):
+        character = chr(number)
+        if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]):
+            assert len(stream_safe(character * 100)) == MOST_MARKS, hex(number)
+
+
+def test_text_of_real_languages_is_left_alone() -> None:
+    """Vietnamese, Devanagari, Thai, Hebrew with all its points, Japanese in halfwidth letters."""
+    for text in ("Tiếng Việt", "कार्टूनिस्ट", "การ์ตูนญี่ปุ่นที่ดีที่สุด", "בְּרֵאשִׁית", "ﾍﾞﾙｾﾙｸ ﾜﾝﾋﾟｰｽ") * 3:
+        assert stream_safe(text * 4) == text * 4
+
+
+def test_text_beyond_any_schema_is_not_normalised_but_still_refused_for_its_length() -> None:
+    """Its path and its length are told, as for any."""
+    text = "ﷺ" * (LONGEST_TEXT + 1)
+    assert clean_text(text) == text
+    failure = refused("search_manga_catalog", {"query": text})
+    assert [(each.path, each.rule) for each in failure.violations] == [("$.query", "maxLength")]
+
+
+def test_every_text_of_every_schema_has_a_bound() -> None:
+    """A length, a pattern or a list of words, in the schema that clients see."""
+    for tool in TOOLS:
+        rules = tool.input_schema["properties"].items()
+        for name, rule in ((name, each) for name, either in rules for each in either.get("anyOf", [either])):
+            text = rule if rule["type"] == "string" else rule.get("items", {})
+            if text.get("type") == "string":
+                assert {"maxLength", "pattern", "enum"} & set(text), (tool.name, name)
+                assert text.get("maxLength", 0) <= LONGEST_TEXT
+            if rule["type"] == "array":
+                assert "maxItems" in rule, (tool.name, name)
+
+
+def patterns() -> list[str]:
+    schemas = [rule for tool in TOOLS for rule in tool.input_schema["properties"].values()]
+    found = {rule["pattern"] for rule in [*schemas, *(each.get("items", {}) for each in schemas)] if "pattern" in rule}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("pattern", patterns())
+def test_every_pattern_reads_its_text_once(pattern: str) -> None:
+    """Anchored at both ends, with no repetition inside a repetition and no choice: there is nothing to try twice."""
+    assert re.fullmatch(r"\^[A-Za-z_-]*(\[[^\]]+\])?(\[[^\]]+\]\{\d+(,\d+)?\})\$", pattern)

@@ -1,0 +1,250 @@
+"""Arguments at the very edge of what is taken, and what is said of those beyond it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from tools.schema.parts import arguments
+from tools.schema.quick_check import looks_like, success_of
+from tools.schema.text import MOST_MARKS, bounded, stream_safe
+from tools.schema.validation import ArgumentsValidator, clean, clean_text
+from tools.store.failures import InvalidArguments, Violation
+
+PROPERTIES: dict[str, Any] = {
+    "text": {"type": "string", "minLength": 1, "maxLength": 5, "description": "What to look for. In any language"},
+    "code": {"type": "string", "minLength": 3},
+    "number": {"type": "integer", "minimum": 1, "maximum": 9, "default": 5},
+    "ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2},
+    "kind": {"enum": ["a", "b"]},
+    "form": {"type": "string", "pattern": "^x+$"},
+    "either": {"type": ["integer", "string"]},
+    "several": {"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["all", "none"]}]},
+    "thing": {"type": "object"},
+}
+VALIDATOR = ArgumentsValidator(arguments(PROPERTIES, ["text"]))
+
+
+def violations(given: dict[str, Any], validator: ArgumentsValidator = VALIDATOR) -> list[tuple[str, str, str, str]]:
+    with pytest.raises(InvalidArguments) as told:
+        validator.validated(given)
+    return [(each.path, each.rule, each.message, each.fix) for each in told.value.violations]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"text": "123456"}, ("$.text", "maxLength", "the text has 6 characters", "use at most 5")),
+        ({"text": ""}, ("$.text", "minLength", "the text has 0 characters", "give some text")),
+        ({"code": "12"}, ("$.code", "minLength", "the text has 2 characters", "use at least 3")),
+        ({"number": 0}, ("$.number", "minimum", "0 is not allowed", "use at least 1")),
+        ({"number": 10}, ("$.number", "maximum", "10 is not allowed", "use at most 9")),
+        ({"number": "5"}, ("$.number", "type", '"5" is not of type integer', "give an integer")),
+        ({"number": True}, ("$.number", "type", "true is not of type integer", "give an integer")),
+        ({"several": 0}, ("$.several", "anyOf", "0 is not allowed", 'give an integer or "all", "none"')),
+        ({"form": 1}, ("$.form", "type", "1 is not of type string", "give a string")),
+        ({"thing": 1}, ("$.thing", "type", "1 is not of type object", "give an object")),
+        ({"ids": []}, ("$.ids", "minItems", "the list has 0 items", "give at least 1")),
+        ({"ids": ["1", "2", "3"]}, ("$.ids", "maxItems", "the list has 3 items", "give at most 2")),
+        ({"kind": "c"}, ("$.kind", "enum", '"c" is not allowed', 'use one of: "a", "b"')),
+        ({"form": "y"}, ("$.form", "pattern", '"y" is not allowed', "use the form ^x+$")),
+        ({"form": "x\n"}, ("$.form", "pattern", '"x\\n" is not allowed', "use the form ^x+$")),
+        ({"either": []}, ("$.either", "type", "[] is not of type integer or string", "give an integer or string")),
+    ],
+)
+def test_each_rule_says_what_is_wrong_and_what_to_do(given: dict[str, Any], told: tuple[str, ...]) -> None:
+    assert violations({"text": "ok", **given}) == [told]
+
+
+def test_what_is_missing_is_told_with_what_it_is_about() -> None:
+    assert violations({}) == [("$.text", "required", "text is missing", "add it: What to look for")]
+    bare = ArgumentsValidator(arguments({"a": {}, "b": {}}, ["a", "b"]))
+    assert violations({}, bare) == [
+        ("$.a", "required", "a is missing", "add it"),
+        ("$.b", "required", "b is missing", "add it"),
+    ]
+
+
+def test_an_unknown_name_is_told_with_the_nearest_and_with_all_others() -> None:
+    ((path, rule, message, fix),) = violations({"text": "ok", "txt": 1})
+    assert (path, rule, message) == ("$.txt", "additionalProperties", "there is no argument 'txt'")
+    assert fix == "did you mean text? use only: text, code, number, ids, kind, form, either, several, thing"
+    ((path, _, _, fix),) = violations({"text": "ok", "q z!": 1})
+    assert (path, fix) == ('$["q z!"]', "use only: text, code, number, ids, kind, form, either, several, thing")
+
+
+def test_what_a_schema_does_not_name_is_refused() -> None:
+    own = ArgumentsValidator(arguments({"a": {}}))
+    assert [each[:2] for each in violations({"a": 1, "b": 2}, own)] == [("$.b", "additionalProperties")]
+
+
+def test_what_is_at_its_limits_is_taken_and_completed_with_defaults() -> None:
+    given = {"text": "12345", "code": "123", "ids": ["1", "2"], "kind": "b", "form": "xx", "either": "a"}
+    assert VALIDATOR.validated({**given, "number": 9}) == {**given, "number": 9}
+    assert VALIDATOR.validated({"text": "1", "ids": ["1"], "number": 1.0}) == {"text": "1", "ids": ["1"], "number": 1}
+    assert VALIDATOR.validated({"text": "1"}) == {"text": "1", "number": 5}
+
+
+def test_null_and_empty_text_leave_an_optional_argument_out_and_not_one_that_is_needed() -> None:
+    assert VALIDATOR.validated({"text": "1", "kind": None, "code": "", "number": None}) == {"text": "1", "number": 5}
+    assert violations({"text": None}) == [("$.text", "type", "null is not of type string", "give a string")]
+
+
+def test_what_says_who_calls_is_left_out_and_named() -> None:
+    given = {"text": "1", "X-Session-ID": "s", "user_id": "u", "userToken": "t"}
+    assert VALIDATOR.validated(given) == {"text": "1", "number": 5}
+    assert VALIDATOR.ignored(given) == ["X-Session-ID", "user_id", "userToken"]
+    assert [each[0] for each in violations({"text": "1", "user id": "u"})] == ['$["user id"]']
+
+
+def test_what_a_tool_checks_itself_is_told_beside_the_rest_in_the_order_of_paths() -> None:
+    own = Violation("$.a", "own", "message", "fix")
+    validator = ArgumentsValidator(arguments({"a": {}, "b": {"type": "string"}}), lambda given: [own] if given else [])
+    assert [each[0] for each in violations({"b": 1}, validator)] == ["$.a", "$.b"]
+    assert validator.validated({}) == {}
+
+
+def test_a_long_value_is_echoed_by_its_beginning() -> None:
+    for length, echo in ((58, '"' + "y" * 58 + '"'), (59, '"' + "y" * 59 + "…")):
+        ((_, _, message, _),) = violations({"text": "ok", "kind": "y" * length})
+        assert message == f"{echo} is not allowed"
+    ((path, _, message, _),) = violations({"text": "ok", "z" * 61: 1})
+    assert (path, message) == ("$." + "z" * 60, f"there is no argument {'z' * 60!r}")
+
+
+@pytest.mark.parametrize(
+    ("given", "most"),
+    [
+        (lambda n: {"ids": [1] * n}, 510),  # the argument itself is one, and another beside it
+        (lambda n: {"ids": ["y" * 100] * n}, 255),  # a text counts one more for each hundred characters
+        (lambda n: {"thing": {str(each): 1 for each in range(n)}}, 510),
+        (lambda n: {"ids": [[[1] * n]]}, 508),
+    ],
+)
+def test_so_many_values_are_looked_at_one_by_one(given: Any, most: int) -> None:
+    def is_too_many(number: int) -> bool:
+        try:
+            VALIDATOR.validated({"text": "ok"} | given(number))
+        except InvalidArguments as told:
+            return [each.rule for each in told.violations] == ["maxProperties"]
+        return False
+
+    assert [is_too_many(number) for number in (1, most, most + 1, most * 100)] == [False, False, True, True]
+
+
+def test_numbers_are_as_json_means_them() -> None:
+    assert repr([clean(each) for each in (5.0, 5.5, -0.0, 7)]) == "[5, 5.5, 0, 7]"
+    assert clean(2**1023 - 1) == 2**1023 - 1
+    assert (clean(2**1023), clean(-(2**1023))) == (math.inf, -math.inf)
+    assert clean({"a": [True, None]}) == {"a": [True, None]}
+
+
+def test_what_lies_too_deep_is_cut_off() -> None:
+    def nested(depth: int) -> Any:
+        return [nested(depth - 1)] if depth else [7]
+
+    assert str(clean(nested(31))).count("[") == 32
+    assert clean(nested(31)) == nested(31)
+    assert "7" not in str(clean(nested(32)))
+    assert "…" in str(clean(nested(32)))
+    by_name: Any = 7
+    for _ in range(40):
+        by_name = {"a": by_name}
+    assert str(clean(by_name)).count("{") == 32
+
+
+def test_text_is_brought_into_one_form_up_to_a_length() -> None:
+    assert clean_text("ｎａｒｕｔｏ\u200b") == "naruto"
+    assert clean_text("ｎ" * 4000) == "n" * 4000
+    assert clean_text("ｎ" * 4001) == "ｎ" * 4001
+    assert clean({"ｋ": ["ｖ"]}) == {"k": ["v"]}
+
+
+# -- text for a model
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\uff9e"])
+def test_thirty_marks_in_a_row_stay_and_no_more(mark: str) -> None:
+    for marks, left in ((MOST_MARKS, 30), (31, 30), (32, 30), (500, 30)):
+        assert stream_safe("a" + mark * marks + "b") == "a" + mark * left + "b"
+    assert stream_safe("ab" + mark * 29 + "cd") == "ab" + mark * 29 + "cd"
+    twice = "a" + mark * 40 + "b" + mark * 40 + "c"
+    assert stream_safe(twice) == "a" + mark * 30 + "b" + mark * 30 + "c"
+
+
+def test_a_result_is_bounded_by_sixteen_levels_and_counts() -> None:
+    def nested(depth: int) -> Any:
+        return [nested(depth - 1)] if depth else ["x"]
+
+    assert bounded(nested(15)) == nested(15)
+    assert "x" not in str(bounded(nested(16)))
+    by_name: Any = "x"
+    for _ in range(16):
+        by_name = {"a": by_name}
+    assert bounded(by_name) == by_name
+    assert "x" not in str(bounded({"a": by_name}))
+    assert bounded("é" * 4000) == "é" * 4000
+    assert bounded("é" * 4001) == "é" * 3999 + "…"
+    assert (len(bounded([0] * 500)), len(bounded([0] * 501))) == (500, 500)
+
+
+def test_names_of_fields_are_made_visible_too() -> None:
+    assert bounded({"a\u200bb": {"c\u202e": ["d\u200b", 1]}}) == {"ab": {"c": ["d", 1]}}
+
+
+# -- the quick look
+
+EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "does_not"),
+    [
+        ({"type": "integer"}, [0, -3], [True, 1.0, "1", None, []]),
+        ({"type": "number"}, [0, 1.5], [True, "1", None]),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, ["", None], [0, [], False]),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "d"}, ["", None], [0]),
+        ({"enum": ["a", None]}, ["a", None], ["b", 0]),
+        ({"type": "string", "enum": ["a"]}, ["a"], ["b", 1]),
+        ({"type": "array", "items": {"type": "string"}}, [[], ["a"]], [["a", 1], "a", {}]),
+        ({"type": "object", "required": ["a"]}, [{"a": 1}], [{}, [], {"b": 1}]),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, [{}, {"a": ""}, {"b": 1}], [{"a": 1}, {"a": None}]),
+        (
+            {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}, "b": {"type": "null"}}},
+            [{}, {"a": [1]}, {"b": None}, {"a": [], "b": None}],
+            [{"a": ["1"]}, {"a": [1], "b": 0}, {"a": 1}],
+        ),
+        ({"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, [{"a": 1}, {"b": 1}], [{}, {"c": 1}]),
+        (
+            {"type": "object", "properties": {"a": {**EITHER, "type": "object", "description": "d"}}},
+            [{"a": {"b": 1}}, {"a": {"c": 1}}, {}],
+            [{"a": {}}, {"a": []}],
+        ),
+        (
+            {"type": "object", "properties": {"a": {**EITHER, "type": "object", "description": "d", "properties": {}}}},
+            [{"a": {"b": 1}}, {"a": {"c": 1}}, {}],
+            [{"a": {}}, {"a": []}],
+        ),
+        ({"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}, ["a", None], ["b", 1]),
+        ({}, [1, "a", None, [], {}], []),
+        ({"description": "anything"}, [1, None], []),
+    ],
+)
+def test_a_quick_look_tells_what_is_written_by_something_else(schema: Any, fits: list[Any], does_not: list[Any]) -> None:
+    check = looks_like(schema)
+    assert [check(each) for each in fits] == [True] * len(fits)
+    assert [check(each) for each in does_not] == [False] * len(does_not)
+
+
+def test_an_error_is_no_success_though_the_schema_admits_it() -> None:
+    schema = {
+        "properties": {"a": {"type": "string"}, "error": {"type": "object"}},
+        "anyOf": [{"required": ["a"]}, {"required": ["error"]}],
+    }
+    check = success_of(schema)
+    assert check({"a": "x"})
+    assert not check({"error": {}})
+    assert not check({"a": 1})
+    assert not check([])

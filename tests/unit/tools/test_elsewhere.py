@@ -1,0 +1,71 @@
+"""When another tool answers better."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.results.elsewhere import ELSEWHERE, POLICIES, elsewhere
+from tools.store.models import Title
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "new releases",
+        "What comes out this month?",
+        "which manga are coming out next week",
+        "what's coming out soon",
+        "anything new out this month",
+        "the next volume of One Piece",
+        "latest volume of Frieren",
+        "新刊",
+        "今月の新刊は?",
+        "来月発売の漫画",
+        "ワンピースの最新巻",
+        "今月出る漫画",
+        "what's new this week",
+        "I finished volume 3 of Frieren, what's next?",
+        "フリーレンの3巻まで読んだ、次は?",
+    ],
+)
+def test_who_asks_for_what_comes_out_is_shown_the_way(text: str) -> None:
+    assert elsewhere(text, ()) == {ELSEWHERE: ["find_volumes"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["can I return a manga?", "do you ship to America?", "English edition of One Piece", "送料はいくら?", "返品できますか"],
+)
+def test_who_asks_for_the_shops_policies_is_shown_the_way(text: str) -> None:
+    assert elsewhere(text, ()) == {ELSEWHERE: [POLICIES]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the return of the hero",
+        "which characters do you ship",
+        "a shipping company",
+        "a coming out story",
+        "manga about a boy who comes out to his parents",
+        "a new manga",
+        "newly married couple",
+        "monsters come out at night",
+        "released from prison",
+        "刊行物",
+        "出版社で働く話",
+        "what is it about",
+        "I've read Frieren",
+        "3巻まで",
+    ],
+)
+def test_what_only_sounds_like_it_is_a_search(text: str) -> None:
+    assert elsewhere(text, ()) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [("Next Volume", Title("t-1", en="The Next Volume")), ("新刊少女", Title("t-2", ja="新刊少女"))],
+)
+def test_a_title_that_is_called_so_is_meant(text: str, title: Title) -> None:
+    assert elsewhere(text, (title,)) == {}

@@ -1,0 +1,61 @@
+"""Titles that are left out, by id and by name, and titles that are named as liked."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.recommend.excluded import Excluded
+from tools.recommend.named import named_as_liked
+from tools.store.models import Title
+
+
+def a_title(n: int, **more: object) -> Title:
+    return Title(f"manga-{n:06}", en=f"Title {n}", popularity_rank=n, **more)  # type: ignore[arg-type]
+
+
+ONE, TWO = a_title(1), a_title(2)
+
+
+@pytest.mark.parametrize(
+    "name", ["manga-000001", "title 1", "ＴＩＴＬＥ　1", "ワンピース", "One  Piece", "わんぴーす", "op"]
+)
+def test_a_title_goes_by_its_id_and_any_of_its_names(name: str) -> None:
+    title = a_title(1, romaji="One Piece", ja="ワンピース", kana="わんぴーす", alt_titles=("OP",))
+    assert title in Excluded((), [name])
+
+
+@pytest.mark.parametrize("name", ["MANGA-000001", "title", "title 11", "manga-000002", "", " "])
+def test_a_title_is_not_named_by_a_part_of_a_name(name: str) -> None:
+    assert a_title(1) not in Excluded((), [name])
+
+
+def test_what_is_owned_or_taken_is_excluded_by_its_id() -> None:
+    excluded = Excluded([ONE.title_id], [])
+    assert ONE in excluded
+    assert TWO not in excluded
+    assert TWO in excluded.and_these([TWO])
+    assert TWO not in excluded, "the first one stays as it was"
+    assert excluded.first([ONE, TWO, a_title(3), a_title(4)], 2) == [TWO, a_title(3)]
+
+
+BERSERK, REAL = Title("b", en="Berserk", romaji="Beruseruku", ja="ベルセルク"), Title("r", en="Real", ja="リアル")
+
+
+@pytest.mark.parametrize(
+    ("criteria", "meant"),
+    [
+        ("like Berserk", "b"),
+        ("LOVED BERSERK!", "b"),
+        ("beruseruku", "b"),
+        ("ベルセルクみたいな漫画", "b"),
+        ("I like Berserk, Real and others", "br"),
+        ("Berserk warriors", ""),
+        ("like berserkers", ""),
+        ("drama from real life", ""),
+        ("real", "r"),
+        ("リアルな話", ""),
+        ("", ""),
+    ],
+)
+def test_a_title_is_named_as_liked_where_a_word_says_so_or_nothing_else_is_said(criteria: str, meant: str) -> None:
+    assert "".join(each.title_id for each in named_as_liked([BERSERK, REAL], criteria)) == meant

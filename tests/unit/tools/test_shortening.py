@@ -1,0 +1,71 @@
+"""What an answer loses when it is too long: in the order that its tool declares, and never what a customer buys by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tools.contract import Tool
+from tools.registry import TOOLS
+from tools.results.shortening import Cut, shortened
+from tools.results.tokens import weight_as_json
+from tools.schema.sheddable import may_be_shed, sheddable
+
+KEPT = {"title_id", "title", "price_jpy", "in_stock", "stock", "availability", "order_id", "total_jpy", "per_volume_jpy"}
+"""These go with their row."""
+ORDER = ("rows.text", "rows.tags[]", "rows[]")
+
+
+def value() -> dict[str, Any]:
+    return {"rows": [{"id": n, "text": "海" * n, "tags": ["a", "b"]} for n in range(1, 6)], "total": 5}
+
+
+def least(*gone: str) -> int:
+    """What is left after these."""
+    return weight_as_json(shortened(value(), gone, 0).value)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_declares_what_its_answers_lose_first(tool: Tool) -> None:
+    assert tool.sheds is not None, "say so in tools/results/worth.py"
+    assert all(may_be_shed(tool.output_schema, path) for path in tool.sheds)
+    assert not {path for path in tool.sheds if "." in path and path.rpartition(".")[2] in KEPT}
+
+
+def test_what_is_declared_last_goes_first_where_nothing_else_is_said() -> None:
+    schema = {
+        "properties": {
+            "rows": {"type": "array", "items": {"properties": {"id": {}, "a": {}, "b": {}}, "required": ["id"]}},
+            "total": {},
+            "note": {},
+        },
+        "anyOf": [{"required": ["rows"]}],
+    }
+    assert sheddable(schema) == ("total", "rows.b", "rows.a", "rows[]")
+
+
+def test_what_fits_loses_nothing() -> None:
+    whole = value()
+    assert shortened(whole, ORDER, weight_as_json(whole)).value == whole
+
+
+@pytest.mark.parametrize("most", [least("rows.text"), least("rows.text", "rows.tags[]"), 1])
+def test_no_more_goes_than_must_and_weights_are_exact(most: int) -> None:
+    """What is said to be enough is enough, to a part of a token."""
+    short = shortened(value(), ORDER, most)
+    assert weight_as_json(short.value) <= max(most, least(*ORDER))
+    assert short.left_out == ("text",)
+
+
+def test_fields_go_from_all_rows_before_any_row_goes() -> None:
+    assert shortened(value(), ORDER, least("rows.text")).cuts == ()
+    cut = shortened(value(), ORDER, least("rows.text", "rows.tags[]") - 1)
+    assert cut.cuts[-1] == Cut("rows", 4, 5)
+    assert [row["id"] for row in cut.value["rows"]] == [1, 2, 3, 4]
+
+
+def test_the_value_itself_stays_whole() -> None:
+    whole = value()
+    shortened(whole, ORDER, 0)
+    assert whole == value()

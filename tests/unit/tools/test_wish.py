@@ -1,0 +1,113 @@
+"""What a customer wishes for: moods as tags, themes, words to search by, and for whom."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.conditions.wanted import Want
+from tools.recommend.wish import Wish, wish_of
+from tools.recommend.wording import content
+from tools.store.models import Conditions
+from tools.store.search.query.themes import ThemeTable
+from tools.store.search.reading.recipients.another import for_another
+from tools.store.search.text.characters import normalise
+
+TAGS = frozenset(tag for tags in ThemeTable.load().tags.values() for tag in tags)
+
+
+def read(text: str, tags: frozenset[str] = TAGS) -> Wish:
+    return wish_of(Want(text, Conditions()), text, tags)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "unwanted"),
+    [
+        ("I want to cry", "Drama", "Comedy"),
+        ("泣ける漫画を教えて", "Drama", "Gag Humor"),
+        ("cosy, nothing bad happens", "Iyashikei", "Horror"),
+        ("癒されたい", "Iyashikei", "Gore"),
+        ("I had a terrible day", "Iyashikei", "Psychological"),
+        ("眠れない夜に", "Slice of Life", "Suspense"),
+        ("スカッとする漫画", "Action", "Iyashikei"),
+    ],
+)
+def test_a_mood_is_read_as_tags_and_never_searched_for(said: str, wanted: str, unwanted: str) -> None:
+    wish = read(said)
+    assert wish.search == ""
+    assert wanted in wish.mood
+    assert unwanted in wish.unwanted
+    assert not set(wish.mood) & set(wish.unwanted)
+
+
+def test_what_is_asked_for_by_name_is_not_of_the_wrong_tone() -> None:
+    wish = read("cosy horror")
+    assert wish.wanted == (("Horror",),)
+    assert "Horror" not in wish.unwanted
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "something I would like",
+        "surprise me",
+        "recommend me a good manga",
+        "what should I read next?",
+        "おすすめを教えて",
+        "何か面白い漫画",
+        "present for my niece",
+        "a present for my friend",
+        "for someone who never read manga",
+    ],
+)
+def test_words_that_say_nothing_of_a_title_leave_the_choice_to_taste(said: str) -> None:
+    wish = read(said)
+    assert (wish.search, wish.wanted, wish.mood, wish.asks) == ("", (), (), False)
+
+
+@pytest.mark.parametrize(
+    ("said", "groups"),
+    [("my boyfriend likes football", 1), ("girls love school romance", 3), ("sci-fi, mystery", 2), ("恋愛漫画", 1)],
+)
+def test_themes_alone_are_not_searched_for_by_their_words(said: str, groups: int) -> None:
+    wish = read(said)
+    assert wish.search == ""
+    assert len(wish.wanted) == groups
+
+
+@pytest.mark.parametrize("said", ["a chess-like game with ghosts of the past", "海賊王になりたい少年の冒険の始まり"])
+def test_what_else_is_said_is_searched_for(said: str) -> None:
+    assert read(said).search
+
+
+def test_a_theme_that_the_catalogue_has_no_tag_for_is_searched_for_by_its_word() -> None:
+    wish = read("football", frozenset({"Drama"}))
+    assert (wish.search, wish.wanted) == ("football", ())
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["a present for my sister", "for my niece", "my boyfriend likes football", "姪へのプレゼント", "友達に", "子供向け"],
+)
+def test_it_is_heard_that_somebody_else_is_to_read_it(said: str) -> None:
+    assert for_another(normalise(said))
+
+
+@pytest.mark.parametrize("said", ["for me", "childhood friends to lovers", "My Girlfriend Academy", "彼女、お借りします"])
+def test_friends_in_a_story_are_no_recipients(said: str) -> None:
+    assert not for_another(normalise(said))
+
+
+def test_for_somebody_else_what_needs_a_warning_is_not_wanted_unless_it_is_asked_for() -> None:
+    assert {"Gore", "Horror", "Ecchi"} <= set(read("a present for my daughter").unwanted)
+    asked = read("a horror present for my friend")
+    assert "Gore" in asked.unwanted
+    assert "Horror" not in asked.unwanted
+
+
+@given(st.text(max_size=500))
+def test_any_text_is_read(text: str) -> None:
+    wish = read(text)
+    assert set(wish.mood) <= TAGS
+    assert len(content(normalise(text))) <= 6 * len(text)

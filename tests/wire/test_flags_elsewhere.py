@@ -1,0 +1,98 @@
+"""Two replicas follow one document at an address: a change is in every client's list, and no call fails for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+from mcp.client.subscriptions import ToolsListChanged
+
+from tests.support.clients import Connections, OfSdk
+from tests.support.flags import FlagsServer
+from tests.support.two_replicas import TwoReplicas
+
+SECONDS = 10.0
+OFF = "get_recommendations"
+FLIPS = 10
+
+
+@pytest.fixture
+def flags(two: TwoReplicas) -> FlagsServer:
+    return two.flags
+
+
+@pytest.fixture
+def clients(fresh: Connections, two: TwoReplicas) -> list[OfSdk]:
+    opened = [fresh.open("http-2026", url) for url in two.urls]
+    return [client for client in opened if isinstance(client, OfSdk)]
+
+
+async def names_of(client: OfSdk) -> set[str]:
+    found = await client.sdk.list_tools(cache_mode="bypass")
+    return {tool.name for tool in found.tools}
+
+
+async def until_all_hear(clients: Sequence[OfSdk], change: Callable[[], None]) -> None:
+    """`change` is made once everybody listens; over when each has heard of it."""
+    async with AsyncExitStack() as stack, asyncio.timeout(SECONDS):
+        listening = [await stack.enter_async_context(client.sdk.listen(tools_list_changed=True)) for client in clients]
+        change()
+        heard = await asyncio.gather(*(anext(aiter(each)) for each in listening))
+    assert heard == [ToolsListChanged()] * len(clients)
+
+
+@asynccontextmanager
+async def calling(client: OfSdk, failures: list[str]) -> AsyncIterator[None]:
+    """Calls one tool after the other until the block ends, and notes what was no success."""
+
+    async def call_on() -> None:
+        while True:
+            for tool, arguments in ((OFF, {"criteria": "cats"}), ("search_manga_catalog", {"query": "cats"})):
+                result = await client.sdk.call_tool(tool, arguments)
+                if result.is_error:
+                    failures.append(f"{tool}: {(result.structured_content or {})['error']['name']}")
+
+    task = asyncio.create_task(call_on())
+    try:
+        yield
+        assert not task.done(), task.exception()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_clients_of_every_replica_hear_of_each_change_and_no_call_fails(
+    clients: list[OfSdk], flags: FlagsServer
+) -> None:
+    """While both are called all the time; the tool that is off says so, and every other call goes well."""
+    failures: list[str] = []
+
+    async def flip() -> None:
+        async with calling(clients[0], failures), calling(clients[1], failures):
+            for number in range(FLIPS):
+                on = number % 2 == 1
+                await until_all_hear(clients, lambda on=on: flags.set(**{OFF: on}))
+                for client in clients:
+                    assert (OFF in await names_of(client)) is on
+
+    await clients[0].held.ask(flip())
+    assert set(failures) == {f"{OFF}: TOOL_NOT_FOUND"}
+
+
+async def test_a_source_that_goes_wrong_changes_no_list(clients: list[OfSdk], flags: FlagsServer) -> None:
+    """Neither a wrong document nor one that never comes; what comes after is heard of."""
+
+    async def go() -> None:
+        await until_all_hear(clients, lambda: flags.set(**{OFF: False, "sell_house": True}))
+        asked = len(flags.statuses)
+        flags.content = b"{"
+        async with asyncio.timeout(SECONDS):
+            while len(flags.statuses) < asked + 2 * len(clients) + 1:
+                await asyncio.sleep(0.05)
+        for client in clients:
+            assert OFF not in await names_of(client)
+        await until_all_hear(clients, flags.set)
+
+    await clients[0].held.ask(go())

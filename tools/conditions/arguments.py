@@ -1,0 +1,99 @@
+"""The conditions as optional arguments, for models that would rather say them in facts than in words.
+
+Flat, and nothing by default: null, an empty text and 0 ask for nothing, since some models have to name every argument.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tools.contract import Json
+from tools.store.failures import Violation
+from tools.store.identifiers import AUDIENCES
+from tools.store.models import DIGITAL, PAPER, Audience, Conditions, Ordering, Range, Status
+
+RELEVANCE = "relevance"
+FURTHEST = 5_000
+"""How far a list can be paged through: nobody reads so many."""
+
+
+def _number(most: int, about: str) -> Json:
+    return {"type": "integer", "minimum": 0, "maximum": most, "description": about}
+
+
+def _one_of(choices: list[str], about: str) -> Json:
+    return {"type": "string", "enum": choices, "description": about}
+
+
+CONDITIONS: Json = {
+    "status": _one_of([each.value for each in Status], "Of the series."),
+    "min_volumes": _number(10_000, "At least."),
+    "max_volumes": _number(10_000, "At most; 1 for a single book."),
+    "from_year": _number(9_999, "Begun then or later."),
+    "to_year": _number(9_999, "Begun then or earlier."),
+    "without": {
+        "type": "array",
+        "items": {"type": "string", "minLength": 1, "maxLength": 200},
+        "maxItems": 20,
+        "description": "Themes, readerships, authors or titles that it must not have.",
+    },
+    "audience": _one_of(list(AUDIENCES), "Fit for: all_ages a child, teen 13, older_teen 16."),
+    "max_price_jpy": _number(1_000_000, "For one volume."),
+    "in_stock": {"type": "boolean", "description": "Can be bought now."},
+    "format": _one_of([PAPER, DIGITAL], "Sold so."),
+    "sort": _one_of([RELEVANCE, *(each.value for each in Ordering)], "Order."),
+    "offset": _number(FURTHEST, "For more: next_offset of the last answer."),
+}
+"""Properties of an input schema."""
+
+FACTS = tuple(name for name, rule in CONDITIONS.items() if rule["type"] != "array")
+"""Those that hold no words of the customer's, as far as what is remembered of a call may show them."""
+
+
+def conditions_of(asked: Json) -> Conditions:
+    """What the validated arguments ask for, the reference's own (`genre`, `author`, `min_rating`) among them; but `without`,
+    which the catalogue has to be asked about."""
+    genre, author, status, audience = (asked.get(name) for name in ("genre", "author", "status", "audience"))
+    return Conditions(
+        genres=(genre,) if genre else (),
+        author=(author or "").strip() or None,
+        min_rating=asked.get("min_rating") or None,
+        statuses=(Status(status),) if status else (),
+        volumes=_range(asked, "min_volumes", "max_volumes"),
+        years=_range(asked, "from_year", "to_year"),
+        audience=Audience(audience) if audience else None,
+        price=Range(None, asked.get("max_price_jpy") or None),
+        format=asked.get("format") or None,
+        in_stock=bool(asked.get("in_stock")),
+    )
+
+
+_STATED_BY = {
+    "genres": ("genre",),
+    "statuses": ("status",),
+    "volumes": ("min_volumes", "max_volumes"),
+    "years": ("from_year", "to_year"),
+    "price": ("max_price_jpy",),
+}
+
+
+def stated_by(name: str, asked: Json) -> str:
+    """Which of the arguments given state the condition of this name."""
+    return ", ".join(each for each in _STATED_BY.get(name, (name,)) if asked.get(each))
+
+
+def _range(asked: Json, least: str, most: str) -> Range:
+    return Range(asked.get(least) or None, asked.get(most) or None)
+
+
+def contradictions(asked: Json) -> list[Violation]:
+    """Bounds that nothing can lie between."""
+    return [
+        Violation(f"$.{least}", "maximum", f"{asked[least]} is more than {most}", f"use at most {asked[most]}")
+        for least, most in (("min_volumes", "max_volumes"), ("from_year", "to_year"))
+        if _is_more(asked.get(least), asked.get(most))
+    ]
+
+
+def _is_more(least: Any, most: Any) -> bool:
+    return isinstance(least, int) and isinstance(most, int) and 0 < most < least

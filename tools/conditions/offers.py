@@ -1,0 +1,176 @@
+"""What live stock alone can tell: what was sold out since the catalogue was loaded, and what costs more now.
+
+The catalogue finds by the offers that it has on record. `Pending` travels with what was found, in what is cached as well,
+and `with_offers` joins the stock of the moment: what is known to be sold out or beyond the price is dropped, so that a few
+more titles are asked for than shown. What could not be checked stays by the record's word, with a note; without a record it
+goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from session.result_cache import result_set_name
+from tools.contract import Json, ToolContext
+from tools.results.cards import in_stock, stock_facts, stock_of
+from tools.store.models import PAPER, Availability, Conditions, Range
+from tools.store.search.conditions.sales import Sale, sale_in, sales_of, series_price
+from tools.store.stock.reader import StockReading
+
+SALE = ("price", "series_price", "format", "in_stock", "all_volumes")
+MORE = 10
+"""Titles beyond those to show: more than one in three of a page's are hardly sold out within a day."""
+PENDING = "pending"
+PLACES = "places"
+"""Of the cards in the list that offsets count, from 1 after the offset, where some in between were dropped: for whoever
+shows fewer of the cards. Not for the model."""
+SOLD_OUT = "What matches cannot be had like this at the moment."
+UNCHECKED = "Stock and price could not be checked now: these are as last recorded, so do not promise them."
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Conditions of sale that are still to be held against live stock. `most`: how many titles to show; `offset`: how many
+    come before them; `recorded`: whether a record says that they hold. Of `named`, which were asked for by name, only `own`
+    are asked: a budget that is remembered keeps none of them back."""
+
+    conditions: Conditions
+    most: int
+    offset: int = 0
+    recorded: bool = True
+    named: tuple[str, ...] = ()
+    own: Conditions = Conditions()
+
+    @classmethod
+    def of(cls, conditions: Conditions, most: int, offset: int = 0, *, recorded: bool = True) -> Pending | None:
+        """None where nothing is asked of the sale."""
+        asked = of_sale(conditions)
+        return cls(asked, most, offset, recorded) if asked.stated else None
+
+    def but_for(self, named: Sequence[str], own: Conditions | None) -> Pending:
+        """With only the sale's part of `own` asked of those."""
+        return self if own is None or not named else replace(self, named=tuple(named), own=of_sale(own))
+
+    def asked_of(self, title_id: str) -> Conditions:
+        return self.own if title_id in self.named else self.conditions
+
+    def as_json(self) -> Json:
+        plain: Json = {"asked": _plain(self.conditions), "most": self.most, "offset": self.offset, "recorded": self.recorded}
+        return plain | ({"named": list(self.named), "own": _plain(self.own)} if self.named else {})
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Pending:
+        named, own = tuple(kept.get("named", ())), _read(kept.get("own", {}))
+        return cls(_read(kept["asked"]), kept["most"], kept["offset"], kept["recorded"], named, own)
+
+
+def of_sale(conditions: Conditions) -> Conditions:
+    return conditions.but(*(name for name in conditions.stated if name not in SALE))
+
+
+def _plain(conditions: Conditions) -> Json:
+    asked = {name: getattr(conditions, name) for name in conditions.stated}
+    return {name: [each.least, each.most] if isinstance(each, Range) else each for name, each in asked.items()}
+
+
+def _read(kept: Mapping[str, Any]) -> Conditions:
+    asked: Json = {name: Range(*each) if isinstance(each, list) else each for name, each in kept.items()}
+    return Conditions(**asked)
+
+
+async def with_offers(context: ToolContext, result: Json, name: str) -> Json:
+    """The result with live price and stock on the cards under `name`. Where conditions of sale are still pending, with the
+    first of them that can be had so, and all that is said of these made good."""
+    cards = result[name]
+    reading = await stock_of(context, cards)
+    if PENDING not in result:
+        return result | {name: [card | stock_facts(reading.rows, card["title_id"]) for card in cards]}
+    pending = Pending.from_json(result[PENDING])
+    settled = settle(pending, cards, reading)
+    rest = {key: value for key, value in result.items() if key not in (PENDING, "next_offset")}
+    places = {PLACES: settled.places} if settled.dropped else {}
+    return rest | {name: settled.cards} | _told(pending, settled, result) | places
+
+
+def _told(pending: Pending, settled: Settled, result: Json) -> Json:
+    told: Json = {"result_set": result_set_name([card["title_id"] for card in settled.cards])}
+    if "total" in result:
+        told["total"] = result["total"] - settled.dropped
+        after = pending.offset + settled.passed
+        told |= {"next_offset": after} if after < result["total"] else {}
+    elif "next_offset" in result:
+        told["next_offset"] = pending.offset + settled.passed
+    notes = [result.get("note"), UNCHECKED if settled.unchecked else None, None if settled.cards else SOLD_OUT]
+    if note := " ".join(filter(None, notes)):
+        told["note"] = note
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`cards` to show; `passed`: how many of the given were looked at for them, the last shown one included; `dropped`: how
+    many of those are not to be had as asked; `unchecked`: whether any is shown by the record's word alone;
+    `places`: how many were looked at for each shown one."""
+
+    cards: list[Json]
+    passed: int
+    dropped: int
+    unchecked: bool
+    places: list[int] = field(default_factory=list)
+
+
+def settle(pending: Pending, cards: Sequence[Json], reading: StockReading) -> Settled:
+    """The first `most` cards that can be had as asked, by the stock that was read of them."""
+    shown: list[Json] = []
+    places: list[int] = []
+    passed = unchecked = 0
+    for card in cards:
+        if len(shown) == pending.most:
+            break
+        passed += 1
+        title_id = card["title_id"]
+        row, asked = reading.rows.get(title_id), pending.asked_of(title_id)
+        if row is not None and can_be_had(row, card.get("volumes"), asked):
+            shown.append(card | sold_so(row, asked.format))
+        elif title_id in reading.unanswered and pending.recorded:
+            unchecked += 1
+            shown.append(card)
+        if len(places) < len(shown):
+            places.append(passed)
+    return Settled(shown, passed, passed - len(shown), unchecked > 0, places)
+
+
+def can_be_had(row: Availability, volumes: int | None, asked: Conditions) -> bool:
+    """Whether what is sold of a title satisfies the conditions of sale."""
+    sale = _sold_as(row, asked.format)
+    if sale is None or sale.price not in asked.price:
+        return False
+    if asked.series_price and series_price(sale, volumes) not in asked.series_price:
+        return False
+    if asked.all_volumes and not _whole(row, sale):
+        return False
+    return _stocked(row, sale) or not (asked.in_stock or asked.all_volumes)
+
+
+def sold_so(row: Availability, format_: str | None) -> Json:
+    """Price and stock as a card shows them: of the format that was asked for."""
+    sale = _sold_as(row, format_)
+    return (
+        {"price_jpy": None, "in_stock": None} if sale is None else {"price_jpy": sale.price, "in_stock": _stocked(row, sale)}
+    )
+
+
+def _sold_as(row: Availability, format_: str | None) -> Sale | None:
+    """A row that was read has the prices of the day, whatever campaign they come of."""
+    return sale_in(sales_of([replace(offer, campaign=None) for offer in row.offers]), format_)
+
+
+def _stocked(row: Availability, sale: Sale) -> bool:
+    return in_stock(row) if sale.format == PAPER else sale.stocked
+
+
+def _whole(row: Availability, sale: Sale) -> bool:
+    """Whether no volume that has come out is sold out, as far as the store counts by volume."""
+    return all(volume.stock > 0 or row.awaited(volume) for volume in row.volumes if volume.format == sale.format)

@@ -1,0 +1,92 @@
+"""What the customer has asked to be remembered, as conditions beside those of one call.
+
+As a bookseller would: what is asked for now goes before what was asked for once, on the same matter and for this call alone.
+And a taste is the customer's own: for what somebody else is to read it tells nothing, while a budget is one whoever reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tools.conditions.wording import worded
+from tools.contract import Json, ToolContext
+from tools.store.models import Conditions
+from tools.store.preferences.reader import Heard
+from tools.store.preferences.stance import Stance
+from tools.store.search.reading.reading import Reading, Understood
+from tools.store.search.reading.recipients.another import for_another
+
+PREFERENCES = "preferences"
+"""What an answer did without where they could not be read."""
+READ_SECONDS = 0.25
+"""What the first reading of many long ones may take of a call; the next call goes on where this one ended."""
+BUDGET = ("price", "series_price")
+FOR_ANOTHER = "the customer's own taste, and this is for somebody else"
+ASKED_OTHERWISE = "this call asks otherwise"
+SOURCE = "remembered"
+LONGEST_QUOTE = 80
+"""Characters of a preference by which it is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The conditions that hold, and what is said of all that were remembered."""
+
+    conditions: Conditions = Conditions()
+    understood: tuple[Understood, ...] = ()
+
+
+async def remembered(context: ToolContext, reading: Reading, own: Conditions) -> Remembered:
+    """What goes with a call whose words were read so, and whose words and arguments come to its `own` conditions."""
+    if not context.preferences:
+        return Remembered()
+    reader = context.store.preference_reader
+    heard = await reader.all(context.preferences, context.deadline.within(READ_SECONDS))
+    if any(each.unread for each in heard):
+        context.degraded.add(PREFERENCES)
+    said = await reader.call(reading)
+    now = replace(said, conditions=own)
+    return beside(heard, now, another=for_another(reading.text))
+
+
+def beside(heard: tuple[Heard, ...], now: Stance, *, another: bool) -> Remembered:
+    """`now`: what the call states; `another`: somebody else is to read it."""
+    conditions, understood = Conditions(), list[Understood]()
+    for kept in heard:
+        if not kept.holds.stated:
+            continue
+        left = now.leaves(kept.holds)
+        if another:
+            left = left.but(*(name for name in left.stated if name not in BUDGET))
+        conditions = conditions.and_also(left)
+        understood.append(_told(kept, left, FOR_ANOTHER if another else ASKED_OTHERWISE))
+    return Remembered(conditions, tuple(understood))
+
+
+def without_words(result: Json) -> Json:
+    """A result for where it may outlast what is remembered: that it obeyed something, and not in which words it was said."""
+    told = result.get("understood")
+    if not told:
+        return result
+    rows = [{**each, "from": SOURCE} if each["from"].startswith(f"{SOURCE}: ") else each for each in told]
+    return result | {"understood": rows}
+
+
+def _told(kept: Heard, left: Conditions, why_not: str) -> Understood:
+    words = f"{SOURCE}: {quoted(kept.preference.text)}"
+    if not left.stated:
+        return Understood(f"{_said(kept, kept.holds)}: {why_not}", words, obeyed=False)
+    return Understood(_said(kept, left), words)
+
+
+def _said(kept: Heard, conditions: Conditions) -> str:
+    """As it was understood where all of it holds."""
+    return ", ".join(kept.understood) if conditions == kept.stance.conditions else _worded(conditions)
+
+
+def _worded(conditions: Conditions) -> str:
+    return ", ".join(worded(name, conditions) for name in conditions.stated)
+
+
+def quoted(text: str) -> str:
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"

@@ -1,0 +1,51 @@
+"""What an answer says of the conditions it was given, in few words, so that model and customer can correct it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tools.conditions.wanted import Want
+from tools.conditions.wording import worded
+from tools.contract import Json
+from tools.schema.parts import INTEGER, STRING, STRINGS, listed, record
+from tools.store.models import Conditions, Range
+from tools.store.search.reading.reading import Understood
+
+IMPOSSIBLE = "Nothing can be {}: ask the customer which of the two is meant."
+NOT_OBEYED = "not obeyed"
+
+UNDERSTOOD: Json = {
+    "understood": listed(record({"condition": STRING, "from": STRING}, ["condition", "from"])),
+    "relaxed": {**STRINGS, "description": "Conditions let go: tell the customer."},
+}
+"""Properties of an output schema."""
+NEXT_OFFSET: Json = {"next_offset": INTEGER}
+
+
+def told(want: Want, relaxed: Sequence[str] = ()) -> Json:
+    """`understood` and `relaxed`, each where there is something to say."""
+    said: Json = {}
+    if want.understood:
+        said["understood"] = list(_said(want.understood))
+    if relaxed:
+        said["relaxed"] = list(relaxed)
+    if impossible := [worded(name, want.conditions) for name in want.conditions.stated if _is_empty(want.conditions, name)]:
+        said["note"] = IMPOSSIBLE.format(impossible[0])
+    return said
+
+
+def _is_empty(conditions: Conditions, name: str) -> bool:
+    bounds = getattr(conditions, name)
+    return isinstance(bounds, Range) and bounds.empty
+
+
+def _said(understood: Iterable[Understood]) -> Iterable[Json]:
+    for each in understood:
+        obeyed = "" if each.obeyed else f" ({NOT_OBEYED})"
+        yield {"condition": each.condition + obeyed, "from": each.words}
+
+
+def next_offset(want: Want, given: int, total: int) -> Json:
+    """Where a list goes on after `given` of it; nothing at its end."""
+    after = want.offset + given
+    return {"next_offset": after} if given and after < total else {}

@@ -1,0 +1,124 @@
+"""find_volumes: single volumes of a title, and what comes out in a month."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tools.contract import Fallback, Json, Tool, ToolContext
+from tools.results import worth
+from tools.results.referred import of_last_title
+from tools.results.shared import one_title
+from tools.results.volumes import ROW
+from tools.schema.parts import INTEGER, STRING, answer, arguments, listed
+from tools.schema.violations import FIXES
+from tools.store.failures import DependencyFailure, Violation
+from tools.store.identifiers import MONTH, TITLE_ID
+from tools.store.japan import day_in_japan, is_month
+from tools.store.models import DIGITAL, PAPER
+from tools.store.ports import MOST_RELEASES
+from tools.volumes.asked import NEXT, Asked
+from tools.volumes.months import kept_month, month
+from tools.volumes.spelling import volume_meant
+from tools.volumes.titles import kept_title, title
+
+VOLUME = "^[0-9enxt]{1,4}$"
+"""Text, since not every client reads that an argument may be of two types; a number counts as its text. `fit_together` sees
+to the rest."""
+
+INPUT = arguments(
+    {
+        "title_id": {
+            "type": "string",
+            "pattern": TITLE_ID,
+            "description": "From a search. With volume, default: the last title.",
+        },
+        "volume": {
+            "type": "string",
+            "pattern": VOLUME,
+            "description": "A number, or next: after the customer's last, else the next out. Default: overview.",
+        },
+        "format": {"type": "string", "enum": [PAPER, DIGITAL], "description": "Or any."},
+        "month": {"type": "string", "pattern": MONTH, "description": "YYYY-MM. Default: this one."},
+        "offset": {"type": "integer", "minimum": 0, "maximum": MOST_RELEASES, "description": "Rows to skip."},
+    }
+)
+
+OUTPUT = answer(
+    {
+        "title_id": STRING,
+        "title": STRING,
+        "today": STRING,
+        "volumes": listed(ROW),
+        "total": INTEGER,
+        "next_offset": INTEGER,
+        "in_stock": STRING,
+    },
+    required=["volumes", "total", "today"],
+)
+
+
+async def find(context: ToolContext, given: Json) -> Json:
+    given, note = _with_title(context, given)
+    asked = Asked.of(given, day_in_japan(context.store.now()).isoformat())
+    return _noted(await (month(context, asked) if asked.title_id is None else title(context, asked)), note)
+
+
+async def last_known(context: ToolContext, given: Json) -> Json:
+    given, note = _with_title(context, given)
+    asked = Asked.of(given, day_in_japan(context.store.now()).isoformat())
+    known = kept_month(context, asked) if asked.title_id is None else kept_title(context, asked)
+    if known is None:
+        raise DependencyFailure("Volumes cannot be looked up right now.", dependency="stock", retry_after_ms=1000)
+    return _noted(known, note)
+
+
+def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
+    """A volume without a title is of the one that the conversation is about, which the answer says."""
+    if "volume" not in given or "title_id" in given:
+        return given, ""
+    title_id, note = of_last_title(context, NO_TITLE)
+    return {**given, "title_id": title_id}, note
+
+
+def _noted(result: Json, note: str) -> Json:
+    return result | {"note": " ".join(filter(None, (note, result.get("note"))))} if note else result
+
+
+NO_TITLE = Violation("$.title_id", "required", "volume is of a title, and none is named", "pass its title_id too")
+
+
+def fit_together(given: Json) -> Sequence[Violation]:
+    month_given, volume, wrong = str(given.get("month", "")), str(given.get("volume", NEXT)), []
+    if re.fullmatch(VOLUME, volume) and volume != NEXT and (not volume.isdecimal() or int(volume) < 1):
+        wrong.append(Violation("$.volume", "pattern", f"{volume} is no volume", FIXES["volume"]))
+    if re.fullmatch(MONTH, month_given) and not is_month(month_given):
+        wrong.append(Violation("$.month", "format", f"{month_given} is no month", FIXES["month"]))
+    if "volume" in given and "month" in given:
+        wrong.append(Violation("$", "not", "volume and month were both given", "give one of the two"))
+    return wrong
+
+
+def summary(result: Json) -> str:
+    return f"{len(result['volumes'])} of {result['total']} volumes"
+
+
+# Not cached: what a customer ordered may be in it, and the process keeps stock for seconds and a month for minutes anyway.
+TOOL = Tool(
+    name="find_volumes",
+    title="Volumes",
+    description="One volume of a title, the next, or all: stock, price, ISBN, release or restock date. Without title_id: a "
+    "month's new releases.",
+    input_schema=INPUT,
+    output_schema=OUTPUT,
+    handler=find,
+    check=fit_together,
+    timeout_ms=300,
+    fallback=Fallback("last_known_volumes", last_known),
+    summary=summary,
+    remembered=("title_id", "volume", "format", "month", "offset"),
+    shares=lambda result: one_title([result] if "title_id" in result else result["volumes"]),
+    spelled={"volume": lambda text: str(volume_meant(text))},
+    sheds=worth.VOLUMES,
+    instead="check_inventory tells which volumes of a title are missing and what is upcoming.",
+)

@@ -1,0 +1,66 @@
+"""forget_preference: what a customer no longer wants to be heeded, or known."""
+
+from __future__ import annotations
+
+from session.preferences import LONGEST
+from session.stated_preferences import Preferences
+from tools.contract import Effect, Json, Tool, ToolContext
+from tools.preferences.answers import KEPT, NOT_EVERYWHERE, changed, kept, one_line, says_something
+from tools.preferences.matching import Meant, meant
+from tools.results import worth
+from tools.schema.parts import STRINGS, answer, arguments
+
+INPUT = arguments(
+    {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "Its words or topic, or 'all'."}},
+    required=["preference"],
+)
+OUTPUT = answer({"removed": STRINGS, **KEPT}, required=["removed", "preferences"])
+
+NOTHING_LIKE_IT = "Nothing like that is remembered, so nothing was removed. What is, is in preferences."
+NOTHING_AT_ALL = "Nothing is remembered of this customer's preferences."
+REMOVED = "{} removed."
+MOST_NAMED = 5
+SEVERAL = "More than one could be meant, so nothing was removed: ask which, and give its words whole. "
+
+
+async def forget(context: ToolContext, asked: Json) -> Json:
+    """Gone only when the store has confirmed it; there is no lesser way to forget, so no fallback."""
+    reader, deadline, text = context.store.preference_reader, context.deadline, one_line(asked["preference"])
+    found = Meant()
+
+    async def without_it(before: Preferences) -> Preferences:
+        nonlocal found
+        asked_for = await reader.call(await context.store.reader.read(text, deadline))
+        found = meant(text, asked_for, await reader.all(before, deadline))
+        return tuple(each for each in before if each not in found.preferences)
+
+    done = await changed(context, without_it)
+    removed = [each.text for each in found.preferences]
+    note = _note(found, done.after) + ("" if done.everywhere or not removed else f" {NOT_EVERYWHERE}")
+    return {"removed": removed, **kept(done.after), "note": note}
+
+
+def _note(found: Meant, after: Preferences) -> str:
+    """`removed` and `preferences` may be longer than their reader can afford: this is what remains true without them."""
+    if found.preferences:
+        return REMOVED.format(len(found.preferences))
+    if found.several:
+        return SEVERAL + "; ".join(each.text for each in found.several[:MOST_NAMED])
+    return NOTHING_LIKE_IT if after else NOTHING_AT_ALL
+
+
+TOOL = Tool(
+    name="forget_preference",
+    title="Forget a preference",
+    description="Removes for good what the signed-in customer asked to be remembered. Use it only when they ask for that.",
+    input_schema=INPUT,
+    output_schema=OUTPUT,
+    handler=forget,
+    timeout_ms=800,
+    check=says_something,
+    summary=lambda result: f"{len(result['removed'])} preferences removed",
+    personal=True,
+    effect=Effect.REMOVES,
+    sheds=worth.FORGOTTEN,
+    instead="Say that it cannot be forgotten now, and that the shop's staff can remove it.",
+)

@@ -1,0 +1,92 @@
+"""get_ratings: what readers think of titles: the mean, how many they are, and how their stars are spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
+from tools.results.shared import one_title
+from tools.schema.parts import STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.store.failures import DependencyFailure, NotFound
+from tools.store.identifiers import TITLE_ID
+from tools.store.models import Title
+
+NO_SUCH_IDS = "What is in missing is no id of a title here. If it is a name, find its id with search_manga_catalog."
+NOT_KNOWN_NOW = "Nothing is known right now of what is in missing."
+
+_ROW = record(
+    {
+        "title_id": STRING,
+        "title": STRING,
+        "rating": nullable("number", "Of 5; null: not rated."),
+        "count": nullable("integer", "Of readers."),
+        "stars": nullable("object", "How many gave 1, 2, 3, 4 and 5; null: not known."),
+    },
+    ["title_id", "title", "rating", "count"],
+)
+
+
+async def ratings(context: ToolContext, asked: Json) -> Json:
+    reading = await context.store.titles.read(asked["title_ids"], context.deadline)
+    if reading.from_records:  # which may lack what the catalogue has
+        context.degraded.add("catalog")
+        return rated(asked, reading.titles, NOT_KNOWN_NOW)
+    if not reading.titles:
+        raise NotFound("No title here has any of these ids. Find ids with search_manga_catalog.")
+    return rated(asked, reading.titles, NO_SUCH_IDS)
+
+
+async def last_known(context: ToolContext, asked: Json) -> Json:
+    popular = context.store.popular
+    known = {i: title for i in asked["title_ids"] if (title := popular.known(i)) is not None}
+    if not known:
+        raise DependencyFailure("Ratings are not available right now.", dependency="catalog", retry_after_ms=1000)
+    return rated(asked, known, NOT_KNOWN_NOW)
+
+
+def rated(asked: Json, titles: Mapping[str, Title], about_missing: str) -> Json:
+    ids = list(dict.fromkeys(asked["title_ids"]))
+    missing = [i for i in ids if i not in titles]
+    told = {"ratings": [row(titles[i]) for i in ids if i in titles], "missing": missing}
+    return told | ({"note": about_missing} if missing else {})
+
+
+def row(title: Title) -> Json:
+    stars = None if title.rating_counts is None else {str(n): count for n, count in enumerate(title.rating_counts, 1)}
+    return {
+        "title_id": title.title_id,
+        "title": title.display,
+        "rating": title.rating,
+        "count": title.rating_count,
+        "stars": stars,
+    }
+
+
+TOOL = Tool(
+    name="get_ratings",
+    title="Readers' ratings",
+    description="Tells how readers rate up to 20 titles: the mean of 5, how many rated, and how many gave each number of "
+    "stars. Use it to compare titles or to judge how far a rating can be trusted; a search already shows the mean.",
+    input_schema=arguments(
+        {
+            "title_ids": {
+                "type": "array",
+                "items": {"type": "string", "pattern": TITLE_ID},
+                "minItems": 1,
+                "maxItems": 20,
+                "description": "Ids as a search gives them.",
+            }
+        },
+        required=["title_ids"],
+    ),
+    output_schema=answer({"ratings": listed(_ROW), "missing": STRINGS}, required=["ratings", "missing"]),
+    handler=ratings,
+    timeout_ms=300,
+    cache=TEXT,
+    fallback=Fallback("last_known_ratings", last_known),
+    summary=lambda result: f"ratings of {len(result['ratings'])} titles",
+    remembered=("title_ids",),
+    shares=lambda result: one_title(result["ratings"]),
+    sheds=("ratings.stars", "ratings[]", "missing[]"),
+    instead="get_manga_details tells the rating of a title.",
+)

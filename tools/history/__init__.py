@@ -1,0 +1,1 @@
+"""What a conversation's past calls say, in few words."""

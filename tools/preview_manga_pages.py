@@ -1,0 +1,109 @@
+"""preview_manga_pages: the first pages of a volume, to look into before buying."""
+
+from __future__ import annotations
+
+from session.profile import EventKind
+from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
+from tools.results import worth
+from tools.results.cards import for_whom, ranges
+from tools.results.content import Image
+from tools.results.shared import one_title
+from tools.schema.parts import INTEGER, STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.store.failures import BackendFailure, DependencyFailure, NotFound
+from tools.store.identifiers import TITLE_ID
+from tools.store.models import Page, Title
+from tools.volumes.spelling import volume_meant
+
+TITLE_SECONDS = 0.3
+"""What of the call's time the title gets; its pages have the rest."""
+
+INPUT = arguments(
+    {
+        "title_id": {"type": "string", "pattern": TITLE_ID, "description": "Of a search result."},
+        "volume": {"type": "integer", "minimum": 1, "maximum": 999, "default": 1, "description": "Its number."},
+    },
+    required=["title_id"],
+)
+OUTPUT = answer(
+    {
+        "title_id": STRING,
+        "title": STRING,
+        "volume": INTEGER,
+        "audience": nullable("string"),
+        "content_notes": STRINGS,
+        "pages": listed(record({"page": INTEGER, "alt": STRING}, ["page"]), "Of the images, in their order."),
+    },
+    required=["title_id", "title", "volume", "pages"],
+)
+
+
+async def previewed(context: ToolContext, asked: Json) -> Json:
+    title_id = asked["title_id"]
+    reading = await context.store.titles.read([title_id], context.deadline.within(TITLE_SECONDS))
+    if reading.from_records:
+        context.degraded.add("catalog")
+    title = reading.titles.get(title_id)
+    if title is None:
+        raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
+    if title.volumes and asked["volume"] > title.volumes:
+        raise NotFound(f"No volume {asked['volume']} of {title.display} has come out: there are {title.volumes}.")
+    return facts(title, asked["volume"])
+
+
+async def of_known_title(context: ToolContext, asked: Json) -> Json:
+    """Pages are shown of what is known to be for their reader, so that somebody has to know the title."""
+    title = context.store.popular.known(asked["title_id"])
+    if title is None:
+        raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
+    return facts(title, asked["volume"])
+
+
+def facts(title: Title, volume: int) -> Json:
+    return {"title_id": title.title_id, "title": title.display, "volume": volume, **for_whom(title), "pages": []}
+
+
+async def with_pages(context: ToolContext, result: Json) -> Json:
+    """Pictures are kept nowhere with the result, so that every answer gets its own."""
+    try:
+        preview = await context.store.pages.pages(result["title_id"], result["volume"], context.deadline)
+    except BackendFailure:
+        context.degraded.add("pages")
+        return result
+    if preview is None:
+        raise NotFound(f"There is no preview of volume {result['volume']} of {result['title']}. Describe the manga instead.")
+    alts = [alt_of(page, result) for page in preview.pages]
+    context.content += [Image(page.data, page.media_type, alt) for page, alt in zip(preview.pages, alts, strict=True)]
+    pages = [{"page": page.number, "alt": alt} for page, alt in zip(preview.pages, alts, strict=True)]
+    return result | {"pages": pages} | ({"note": without(preview.left_out)} if preview.left_out else {})
+
+
+def alt_of(page: Page, result: Json) -> str:
+    where = f"Page {page.number} of {result['title']}, volume {result['volume']}"
+    return f"{where}: {page.alt}" if page.alt else f"{where}."
+
+
+def without(numbers: tuple[int, ...]) -> str:
+    return f"{'Page' if len(numbers) == 1 else 'Pages'} {ranges(numbers)} cannot be shown."
+
+
+TOOL = Tool(
+    name="preview_manga_pages",
+    title="Look into a volume",
+    description="Shows the first pages of a volume, at most three, as images. Use it for a customer who wants to see how a "
+    "manga is drawn. Not every volume has a preview.",
+    input_schema=INPUT,
+    output_schema=OUTPUT,
+    handler=previewed,
+    complete=with_pages,
+    timeout_ms=800,
+    cache=TEXT,
+    fallback=Fallback("preview_of_known_title", of_known_title),
+    summary=lambda result: f"{len(result['pages'])} pages of {result['title']}, volume {result['volume']}",
+    leaves_in_profile=ProfileRule(EventKind.VIEWED, lambda asked: str(asked["title_id"])),
+    remembered=("title_id", "volume"),
+    shares=lambda result: one_title([result]),
+    spelled={"volume": volume_meant},
+    default_on=False,
+    sheds=worth.PREVIEW,
+    instead="Describe the manga instead: get_manga_details has its synopsis, authors and tags.",
+)

@@ -1,0 +1,137 @@
+"""Resources, their templates and prompts: those that are built in, in the order in which they are listed, and those that
+come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import Any, Generic, Literal, TypeVar
+
+from tools.primitives.prompt import Prompt
+from tools.primitives.read import Read, completers, of_completion, of_prompt, of_resource
+from tools.primitives.resource import Resource, ResourceTemplate
+from tools.prompts import continue_a_series, find_a_gift, shopping_assistant, track_my_order
+from tools.register import Register
+from tools.registry import Registered
+from tools.resources.history import HISTORY
+from tools.resources.orders import ORDERS
+from tools.resources.policies import POLICIES, POLICY
+from tools.resources.profile import PROFILE
+from tools.resources.results import RESULTS
+from tools.resources.titles import TITLES
+from tools.schema.quick_check import success_of
+from tools.schema.validation import ArgumentsValidator
+
+Primitive = Resource | ResourceTemplate | Prompt
+Kind = Literal["resources", "prompts"]
+P = TypeVar("P", Resource, ResourceTemplate, Prompt)
+
+PRIMITIVES: tuple[Primitive, ...] = (
+    *POLICIES,
+    HISTORY,
+    PROFILE,
+    POLICY,
+    TITLES,
+    ORDERS,
+    RESULTS,
+    shopping_assistant.PROMPT,
+    find_a_gift.PROMPT,
+    continue_a_series.PROMPT,
+    track_my_order.PROMPT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Served(Generic[P]):
+    """A primitive, with what the pipeline runs for it and for the completion of its arguments."""
+
+    value: P
+    run: Registered
+    completions: Mapping[str, Registered] = field(default_factory=dict)
+
+
+class PrimitiveRegistry:
+    """Resources by address, templates by theirs, prompts by name. What was withdrawn is not served any more."""
+
+    def __init__(self, primitives: Iterable[Primitive] = PRIMITIVES) -> None:
+        """Raises `NameTaken` for an address or a name twice."""
+        built_in = list(primitives)
+        addresses = [_key(each) for each in built_in]
+        self.resources: Register[Served[Resource]] = Register(addresses)
+        self.templates: Register[Served[ResourceTemplate]] = Register(addresses)
+        self.prompts: Register[Served[Prompt]] = Register(addresses)
+        for primitive in built_in:
+            self.register(primitive)
+
+    def __iter__(self) -> Iterator[Served[Any]]:
+        return chain(self.resources, self.templates, self.prompts)
+
+    def register(self, primitive: Primitive) -> None:
+        """Raises `NameTaken`."""
+        if isinstance(primitive, Resource):
+            self.resources.register(primitive.uri, Served(primitive, _registered(of_resource(primitive))))
+        elif isinstance(primitive, ResourceTemplate):
+            served = Served(primitive, _registered(of_resource(primitive)), _completions(primitive))
+            self.templates.register(primitive.uri_template.text, served)
+        else:
+            self.prompts.register(
+                primitive.name, Served(primitive, _registered(of_prompt(primitive)), _completions(primitive))
+            )
+
+    def withdraw(self, primitive: Primitive) -> None:
+        """Raises `NotRegistered`."""
+        self._register_of(primitive).withdraw(_key(primitive))
+
+    def on_change(self, observer: Callable[[Kind], None]) -> None:
+        """Has it called after each change with what changed."""
+        self.resources.on_change(partial(observer, "resources"))
+        self.templates.on_change(partial(observer, "resources"))
+        self.prompts.on_change(partial(observer, "prompts"))
+
+    def at(self, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]] | None:
+        """Finds what has this address, and the variables that it gives. A resource goes before a template, and of
+        templates the one that is listed first."""
+        if uri in self.resources and (resource := self.resources.get(uri)) is not None:
+            return resource, {}
+        for template in self.templates:
+            if (variables := template.value.uri_template.match(uri)) is not None:
+                return template, variables
+        return None
+
+    def tells(self, uri: str) -> bool:
+        """Whether there is something at the address of which is told when it has changed."""
+        return (found := self.at(uri)) is not None and found[0].value.subscribable
+
+    def prompt(self, name: str) -> Served[Prompt] | None:
+        return self.prompts.get(name) if name in self.prompts else None
+
+    def template(self, text: str) -> Served[ResourceTemplate] | None:
+        return self.templates.get(text) if text in self.templates else None
+
+    @property
+    def completes(self) -> bool:
+        """Tells whether there is an argument of which values can be proposed."""
+        return any(each.completions for each in (*self.templates, *self.prompts))
+
+    def _register_of(
+        self, primitive: Primitive
+    ) -> Register[Served[Resource]] | Register[Served[ResourceTemplate]] | Register[Served[Prompt]]:
+        if isinstance(primitive, Resource):
+            return self.resources
+        return self.templates if isinstance(primitive, ResourceTemplate) else self.prompts
+
+
+def _key(primitive: Primitive) -> str:
+    if isinstance(primitive, Prompt):
+        return primitive.name
+    return primitive.uri if isinstance(primitive, Resource) else primitive.uri_template.text
+
+
+def _completions(owner: ResourceTemplate | Prompt) -> dict[str, Registered]:
+    return {name: _registered(of_completion(owner, name, each)) for name, each in completers(owner).items()}
+
+
+def _registered(read: Read) -> Registered:
+    return Registered(read, ArgumentsValidator(read.input_schema), "", success_of(read.output_schema))

@@ -1,0 +1,119 @@
+"""Resources, prompts and completions on the way of a call: what makes them is a tool to the pipeline, so that the same
+stages identify, limit, bound and count them. They are told apart where it matters by what `Read` says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tools.contract import Handler, Json, Tool, ToolContext
+from tools.primitives.completion import MOST_VALUES, Completer
+from tools.primitives.prompt import LONGEST_ARGUMENT, Prompt
+from tools.primitives.resource import Resource, ResourceTemplate
+from tools.primitives.uri_template import LONGEST_VALUE
+
+LONGEST_URI = 2048
+ANYTHING: Json = {"type": "object", "properties": {}, "anyOf": [{}]}
+TYPED, OTHERS = "value", "others"
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Tool):
+    """No tool: no flag switches it, no history or replay keeps it, and its scope is what it says, "" for none."""
+
+    granted_by: str = ""
+
+    @property
+    def scope(self) -> str:
+        return self.granted_by
+
+    @property
+    def switched(self) -> bool:
+        return False
+
+    @property
+    def recorded(self) -> bool:
+        return False
+
+
+def of_resource(resource: Resource | ResourceTemplate) -> Read:
+    """Its contents become content of the outcome, whose value is empty."""
+
+    async def read(context: ToolContext, arguments: Json) -> Json:
+        context.content.extend(await resource.handler(context, arguments))
+        return {}
+
+    variables = () if isinstance(resource, Resource) else resource.uri_template.variables
+    schema = _texts({"uri": LONGEST_URI, **dict.fromkeys(variables, LONGEST_VALUE)}, ["uri", *variables])
+    return _read(f"resource {resource.name}", resource, schema, read, personal=resource.personal, asks=resource.asks)
+
+
+def of_prompt(prompt: Prompt) -> Read:
+    """Its messages become content of the outcome, whose value has the role of each under `roles`."""
+
+    async def get(context: ToolContext, arguments: Json) -> Json:
+        messages = await prompt.handler(context, arguments)
+        context.content.extend(message.content for message in messages)
+        return {"roles": [message.role for message in messages]}
+
+    names = [argument.name for argument in prompt.arguments]
+    required = [argument.name for argument in prompt.arguments if argument.required]
+    schema = _texts(dict.fromkeys(names, LONGEST_ARGUMENT), required)
+    return _read(f"prompt {prompt.name}", prompt, schema, get, personal=prompt.personal, asks=prompt.asks)
+
+
+def of_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Completer) -> Read:
+    """Its value has the proposals under `values`, how many there are under `total`."""
+
+    async def complete(context: ToolContext, arguments: Json) -> Json:
+        values = await completer(context, arguments.get(TYPED, ""), arguments.get(OTHERS, {}))
+        return {"values": list(values[:MOST_VALUES]), "total": len(values)}
+
+    schema = _texts({TYPED: LONGEST_ARGUMENT}, [])
+    others = {"type": "object", "additionalProperties": {"type": "string", "maxLength": LONGEST_ARGUMENT}}
+    schema["properties"][OTHERS] = others
+    return _read(f"completion {owner.name} {argument}", owner, schema, complete, personal=owner.personal)
+
+
+def completers(owner: ResourceTemplate | Prompt) -> Mapping[str, Completer]:
+    """Those of its arguments that have one."""
+    if isinstance(owner, ResourceTemplate):
+        return owner.completions
+    return {each.name: each.completer for each in owner.arguments if each.completer is not None}
+
+
+def arguments_of(owner: ResourceTemplate | Prompt) -> Sequence[str]:
+    if isinstance(owner, ResourceTemplate):
+        return owner.uri_template.variables
+    return [argument.name for argument in owner.arguments]
+
+
+def _texts(longest: Mapping[str, int], required: Sequence[str]) -> dict[str, Any]:
+    properties = {name: {"type": "string", "maxLength": most} for name, most in longest.items()}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _read(
+    name: str,
+    owner: Resource | ResourceTemplate | Prompt,
+    schema: Json,
+    handler: Handler,
+    *,
+    personal: bool = False,
+    asks: bool = False,
+) -> Read:
+    return Read(
+        name=name,
+        title=owner.title,
+        description=owner.description,
+        input_schema=schema,
+        output_schema=ANYTHING,
+        handler=handler,
+        timeout_ms=owner.timeout_ms,
+        summary=lambda _: "",
+        audited=tuple(name for name in schema["properties"] if name != OTHERS) if personal else (),
+        personal=personal,
+        asks=asks,
+        granted_by=owner.scope,
+    )

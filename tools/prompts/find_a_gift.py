@@ -1,0 +1,113 @@
+"""find_a_gift: manga for somebody else, within a budget and fit for their age."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tools.completions.authors import complete_author
+from tools.completions.words import complete_genre, complete_tag
+from tools.contract import Json, ToolContext
+from tools.primitives.prompt import Message, Prompt, PromptArgument
+from tools.prompts.arguments import some_text, whole_number
+from tools.prompts.language import LANGUAGE, language_of
+from tools.prompts.quotation import LONGEST, shortened
+from tools.prompts.saying import Language, Saying
+from tools.prompts.task import Step, Task
+
+OLDEST = 120
+MOST_YEN = 1_000_000
+MOST_DISLIKES = 20
+LONGEST_DISLIKE = 200
+FIT_BELOW = ((13, "all_ages"), (16, "teen"), (18, "older_teen"))
+"""Below which age what is fit, as `audience` means it."""
+TASTES = (complete_tag, complete_genre, complete_author)
+BETWEEN = re.compile("[,、;\n]")
+
+OPENING = Saying("A customer looks for a gift.", "お客様が贈り物を探しています。")
+FOR_WHOM, LIKES = Saying("for whom", "贈る相手"), Saying("they like", "好きなもの")
+DISLIKES = Saying("they do not like", "苦手なもの")
+AGE, BUDGET = Saying("age", "年齢"), Saying("budget in yen", "予算(円)")
+ANYTHING = Saying("popular manga", "人気の漫画")
+
+ASK = Saying(
+    "Ask one question: what does that person like to read or watch? If the customer does not know, go on.",
+    "一つだけ質問する: その方は普段どんなものを読んだり観たりするか。わからなければ先に進む。",
+)
+SEARCH = Saying("Call {search_manga_catalog} with:", "{search_manga_catalog}を次の引数で呼ぶ:")
+RECOMMEND = Saying("Call {get_recommendations} with:", "{get_recommendations}を次の引数で呼ぶ:")
+NO_SEARCH = Saying(
+    "Say that titles cannot be looked up just now, and name none from memory.",
+    "今は作品を調べられないと伝え、記憶から作品名を挙げない。",
+)
+CHECK = Saying(
+    "Call {check_inventory} without arguments: it checks what was just found. Is volume 1 there?",
+    "{check_inventory}を引数なしで呼ぶと、見つかった作品を調べる。第1巻はあるか。",
+)
+NO_STOCK = Saying("Promise no stock: it cannot be checked just now.", "今は在庫を調べられないので、約束しない。")
+OFFER = Saying(
+    "Offer two or three titles that differ: why each suits, the price of a volume, how many volumes the budget buys, and "
+    "what is in stock.",
+    "傾向の違う二、三点を勧める: 合う理由、一巻の価格、予算で何巻買えるか、在庫。",
+)
+
+
+async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
+    language = language_of(given)
+    age, budget = whole_number(given, "age", 0, OLDEST), whole_number(given, "budget", 1, MOST_YEN)
+    said = {
+        FOR_WHOM: some_text(given, "for_whom"),
+        AGE: "" if age is None else str(age),
+        BUDGET: "" if budget is None else str(budget),
+        LIKES: given.get("likes", ""),
+        DISLIKES: given.get("dislikes", ""),
+    }
+    wish = _wish(given, age, budget, language)
+    steps = (
+        () if given.get("likes", "").strip() else (Step(ASK),),
+        (Step(SEARCH, wish), Step(RECOMMEND, _as_criteria(wish)), Step(NO_SEARCH)),
+        (Step(CHECK), Step(NO_STOCK)),
+        (Step(OFFER),),
+    )
+    return [Task(OPENING, said, steps, ("data", "not_had", "stock", "prices")).message(language, context.may_use)]
+
+
+def _wish(given: Mapping[str, str], age: int | None, budget: int | None, language: Language) -> Json:
+    """Arguments of a search."""
+    likes = shortened(given.get("likes", ""))
+    wish: Json = {"query": likes or ANYTHING.text(language), "in_stock": True}
+    if audience := next((fit for below, fit in FIT_BELOW if age is not None and age < below), None):
+        wish["audience"] = audience
+    if budget is not None:
+        wish["max_price_jpy"] = budget
+    dislikes = (" ".join(each.split()) for each in BETWEEN.split(given.get("dislikes", "")[:LONGEST]))
+    if without := [each[:LONGEST_DISLIKE] for each in dislikes if each]:
+        wish["without"] = without[:MOST_DISLIKES]
+    return wish
+
+
+def _as_criteria(wish: Json) -> Json:
+    return {"criteria": wish["query"], **{name: value for name, value in wish.items() if name != "query"}}
+
+
+async def complete_taste(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
+    """Proposes for what stands behind the last comma: tags and readerships, then authors."""
+    before, comma, last = typed.rpartition(",")
+    proposed = [each for complete in TASTES for each in await complete(context, last, others)]
+    return [f"{before}{comma} {each}".lstrip() for each in dict.fromkeys(proposed)]
+
+
+PROMPT = Prompt(
+    name="find_a_gift",
+    title="Find a gift",
+    description="Steps to find manga as a gift: fit for the age, within the budget, in stock.",
+    handler=find,
+    arguments=(
+        PromptArgument("for_whom", "Who gets it, such as: my niece.", required=True),
+        PromptArgument("age", "Theirs, in years."),
+        PromptArgument("budget", "Whole yen with tax."),
+        PromptArgument("likes", "What they like to read, in plain words.", completer=complete_taste),
+        PromptArgument("dislikes", "What it must not have, with commas between.", completer=complete_taste),
+        LANGUAGE,
+    ),
+)

@@ -1,0 +1,80 @@
+"""track_my_order: where the customer's own order is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tools.completions.orders import complete_order_id
+from tools.contract import ToolContext
+from tools.primitives.prompt import Message, Prompt, PromptArgument
+from tools.prompts.language import LANGUAGE, language_of
+from tools.prompts.saying import Saying
+from tools.prompts.task import Step, Task
+from tools.store.failures import InvalidArguments, Violation
+from tools.store.identifiers import ORDER_ID, order_number
+
+TOOL = "lookup_order"
+
+OPENING = Saying("A customer asks where an order is.", "お客様が注文の状況を尋ねています。")
+NUMBER = Saying("order number", "注文番号")
+
+SIGN_IN = Saying(
+    "Nobody is signed in: ask the customer to sign in, and look nothing up before. Take no number, name or address "
+    "instead of it.",
+    "サインインがない。お客様にサインインをお願いし、それまでは何も調べない。番号や氏名、住所で代えない。",
+)
+THIS = Saying("Call {lookup_order} with:", "{lookup_order}を次の引数で呼ぶ:")
+ALL = Saying(
+    "Call {lookup_order} without arguments: it lists the latest orders. If one is late or still under way take that; if "
+    "several are, ask which is meant.",
+    "{lookup_order}を引数なしで呼ぶと最近の注文が並ぶ。遅れているか届いていない注文が一つならそれを、複数ならどれか尋ねる。",
+)
+NO_ORDERS = Saying(
+    "Say that orders cannot be looked up here just now, and that the store's site shows them under 'My orders'.",
+    "今はここで注文を調べられないと伝え、サイトの「注文履歴」を案内する。",
+)
+TELL = Saying(
+    "Tell its status, each parcel with carrier, tracking number and last progress, and the day it is expected. If late is "
+    "true say so first, and what the customer can do; if held, that it waits to be fetched or sent again.",
+    "状況、荷物ごとの配送業者・追跡番号・最新の動き、到着予定日を伝える。lateがtrueならまずそう伝え、お客様ができることも。"
+    "heldなら受け取りか再配達を待っている。",
+)
+
+
+async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
+    language, number = language_of(given), _number(given)
+    steps: Sequence[Sequence[Step]] = ((Step(SIGN_IN),),)
+    if context.user is not None:
+        look_up = Step(THIS, {"order_id": number}) if number else Step(ALL)
+        steps = ((look_up, Step(NO_ORDERS)), (Step(TELL),))
+    task = Task(OPENING, {NUMBER: number}, steps, ("data", "private", "failures", "plain"))
+    return [task.message(language, context.may_use)]
+
+
+def _number(given: Mapping[str, str]) -> str:
+    """As the shop writes it; "" where none is given. Raises `InvalidArguments`."""
+    number = order_number(given.get("order_id", "").strip())
+    if number and not re.fullmatch(ORDER_ID, number):
+        fix = "give it as MNG- and eight letters or digits, such as MNG-DEMO1001, or leave it out for the latest orders"
+        raise InvalidArguments([Violation("$.order_id", "pattern", "this is no order number", fix)])
+    return number
+
+
+async def complete_own(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
+    """Proposes the customer's own numbers; nothing to who may not look orders up."""
+    return await complete_order_id(context, typed, others) if context.may_use(TOOL) else []
+
+
+PROMPT = Prompt(
+    name="track_my_order",
+    title="Track my order",
+    description="Steps to tell a signed-in customer where an order is and when it comes.",
+    handler=track,
+    arguments=(
+        PromptArgument("order_id", "Such as MNG-DEMO1001; left out: the latest.", completer=complete_own),
+        LANGUAGE,
+    ),
+    scope=f"mcp:manga-tools:{TOOL}",
+    personal=True,
+)

@@ -1,0 +1,95 @@
+"""Titles for a wish and a customer: what was searched for in the order of taste, else what taste alone finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tools.conditions.finding import find
+from tools.conditions.relaxing import relaxed
+from tools.conditions.word_by_word import word_by_word
+from tools.contract import ToolContext
+from tools.recommend.excluded import Excluded
+from tools.recommend.taste import CustomerTaste, reader_of
+from tools.recommend.wish import Wish
+from tools.store.failures import BackendFailure
+from tools.store.models import ReaderQuery, Title
+
+CANDIDATES = 60
+SLOPE = 5.0
+"""The place in a search's order that fits half as well as the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What a search found, best first. `let_go`: the conditions it was asked without, in words; `wish` is without them."""
+
+    titles: tuple[Title, ...]
+    wish: Wish
+    let_go: tuple[str, ...] = ()
+
+
+async def searched(context: ToolContext, wish: Wish) -> Hits:
+    """Nothing where there is nothing to search by. What is like one title the search knows better than taste, which takes a
+    single title for a whole shelf: its magazine and its years then say as much as what it is about."""
+    if wish.like_one:
+        found = await find(context, replace(wish.want, offset=0), CANDIDATES)
+        return Hits(() if found.page.guessed or found.let_go else found.page.titles, wish)
+    if not wish.search:
+        return Hits((), wish)
+    found = await find(context, replace(wish.want, text=wish.search, offset=0), CANDIDATES)
+    if found.page.titles and not found.page.guessed:
+        return Hits(found.page.titles, wish.under(found.want), found.let_go)
+    page = await word_by_word(context, replace(wish.want, text=wish.search), CANDIDATES)
+    return Hits(() if page is None else page.titles, wish)
+
+
+async def candidates(
+    context: ToolContext, hits: Hits, customer: CustomerTaste, excluded: Excluded, count: int
+) -> tuple[tuple[Title, ...], Hits]:
+    """Best first, none of them excluded; fewer than `count` only where there are no more. The hits are returned as they are
+    in the end: under fewer conditions where nothing was left under all of them."""
+    found: dict[str, Title] = {}
+    for query in _queries(hits, customer):
+        if len(found) < count:
+            titles = await _to_taste(context, query, hits.titles)
+            found.update((title.title_id, title) for title in titles if title not in excluded)
+    if found or hits.let_go:
+        return tuple(found.values()), hits
+    instead = await relaxed(context, replace(hits.wish.want, text="", offset=0), 1)
+    if instead is None:
+        return (), hits
+    return await candidates(context, Hits((), hits.wish.under(instead.want), instead.let_go), customer, excluded, count)
+
+
+def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
+    """From the narrowest to the widest."""
+    wish, reader = hits.wish, reader_of(customer)
+    known = tuple(dict.fromkeys((*reader.known, *wish.want.known, *wish.want.like)))
+    wide = replace(reader, limit=CANDIDATES, conditions=wish.conditions, known=known, unwanted=wish.unwanted)
+    queries = [wide]
+    if wish.themes:
+        queries.insert(0, replace(wide, wanted=wish.wanted, mood=wish.mood))
+    if hits.titles:
+        fits = {title.title_id: SLOPE / (SLOPE + place) for place, title in enumerate(hits.titles)}
+        # What was only looked at is no answer to "something I would like", and may well be one to a search.
+        unseen = tuple(each for each in known if each not in customer.viewed)
+        queries.insert(0, replace(wide, fits=fits, known=unseen))
+    return queries
+
+
+async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
+    """Without an answer in time, what was searched for in the order it was found. Raises BackendFailure where there is no
+    such thing either: the ladder has better to give."""
+    try:
+        return await context.store.catalog.for_reader(query, context.deadline)
+    except BackendFailure:
+        if not hits:
+            raise
+        context.degraded.add("taste")
+        return [title for title in hits if title.title_id not in query.known] if query.fits is not None else ()
+
+
+async def tags_known(context: ToolContext) -> frozenset[str]:
+    """The tags of the catalogue, as it told them last; none where it never did."""
+    return frozenset((await context.store.reader.terms(context.deadline)).tags)

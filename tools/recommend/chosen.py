@@ -1,0 +1,92 @@
+"""The titles to recommend, and what they were chosen by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tools.conditions.wanted import Want
+from tools.contract import Json, ToolContext
+from tools.recommend.candidates import Hits, candidates, searched, tags_known
+from tools.recommend.customer import customer_taste, disliked_titles, titles_named
+from tools.recommend.excluded import Excluded
+from tools.recommend.named import named_as_liked
+from tools.recommend.taste import CustomerTaste, Did
+from tools.recommend.together import both
+from tools.recommend.variety import varied
+from tools.recommend.wish import Wish, wish_of
+from tools.store.models import Title
+from tools.store.search.ranking.orderings import in_order
+
+PAGE = 10
+"""As many as are shown at once, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`fits`: whether any of the titles has what was asked for. `let_go`: conditions that they do not satisfy, in words."""
+
+    titles: Sequence[Title]
+    wish: Wish
+    customer: CustomerTaste
+    fits: bool
+    let_go: tuple[str, ...] = ()
+
+    @property
+    def nothing_fits(self) -> bool:
+        return self.wish.asks and not self.fits
+
+
+async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Chosen:
+    """`most` titles or some more, whole pages of them, so that who asks for more goes on where the page before ended. Never
+    a title that the customer owns, names as liked or known, or wants left out."""
+    count = PAGE * -(-most // PAGE)
+    tags = await tags_known(context)
+    # Beside the event loop: the first one reads its tables.
+    wish = await asyncio.to_thread(wish_of, want, asked["criteria"], tags)
+    hits, customer = await both(searched(context, wish), _customer(context, wish, asked))
+    hits, customer = _compared(hits, customer, asked["criteria"])
+    unwanted = (*customer.owned, *customer.named, *want.known, *want.like)
+    excluded = Excluded(unwanted, asked["exclude_titles"])
+    found, hits = await candidates(context, hits, customer, excluded, count)
+    compared = [each.title for each in customer.known if each.did is Did.NAMED]
+    if want.ordering is not None:
+        found = in_order(found, want.ordering)
+    titles = await asyncio.to_thread(varied, found, count, compared, ordered=want.ordering is not None)
+    if len(titles) < most:
+        popular = context.store.popular
+        more = excluded.and_these(titles).first(
+            popular.ordered(hits.wish.conditions, want.ordering, len(popular.title_ids)), count
+        )
+        titles = await asyncio.to_thread(varied, [*titles, *more], count, compared, ordered=want.ordering is not None)
+    return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.let_go)
+
+
+async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
+    """Whose taste it is to be to. What somebody else is to read is not chosen from the caller's shelf, though they own what
+    they own: who gives away what they have on their shelf names it."""
+    without = wish.conditions.without_titles
+    (known, disliked), named = await both(
+        both(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
+        titles_named(context, wish.want.like),
+    )
+    if wish.another:
+        known = CustomerTaste(owned=known.owned)
+    return replace(known, disliked=disliked).with_named(named)
+
+
+def _compared(hits: Hits, customer: CustomerTaste, criteria: str) -> tuple[Hits, CustomerTaste]:
+    """Titles that are named as liked say what is looked for, and go before everything else that is known of the customer;
+    what a search by their names found is not what is looked for."""
+    named = () if hits.wish.like_one else named_as_liked(hits.titles, criteria)
+    if named:
+        hits, customer = replace(hits, titles=()), customer.with_named(named)
+    return hits, customer.by_named_alone()
+
+
+def _fits(hits: Hits, titles: Sequence[Title], customer: CustomerTaste) -> bool:
+    """Whether what was asked for has a part in the choice."""
+    wanted = hits.wish.themes
+    found = {title.title_id for title in hits.titles}
+    return bool(customer.named) or any(t.title_id in found or not wanted.isdisjoint(t.tags) for t in titles)

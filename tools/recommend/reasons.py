@@ -1,0 +1,81 @@
+"""Why a title is recommended: facts that its card and the customer's shelf bear out, and never the customer's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tools.recommend.taste import CustomerTaste, KnownTitle
+from tools.recommend.wish import Wish
+from tools.results.cards import TAGS, author_name
+from tools.store.models import Conditions, Title
+from tools.store.search.conditions.facts import status_of
+
+MOST_TAGS = 3
+FEWEST_SHARED = 2
+WELL_RATED = 4.0
+POPULAR = "Popular with the store's readers."
+
+
+def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
+    """In English, in few words: what fits, then what it has in common with what the customer knows."""
+    parts, shared = [*_what_fits(title, wish), *_conditions(title, wish.conditions)], _shared(title, customer)
+    if shared:
+        parts.append(shared)
+    elif not parts and title.tags and (wish.search or customer.known):
+        parts.append(f"known for {', '.join(title.tags[:MOST_TAGS])}")
+    sentence = "; ".join(parts) or POPULAR[:-1]
+    rated = f" Rated {title.rating:g} of 5." if title.rating is not None and title.rating >= WELL_RATED else ""
+    return sentence[0].upper() + sentence[1:] + "." + rated
+
+
+def _what_fits(title: Title, wish: Wish) -> Iterator[str]:
+    if fitting := [tag for tag in title.tags[:TAGS] if tag in wish.themes][:MOST_TAGS]:
+        yield f"has {', '.join(fitting)}"
+
+
+def _conditions(title: Title, asked: Conditions) -> Iterator[str]:
+    """The facts of the conditions that were stated."""
+    if asked.genres and title.genre:
+        yield title.genre
+    if asked.author and title.authors:
+        yield f"by {', '.join(map(author_name, title.authors))}"
+    if asked.statuses and (status := status_of(title)):
+        yield status.value
+    if asked.volumes and title.volumes:
+        yield "1 volume" if title.volumes == 1 else f"{title.volumes} volumes"
+    if asked.years and title.start_year:
+        yield f"from {title.start_year}"
+    if asked.magazines and title.magazine:
+        yield f"ran in {title.magazine}"
+
+
+def _shared(title: Title, customer: CustomerTaste) -> str | None:
+    if title.title_id in customer.viewed:
+        return "you looked at it before"
+    if same := _by_same_author(title, customer):
+        return f"by {same[0]}, who also made {_with_you(same[1])}"
+    if alike := _most_alike(title, customer):
+        return f"shares {', '.join(alike[0])} with {_with_you(alike[1])}"
+    return None
+
+
+def _with_you(known: KnownTitle) -> str:
+    return f"{known.title.display}, which you {known.did}"
+
+
+def _by_same_author(title: Title, customer: CustomerTaste) -> tuple[str, KnownTitle] | None:
+    for known in customer.known:
+        theirs = {author.name for author in known.title.authors}
+        for author in title.authors:
+            if author.name in theirs:
+                return author_name(author), known
+    return None
+
+
+def _most_alike(title: Title, customer: CustomerTaste) -> tuple[list[str], KnownTitle] | None:
+    tags = frozenset(title.tags[:TAGS])
+    known = max(customer.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
+    if known is None:
+        return None
+    shared = [tag for tag in title.tags[:TAGS] if tag in known.title.tags]
+    return (shared[:MOST_TAGS], known) if len(shared) >= FEWEST_SHARED else None

@@ -1,0 +1,91 @@
+"""remember_preference: what a customer wants to be heeded from now on, in their own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from session.preferences import LONGEST, MOST_KEPT, Preference
+from session.stated_preferences import Preferences
+from tools.contract import Effect, Json, Tool, ToolContext
+from tools.preferences.answers import KEPT, NOT_EVERYWHERE, changed, kept, one_line, says_something
+from tools.preferences.payment_card import names_card
+from tools.preferences.replacing import not_replaced
+from tools.results import worth
+from tools.schema.parts import STRINGS, answer, arguments
+from tools.store.failures import InvalidArguments, Violation
+from tools.store.preferences.reader import Heard
+
+INPUT = arguments(
+    {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "In their own words."}},
+    required=["preference"],
+)
+OUTPUT = answer({"understood": STRINGS, **KEPT}, required=["understood", "preferences"])
+
+OBEYED = "Searches and recommendations obey what is in understood from now on; whatever else was said is a note for you."
+NOTE_ONLY = "It is kept as a note for you: nothing in it is a condition that searches could obey, so heed it yourself."
+OF_ANOTHER = "It is about somebody else, so it is kept as a note for you: say it again when something is for them."
+TAKES_BACK = "It takes back what was said before."
+REPLACES = "It replaces: {}"
+A_CARD = Violation(
+    "$.preference",
+    "not",
+    "a payment card's number is in it",
+    "leave it out, and tell the customer that it is never needed here",
+)
+TOO_MANY = Violation(
+    "$.preference",
+    "maxItems",
+    f"{MOST_KEPT} preferences are kept already, and none goes unless the customer says so",
+    "ask which of them may go and call forget_preference first",
+)
+
+
+def may_be_kept(asked: Json) -> Sequence[Violation]:
+    """A card number in it is a slip of whoever wrote it down."""
+    return says_something(asked) or ([A_CARD] if names_card(str(asked.get("preference", ""))) else [])
+
+
+async def remember(context: ToolContext, asked: Json) -> Json:
+    """Kept only when the store has confirmed it; there is no lesser way to remember, so no fallback."""
+    reader, deadline = context.store.preference_reader, context.deadline
+    new = await reader.read(Preference.stated(one_line(asked["preference"]), context.store.now()), deadline)
+
+    async def with_it(before: Preferences) -> Preferences:
+        others = not_replaced(await reader.all(before, deadline), new)
+        if len(others) >= MOST_KEPT:
+            raise InvalidArguments([TOO_MANY])
+        return (*others, new.preference)
+
+    done = await changed(context, with_it)
+    there = {each.text for each in done.after}
+    replaced = [each.text for each in done.before if each.text not in there]
+    said = [_note(new, replaced), REPLACES.format("; ".join(replaced)) if replaced else ""]
+    return {"understood": new.understood, **kept(done.after)} | {
+        "note": " ".join(filter(None, [*said, "" if done.everywhere else NOT_EVERYWHERE]))
+    }
+
+
+def _note(new: Heard, replaced: list[str]) -> str:
+    if new.of_another:
+        return OF_ANOTHER
+    if new.obeyed:
+        return OBEYED
+    return TAKES_BACK if replaced else NOTE_ONLY
+
+
+TOOL = Tool(
+    name="remember_preference",
+    title="Remember a preference",
+    description="Keeps a lasting wish of the signed-in customer (no gore, a budget), which searches and recommendations "
+    "then obey. Use it only for lasting wishes.",
+    input_schema=INPUT,
+    output_schema=OUTPUT,
+    handler=remember,
+    timeout_ms=800,
+    check=may_be_kept,
+    summary=lambda result: f"{len(result['preferences'])} preferences kept",
+    personal=True,
+    effect=Effect.ADDS,
+    sheds=worth.REMEMBERED,
+    instead="Say that it cannot be remembered now, and put the wish into each search.",
+)

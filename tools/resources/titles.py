@@ -1,0 +1,49 @@
+"""manga://titles/{title_id}: everything the store says of one title, as `get_manga_details` tells it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tools.completions.titles import complete_title_id
+from tools.contract import Json, ToolContext
+from tools.primitives.resource import Contents, ResourceTemplate
+from tools.primitives.uri_template import UriTemplate
+from tools.resources.document import JSON_TYPE, document
+from tools.results.details import complete, details, last_known
+from tools.store.failures import BackendFailure, NotFound
+from tools.store.identifiers import TITLE_ID
+
+STOCK_MS = 5000
+"""Price and stock are in it, and are fresh for so long."""
+IS_ID = re.compile(TITLE_ID)
+
+
+async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    if not IS_ID.fullmatch(given["title_id"]):
+        raise NotFound("There is no title with this id. The completions of title_id find ids by names.")
+    return document(context, given["uri"], await complete(context, await _record(context, given["title_id"])))
+
+
+async def _record(context: ToolContext, title_id: str) -> Json:
+    asked = {"title_id": title_id}
+    try:
+        return await details(context, asked)
+    except BackendFailure:
+        kept = await last_known(context, asked)
+        context.degraded.add("catalog")
+        return kept
+
+
+TITLES = ResourceTemplate(
+    uri_template=UriTemplate("manga://titles/{title_id}"),
+    name="title",
+    title="A manga of the store",
+    description="Everything known of one title: names in each script, authors, synopsis, volumes, years, rating, related "
+    "titles, prices and stock as they are now.",
+    handler=read,
+    mime_type=JSON_TYPE,
+    completions={"title_id": complete_title_id},
+    ttl_ms=STOCK_MS,
+    subscribable=False,
+)

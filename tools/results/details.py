@@ -1,0 +1,95 @@
+"""Everything the store says of one title, for the tool and for whoever reads it by its address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from session.resilience.deadline import Deadline
+from tools.contract import Json, ToolContext
+from tools.results.cards import author_name, authors_line, for_whom, in_stock, offered, price
+from tools.store.catalog.adult import is_adult
+from tools.store.failures import BackendFailure, DependencyFailure, NotFound
+from tools.store.models import Availability, Title
+
+RELATED = 10
+
+
+async def details(context: ToolContext, asked: Json) -> Json:
+    title_id = asked["title_id"]
+    title = (await _read(context, [title_id], context.deadline)).get(title_id)
+    if title is None:
+        raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
+    return facts(title) | {"related": await _related(context, title)}
+
+
+async def _read(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
+    reading = await context.store.titles.read(title_ids, deadline)
+    if reading.from_records:
+        context.degraded.add("catalog")
+    return reading.titles
+
+
+async def _related(context: ToolContext, title: Title) -> list[Json]:
+    """Related titles by name; the answer does without them rather than fail."""
+    if not title.related:
+        return []
+    try:
+        # Half of what is left: the title itself has been found and must not be lost to its relations.
+        half = Deadline.after(context.deadline.remaining() / 2, context.deadline.clock)
+        others = await _read(context, title.related[:RELATED], half)
+    except BackendFailure:
+        context.degraded.add("related")
+        return []
+    return [
+        {"title_id": i, "title": others[i].display} for i in title.related if i in others and _may_follow(others[i], title)
+    ]
+
+
+def _may_follow(other: Title, title: Title) -> bool:
+    """Titles for adults are nobody's suggestion but theirs who asked for one."""
+    return is_adult(title) or not is_adult(other)
+
+
+async def last_known(context: ToolContext, asked: Json) -> Json:
+    title = context.store.popular.known(asked["title_id"])
+    if title is None:
+        raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
+    return facts(title) | {"related": []}
+
+
+def facts(title: Title) -> Json:
+    return {
+        "title_id": title.title_id,
+        "title": title.display,
+        "titles": {"en": title.en, "romaji": title.romaji, "ja": title.ja, "kana": title.kana},
+        "alt_titles": list(title.alt_titles),
+        "author": authors_line(title),
+        "authors": [{"name": author_name(a), "name_ja": a.name_ja, "role": a.role} for a in title.authors],
+        "genre": title.genre,
+        "tags": list(title.tags),
+        "synopsis": {"en": title.synopsis_en, "ja": title.synopsis_ja},
+        "rating": title.rating,
+        "rating_count": title.rating_count,
+        "popularity_rank": title.popularity_rank,
+        "volumes": title.volumes,
+        "chapters": title.chapters,
+        "status": title.status,
+        "start_year": title.start_year,
+        "end_year": title.end_year,
+        "magazine": title.magazine,
+        **for_whom(title),
+    }
+
+
+async def complete(context: ToolContext, result: Json) -> Json:
+    title_id = result["title_id"]
+    reading = await context.store.stock.read_what_is_there([title_id], context.deadline)
+    if reading.unanswered:
+        context.degraded.add("stock")
+    return result | offers(reading.rows.get(title_id))
+
+
+def offers(row: Availability | None) -> Json:
+    if row is None:
+        return {"offers": [], "price_jpy": None, "in_stock": None}
+    return {"offers": offered(row), "price_jpy": price(row.offers), "in_stock": in_stock(row)}

@@ -1,0 +1,86 @@
+"""What another tool, or the shop's own text, answers better: said beside a result to whom that tool is there for.
+
+What was found is kept for everybody, and which tools there are depends on who asks: `elsewhere` marks a result by the tools
+to name, which travels with it through the cache, and `with_pointers` says so of those that are there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tools.contract import Json, ToolContext
+from tools.store.models import Title
+from tools.store.search.text.characters import normalise
+
+ELSEWHERE = "elsewhere"
+POLICIES = "manga://policies"
+"""In place of a tool: everybody may read them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """`wording` is what is asked for in a normalised text; `says` is one sentence for the model."""
+
+    tool: str
+    wording: re.Pattern[str]
+    says: str
+
+
+POINTERS = (
+    Pointer(
+        "find_volumes",
+        re.compile(
+            r"\b(?:new(?:est)?|latest|upcoming|recent) (?:(?:manga|comic) )?(?:releases?|volumes?|arrivals?)\b"
+            r"|\bnext volume\b|\bwhat(?:'s| is) new\b"
+            r"|\b(?:read|finished|bought|own) (?:up to |through )?(?:volumes?|vols?\b\.?) ?#?[0-9]"
+            r"|[0-9]巻(?:まで|を)(?:は|もう|全部)?(?:読[んみ了]|買っ|持って)"
+            r"|\b(?:what(?:'s| is| are| manga| volumes)?|which [a-z]{1,12}|anything(?: new)?)(?: [a-z]{1,12}){0,2} "
+            r"(?:comes?|coming|came) out(?= (?:this|next|last|in|on|soon|now|lately|today)\b|[?.!]*$)"
+            r"|\b(?:out|released|releases|releasing) (?:this|next|last) (?:week|month)\b|\b(?:just|newly) (?:released|out)\b"
+            r"|新刊|新巻|最新巻|近刊|続刊|次巻|次の巻|発売予定|発売日|(?:今月|来月|先月|今週|来週)(?:は|に|の)?(?:発売|出る|出た|出版)"
+        ),
+        "find_volumes lists what comes out in a month, and tells the next volume of a title and when it is out.",
+    ),
+    Pointer(
+        POLICIES,
+        re.compile(
+            r"\b(?:can|could|may|do|how do|how can) i (?:return|cancel|send back|pay)\b|\brefunds?\b"
+            r"|\b(?:return|shipping) policy\b"
+            r"|\bdo you (?:ship|deliver) (?:to|abroad|overseas|internationally|worldwide)\b"
+            r"|\bshipping (?:costs?|fees?|charges?)\b"
+            r"|\bhow much (?:is|does) (?:shipping|delivery)\b"
+            r"|\b(?:english|translated|translations?) (?:editions?|versions?|copy|copies)\b"
+            r"|送料|配送料|返品|返金|支払い?方法|コンビニ払い|キャンセル(?:でき|したい)|英語版|翻訳版"
+        ),
+        "The shop's own word on shipping, returns, payment and languages: resource manga://policies/shipping, and so on.",
+    ),
+)
+
+
+def elsewhere(text: str, titles: Iterable[Title]) -> Json:
+    """The mark for a result of these titles. Words of a title's name ask for that title."""
+    asked = normalise(text)
+    found = [(pointer.tool, match[0]) for pointer in POINTERS if (match := pointer.wording.search(asked))]
+    names = [normalise(name) for title in titles for name in _names(title)] if found else []
+    tools = [tool for tool, words in found if not any(words in name for name in names)]
+    return {ELSEWHERE: tools} if tools else {}
+
+
+def with_pointers(context: ToolContext, result: Json) -> Json:
+    """The result without its mark, and with a word on each of these tools that is there."""
+    if ELSEWHERE not in result:
+        return result
+    told = {key: value for key, value in result.items() if key != ELSEWHERE}
+    says = [each.says for each in POINTERS if each.tool in result[ELSEWHERE] and _is_there(context, each.tool)]
+    note = " ".join(filter(None, (result.get("note"), *says)))
+    return told | ({"note": note} if note else {})
+
+
+def _is_there(context: ToolContext, tool: str) -> bool:
+    return tool == POLICIES or context.may_use(tool)
+
+
+def _names(title: Title) -> Iterable[str]:
+    return filter(None, (title.en, title.romaji, title.ja, title.kana, *title.alt_titles))

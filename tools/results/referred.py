@@ -1,0 +1,79 @@
+"""Which titles a call is about: those that it names, those of a result_set, or what was shown last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tools.contract import Json, ToolContext
+from tools.store.failures import InvalidArguments, NotFound, Violation
+
+TITLE_IDS, NAMED_SET = "title_ids", "result_set"
+NO_SUCH_IDS = (
+    "What is in not_found is no id of a title that is sold here. If it is a name, find its id with search_manga_catalog."
+)
+NOTHING_TO_CHECK = Violation(
+    "$.title_ids",
+    "required",
+    "nothing was shown in this conversation that this could refer to",
+    "pass title_ids, or a result_set, or call search_manga_catalog first",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """The ids to check, none where what is referred to found nothing. `query` is what that was asked for."""
+
+    ids: tuple[str, ...]
+    source: str
+    query: str | None = None
+
+    def answer(self, items: list[Json], not_found: Iterable[str] = (), unanswered: Iterable[str] = ()) -> Json:
+        told: Json = {"items": items, "not_found": list(not_found), "unanswered": list(unanswered), "checked": self.source}
+        if self.query is not None:
+            told["checked_query"] = self.query
+        note = NO_SUCH_IDS if told["not_found"] else "" if self.ids else self._nothing()
+        return told | {"note": note} if note else told
+
+    def _nothing(self) -> str:
+        asked = f" ({self.query})" if self.query else ""
+        what = (
+            "There is nothing in that result_set"
+            if self.source == NAMED_SET
+            else f"The {self.source.replace('_', ' ')}{asked} found nothing"
+        )
+        return f"{what}, so there is nothing to check. Search again in other words, or pass title_ids."
+
+
+def of_last_title(context: ToolContext, otherwise: Violation) -> tuple[str, str]:
+    """The title that the conversation is about, and words to say so. Raises `InvalidArguments` where it is about none, or
+    about several."""
+    title_id, title = context.shared.get("title_id"), context.shared.get("title")
+    if not title_id:
+        raise InvalidArguments([otherwise])
+    return title_id, f"No title was named: this is of {title or title_id}, which was looked at last."
+
+
+def referred(context: ToolContext, asked: Json) -> Referred:
+    """Raises `InvalidArguments` when nothing was named and nothing shown."""
+    if asked.get(TITLE_IDS):
+        return Referred(tuple(dict.fromkeys(asked[TITLE_IDS])), TITLE_IDS)
+    if NAMED_SET in asked:
+        if context.result_set is None:
+            raise NotFound("That result_set is not known or has expired. Search again, or pass title_ids.")
+        return Referred(context.result_set, NAMED_SET)
+    return _shown_last(context)
+
+
+def _shown_last(context: ToolContext) -> Referred:
+    if (last := context.last) is not None:
+        return Referred(last.title_ids, f"last_{last.by}", last.query)
+    if title_id := context.shared.get("title_id"):
+        return Referred((title_id,), "last_title")
+    raise InvalidArguments([NOTHING_TO_CHECK])
+
+
+def both_named(asked: Json) -> list[Violation]:
+    if asked.get(TITLE_IDS) and NAMED_SET in asked:
+        return [Violation("$", "not", "title_ids and result_set were both given", "give one of the two")]
+    return []

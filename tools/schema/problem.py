@@ -1,0 +1,144 @@
+"""What keeps a tool from being registered: in one line, what is wrong with it and how to mend it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from jsonschema import Draft202012Validator, SchemaError
+
+from tools.contract import CachePolicy, Fallback, ProfileRule, Tool
+from tools.schema.quick_check import success_of
+from tools.schema.sheddable import may_be_shed
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+"""What MCP, the makers of models and the flags document all take for the name of a tool."""
+ENVELOPE = {"error": {"code": -32603, "name": "INTERNAL_ERROR", "message": "…", "data": {}}}
+MAKE_INPUT = "make it with tools.schema.parts.arguments"
+MAKE_OUTPUT = "make it with tools.schema.parts.answer"
+LONGEST = 200
+LONGEST_TEXT = 2_000
+LARGEST_SCHEMA = 16 * 1024
+"""Characters of its JSON: all of it is listed, or looked at for each result."""
+
+
+def problem_of(tool: Tool) -> str | None:
+    """Tells the first thing that is wrong, None for a tool as it should be."""
+    return next((problem for rule in _RULES if (problem := rule(tool)) is not None), None)
+
+
+def _name(tool: Tool) -> str | None:
+    if isinstance(tool.name, str) and NAME.fullmatch(tool.name):
+        return None
+    return f"{tool.name!r:.80} is no name of a tool: take 1 to 64 letters, digits, _ and -, a letter first"
+
+
+def _texts(tool: Tool) -> str | None:
+    for name in ("title", "description", "instead"):
+        if not isinstance(value := getattr(tool, name), str) or not value.strip():
+            return f"its {name} is no text: say something there"
+        if len(value) > LONGEST_TEXT:
+            return f"its {name} has more than {LONGEST_TEXT} characters: models read it in every turn"
+    return None
+
+
+def _work(tool: Tool) -> str | None:
+    for name in ("handler", "summary"):
+        if not callable(getattr(tool, name)):
+            return f"its {name} cannot be called: give a function"
+    if isinstance(tool.timeout_ms, bool) or not isinstance(tool.timeout_ms, int) or tool.timeout_ms < 1:
+        return "its timeout_ms is no whole number of milliseconds above 0"
+    return None
+
+
+def _kinds(tool: Tool) -> str | None:
+    for name, kind in _KINDS.items():
+        if (value := getattr(tool, name)) is not None and not isinstance(value, kind):
+            return f"its {name} is a {type(value).__name__}: give a {kind.__name__}, or None"
+    for name in ("complete", "shown", "shares", "check"):
+        if (value := getattr(tool, name)) is not None and not callable(value):
+            return f"its {name} cannot be called: give a function, or None"
+    return None
+
+
+def _cached(tool: Tool) -> str | None:
+    if tool.asks and tool.cache is not None:
+        return "it asks its client, so that its results are for one call alone: give it no cache"
+    return None
+
+
+def _input(tool: Tool) -> str | None:
+    if problem := _schema("input schema", tool.input_schema, MAKE_INPUT):
+        return problem
+    named = (*tool.remembered, *tool.words, *tool.audited)
+    unknown = [name for name in named if name not in tool.input_schema["properties"]]
+    return (
+        f"remembered, words or audited has {unknown[0]!r:.80}, which is no argument: name arguments there"
+        if unknown
+        else None
+    )
+
+
+def _output(tool: Tool) -> str | None:
+    if problem := _schema("output schema", tool.output_schema, MAKE_OUTPUT):
+        return problem
+    try:
+        success_of(tool.output_schema)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return f"its output schema has to name one type at each place, and anyOf a success or the error: {MAKE_OUTPUT}"
+    validator = Draft202012Validator(tool.output_schema)
+    if not all(validator.is_valid(each) for each in (ENVELOPE, {**ENVELOPE, "note": "…"})):
+        return f"its output schema does not admit the error envelope, with and without a note: {MAKE_OUTPUT}"
+    return f"its output schema admits an empty result: {MAKE_OUTPUT}" if validator.is_valid({}) else None
+
+
+def _sheds(tool: Tool) -> str | None:
+    """After the output schema has been found right."""
+    wrong = [path for path in tool.sheds or () if not may_be_shed(tool.output_schema, path)]
+    return f"its sheds has {wrong[0]!r:.80}, which a success cannot lose: name optional fields, or rows[]" if wrong else None
+
+
+def _schema(what: str, schema: Any, remedy: str) -> str | None:
+    try:
+        text = json.dumps(schema, allow_nan=False)
+        if len(text) > LARGEST_SCHEMA:
+            return f"its {what} has more than {LARGEST_SCHEMA} characters of JSON: say less"
+        if json.loads(text) == schema:
+            _check(text)
+        else:  # a tuple, a name that is no text: what the text makes of them is not what was given
+            Draft202012Validator.check_schema(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    except SchemaError as error:
+        return f"its {what} is no JSON Schema (2020-12): {error.json_path} {error.message}"[:LONGEST] + f"; {remedy}"
+    except (TypeError, ValueError, RecursionError):
+        return f"its {what} is not JSON: {remedy}"
+    if not isinstance(schema, dict) or schema.get("type") != "object" or "properties" not in schema:
+        return f"its {what} has to be of type object, with properties: {remedy}"
+    if any(not reference.startswith("#") for reference in _references(schema)):
+        return f"its {what} refers to another document with $ref: write that out, or put it in $defs"
+    return None
+
+
+@lru_cache(maxsize=256)
+def _check(text: str) -> None:
+    """Raises `SchemaError`. What passed is known by its text: a reload and a further application have mostly
+    the same schemas, each of which takes some ten milliseconds."""
+    Draft202012Validator.check_schema(json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            if name in ("$ref", "$dynamicRef") and isinstance(each, str):
+                yield each
+            else:
+                yield from _references(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _references(each)
+
+
+_KINDS = {"cache": CachePolicy, "fallback": Fallback, "leaves_in_profile": ProfileRule}
+_RULES: tuple[Callable[[Tool], str | None], ...] = (_name, _texts, _work, _kinds, _cached, _input, _output, _sheds)

@@ -1,0 +1,56 @@
+"""What goes by exactly a name (tools.store.search.titles.called)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tools.store.backends.embedded.columns import TitleColumns
+from tools.store.backends.embedded.lexical.index import LexicalIndex
+from tools.store.models import Called, Ordering
+from tools.store.search.text.characters import has_kanji
+from tools.store.search.titles.called import MOST_TITLES, ExactName, exact_names, family_key
+
+
+class ExactNames:
+    """Titles and authors by the sound keys of their names. Read only after construction; safe to share between threads."""
+
+    def __init__(self, index: LexicalIndex, columns: TitleColumns) -> None:
+        self._columns = columns
+        self._whole: dict[str, set[int]] = defaultdict(set)
+        self._main: dict[str, set[int]] = defaultdict(set)
+        self._authors: dict[str, set[int]] = defaultdict(set)
+        self._families: dict[str, set[int]] = defaultdict(set)
+        self._learn(index)
+        self._fame = np.empty(len(columns), np.intp)
+        self._fame[columns.ordered[Ordering.POPULARITY]] = np.arange(len(columns))
+
+    def _learn(self, index: LexicalIndex) -> None:
+        names, people = index.names, index.people
+        for key, title, main in zip(names.keys, names.titles.tolist(), names.main.tolist(), strict=True):
+            (self._main if main else self._whole)[key].add(title)
+        for key, author, part in zip(people.keys, people.authors.tolist(), people.part.tolist(), strict=True):
+            if not part:
+                self._authors[key].add(author)
+                for size in range(1, len(key)) if has_kanji(key) else ():
+                    self._families[key[:size]].add(author)
+        for number, known in enumerate(self._columns.authors):
+            self._families[family_key(known)].add(number)
+
+    def find(self, asked: Sequence[str]) -> dict[str, Called]:
+        """What goes by each of the names; those that nothing goes by are left out."""
+        found = {each: Called(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
+        return {each: called for each, called in found.items() if called != Called()}
+
+    def _titles(self, name: ExactName) -> tuple[str, ...]:
+        titles = self._whole.get(name.key) or (self._main.get(name.key) if name.may_precede_subtitle else None)
+        best = sorted(titles or (), key=lambda number: int(self._fame[number]))
+        return tuple(self._columns.titles[number].title_id for number in best[:MOST_TITLES])
+
+    def _works(self, name: ExactName) -> int:
+        authors: Iterable[int] = self._authors.get(name.key, ())
+        if not authors and (name.may_be_family or name.may_be_written_family):
+            authors = self._families.get(name.key, ())
+        return len({work for author in authors for work in self._columns.works[author].tolist()})

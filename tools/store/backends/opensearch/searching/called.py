@@ -1,0 +1,40 @@
+"""What goes by exactly a name, asked for once: an index never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.index.state import IndexState
+from tools.store.backends.opensearch.queries.called import called, called_from, index_of
+from tools.store.models import Called
+from tools.store.search.titles.called import exact_names
+
+CAPACITY = 20_000
+"""Names, most of which nothing goes by."""
+
+
+class CalledNames:
+    """Names that were looked for lately, by index."""
+
+    def __init__(self, client: Client, state: IndexState, capacity: int = CAPACITY) -> None:
+        self._client, self._state = client, state
+        self._known: Lru[tuple[str, str], Called] = Lru(capacity)
+
+    async def find(self, asked: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+        """Asks for those that are not known, all in one request. Raises BackendFailure, and LookupError, TypeError and
+        ValueError for an answer that is none."""
+        names = exact_names(asked)
+        index = (await self._state.statistics(deadline)).name
+        unknown = {each: name for each, name in names.items() if (index, each) not in self._known}
+        found = {each: known for each in names if (known := self._known.use((index, each))) is not None}
+        if unknown:
+            answer = (await self._client.searches([called(unknown)], deadline))[0]
+            found |= called_from(answer, unknown)
+            answered = index_of(answer)
+            self._state.seen(answered)
+            for each in unknown:
+                self._known.put((answered or index, each), found[each])
+        return {each: found[each] for each in names if found[each] != Called()}

@@ -1,0 +1,141 @@
+"""Pages in a directory: `{title_id}/{volume}/{n}.webp`, or .png, .jpg, .jpeg; `{n}.txt` has the page's alternative text.
+
+Files are opened one level after the other, relative to the level above, and no link is followed: whatever a title is called
+and whatever somebody puts there, nothing outside is read. Reading has threads of its own, since a network's disk can hang.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import re
+import stat
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from session.resilience.deadline import Deadline
+from tools.store.backends.pages.checked import (
+    MOST_ALT_BYTES,
+    NUMBERS,
+    TOO_LARGE,
+    Found,
+    Unfit,
+    alt_name,
+    image_names,
+    page_of,
+    preview_of,
+)
+from tools.store.backends.pages.threads import Threads
+from tools.store.failures import DependencyFailure, TimedOut
+from tools.store.identifiers import TITLE_ID
+from tools.store.models import Health, Preview
+from tools.store.models.page import MOST_PAGE_BYTES
+
+THREADS = 4
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+"""What is no file does not hold up its opening, a pipe for one."""
+NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Not there, a file, or a link."""
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+class DirectoryPages:
+    """A `PagesPort`. Get one from `open`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root, self._threads = root, Threads("pages", THREADS)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, root: Path) -> AsyncIterator[DirectoryPages]:
+        yield cls(root)
+
+    async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
+        if re.fullmatch(TITLE_ID, title_id) is None:
+            return None
+        return await self._on_a_thread(lambda: _preview(self._root, title_id, volume), deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Never raises."""
+        try:
+            await self._on_a_thread(lambda: os.close(os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)), deadline)
+        except (DependencyFailure, TimedOut) as failure:
+            return Health(ok=False, detail=failure.message)
+        return Health(ok=True, detail="a directory")
+
+    async def _on_a_thread(self, work: Callable[[], T], deadline: Deadline) -> T:
+        try:
+            return await self._threads.run(work, deadline.remaining())
+        except TimeoutError:
+            raise TimedOut("The pages did not come in time.", dependency="pages") from None
+        except OSError:
+            raise DependencyFailure("The directory of the pages cannot be read.", dependency="pages") from None
+
+
+def _preview(root: Path, title_id: str, volume: int) -> Preview | None:
+    with _opened(root, os.O_RDONLY | os.O_DIRECTORY) as top:
+        try:
+            with _opened(title_id, FOLDER, top) as title, _opened(str(volume), FOLDER, title) as folder:
+                return preview_of(title_id, volume, [_page(folder, number) for number in NUMBERS])
+        except PermissionError:
+            logger.warning("volume %d of %s has no preview: this user may not read its folder", volume, title_id)
+            return None
+        except OSError as error:
+            if error.errno in NO_FOLDER:
+                return None
+            raise
+
+
+def _page(folder: int, number: int) -> Found:
+    try:
+        for name in image_names(number):
+            if (data := _content(folder, name, MOST_PAGE_BYTES)) is not None:
+                return page_of(number, data, _alt(folder, number))
+    except Unfit as unfit:
+        return unfit
+    return None
+
+
+def _alt(folder: int, number: int) -> bytes | None:
+    """The page goes without where this cannot be used."""
+    try:
+        return _content(folder, alt_name(number), MOST_ALT_BYTES)
+    except Unfit:
+        return None
+
+
+def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
+    """None where there is no such file. Raises `Unfit` for what is no file, may not be read, or is too large."""
+    try:
+        with _opened(name, FILE, folder) as file:
+            about = os.fstat(file)
+            if not stat.S_ISREG(about.st_mode):
+                raise Unfit("it is no file")
+            if about.st_size > most_bytes:
+                raise Unfit(TOO_LARGE)
+            with open(file, "rb", closefd=False) as reading:
+                return reading.read(most_bytes + 1)
+    except FileNotFoundError:
+        return None
+    except PermissionError:
+        raise Unfit("this user may not read it") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unfit("it is a link, and links are not followed") from None
+        if error.errno == errno.ENXIO:
+            raise Unfit("it is no file") from None  # a socket
+        raise
+
+
+@contextmanager
+def _opened(name: str | Path, flags: int, folder: int | None = None) -> Iterator[int]:
+    file = os.open(name, flags, dir_fd=folder)
+    try:
+        yield file
+    finally:
+        os.close(file)

@@ -1,0 +1,1 @@
+"""Pages in a bucket of S3."""

@@ -1,0 +1,108 @@
+"""What somebody states, and what of an older statement still holds beside it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from tools.store.models import Conditions
+from tools.store.search.query.wordings import GENRES
+from tools.store.search.reading.reading import Reading
+from tools.store.search.reading.vocabulary import Vocabulary
+from tools.store.search.text.characters import normalise
+
+NOTHING = Conditions()
+ONE_MATTER = frozenset(
+    {
+        *("genres", "author", "min_rating", "statuses", "volumes", "years", "audience", "magazines", "tags"),
+        *("price", "series_price", "format"),
+    }
+)
+"""What is stated of one of these is all that is wanted of it: the later word takes the earlier one's place."""
+YES_OR_NO = frozenset({"in_stock", "all_volumes", "no_adult"})
+_WELCOMES = re.compile(
+    r"\b(?:like|love|enjoy|want|prefer|fine|ok(?:ay)?|alright|all right|welcome|into|fan of"
+    r"|(?:don't|do not|no longer) mind)\b"
+    r"|好き|すき|大丈夫|平気|(?:は|も|でも|が)(?:ok|おk|いい|良い|あり)|かまわない|構わない|歓迎|読みたい|大好物"
+)
+"""Words by which a theme that is named is wanted, or no longer minded. "Gore makes me sick" names it as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """`welcome`: tags, and `welcome_genres` readerships, that are named and not ruled out; `adult`: what is sold to adults
+    alone is asked for. `along`: of each phrase the tag that it names first, and those that may go with it ("horror", and its
+    gore): whoever ruled out the first is no longer spared the others, and whoever ruled out one of the others still is."""
+
+    conditions: Conditions = NOTHING
+    welcome: frozenset[str] = frozenset()
+    welcome_genres: frozenset[str] = frozenset()
+    adult: bool = False
+    along: tuple[tuple[str, frozenset[str]], ...] = ()
+    taken: frozenset[str] = field(init=False)
+    """The names of the conditions whose place is taken."""
+
+    def __post_init__(self) -> None:
+        own = self.conditions
+        taken = {*ONE_MATTER.intersection(own.stated), *(("audience", "no_adult") if self.adult else ())}
+        object.__setattr__(self, "taken", frozenset(taken))
+        object.__setattr__(self, "welcome", self.welcome.union(*own.tags))
+        object.__setattr__(self, "welcome_genres", self.welcome_genres.union(own.genres))
+
+    @property
+    def stated(self) -> bool:
+        return bool(self.conditions.stated or self.welcome or self.welcome_genres)
+
+    def leaves(self, older: Conditions) -> Conditions:
+        """What of an earlier statement still holds: all but what is stated here of the same matter."""
+        tags = _less(older.without_tags, self._asked_for(older.without_tags))
+        genres = _less(older.without_genres, self.welcome_genres)
+        authors = tuple(name for name in older.without_authors if not _names(self.conditions.author, name))
+        left = older
+        if (tags, genres, authors) != (older.without_tags, older.without_genres, older.without_authors):
+            left = replace(older, without_tags=tags, without_genres=genres, without_authors=authors)
+        taken = [name for name in self.taken if getattr(left, name)]
+        return left.but(*taken) if taken else left
+
+    def _asked_for(self, unwanted: tuple[str, ...]) -> frozenset[str]:
+        """The tags that are welcome where these are not wanted."""
+        return self.welcome.union(*(others for first, others in self.along if first in unwanted))
+
+    def adds_to(self, older: Conditions) -> Conditions:
+        """What of an earlier statement is said by this one neither again nor otherwise."""
+        own, left = self.conditions, self.leaves(older)
+        return replace(
+            left.but(*YES_OR_NO.intersection(own.stated)),
+            without_tags=_less(left.without_tags, own.without_tags),
+            without_genres=_less(left.without_genres, own.without_genres),
+            without_authors=_less(left.without_authors, own.without_authors),
+            without_titles=_less(left.without_titles, own.without_titles),
+        )
+
+
+def stance_of(reading: Reading, vocabulary: Vocabulary, *, only_if_said_to_be: bool = False) -> Stance:
+    """What a reading states. Of what is named in its subject everything is welcome; with `only_if_said_to_be` nothing
+    without a word of welcome."""
+    subject = normalise(reading.subject)
+    if only_if_said_to_be and not _WELCOMES.search(subject):
+        subject = ""
+    named = [each.aversion for each in vocabulary.named(subject)] if subject else []
+    return Stance(
+        reading.conditions,
+        frozenset(tag for each in named for tag in each.tags[:1]),
+        frozenset(genre for genre, wording in GENRES.items() if subject and wording.search(subject)),
+        reading.adult,
+        tuple((each.tags[0], frozenset((*each.tags, *each.also))) for each in named if each.tags),
+    )
+
+
+def _less(held: tuple[str, ...], taken: frozenset[str] | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(each for each in held if each not in taken)
+
+
+def _names(author: str | None, unwanted: str) -> bool:
+    """Whether an author who is asked for is, by all the words of either name, the one who was ruled out."""
+    if author is None:
+        return False
+    one, other = set(normalise(author).replace(",", " ").split()), set(normalise(unwanted).replace(",", " ").split())
+    return bool(one) and (one <= other or other <= one)

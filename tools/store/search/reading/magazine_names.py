@@ -1,0 +1,128 @@
+"""Names of magazines in any spelling: "Shounen Jump (Weekly)", "Weekly Shonen Jump" and 週刊少年ジャンプ are one."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rapidfuzz.distance import OSA
+
+from tools.store.search.text.characters import normalise
+from tools.store.search.text.loanwords import consonants, is_loanword
+from tools.store.search.text.romaji import sound_key
+
+_PERIODS = {
+    "weekly": "weekly",
+    "monthly": "monthly",
+    "gekkan": "monthly",
+    "shukan": "weekly",
+    "週刊": "weekly",
+    "月刊": "monthly",
+}
+_PERIOD = re.compile(rf"\(?\b(?:{'|'.join(_PERIODS)})\b\)?|週刊|月刊")
+_KANJI = {
+    "少年": "shonen ",
+    "少女": "shojo ",
+    "別冊": "bessatsu ",
+    "増刊": " zoukan",
+    "花とゆめ": "hana to yume",
+    "プラス": " plus",
+}
+_TAKEN_FOR_GRANTED = ("shonen",)
+"""What readers leave out of a magazine's name: Jump is Shonen Jump."""
+_FEWEST_CONSONANTS = 3
+_NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
+_LENGTHENED = "ー"
+"""A sound key drops it, and no magazine's romaji has it: リボーン is not Ribon."""
+_WELL_KNOWN = 1_000
+"""One title of so many is in a magazine that is known by the sound of its name alone."""
+_LEAST_ALIKE = 0.45
+"""How alike the sounds of a katakana name and a Latin one are at least, besides their consonants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """A name as it is compared: sound keys of its words, its consonants without spaces, and how often it appears."""
+
+    words: tuple[str, ...]
+    consonants: str
+    period: str | None
+
+    @classmethod
+    def of(cls, name: str) -> Spelled:
+        folded = normalise(name).replace("+", " plus")
+        period = next((_PERIODS[match[0].strip("()")] for match in _PERIOD.finditer(folded)), None)
+        plain = _PERIOD.sub(" ", folded)
+        for kanji, latin in _KANJI.items():
+            plain = plain.replace(kanji, latin)
+        plain = plain.replace("コミック", " comic ") if plain != "コミック" else plain
+        words = tuple(filter(None, map(sound_key, re.split(r"[\s.!:'&-]+", plain))))
+        return cls(words, _skeleton(words), period)
+
+
+@dataclass(frozen=True, slots=True)
+class _Magazine:
+    name: str
+    spelled: Spelled
+
+
+def _skeleton(words: Iterable[str]) -> str:
+    """Each word by itself: letters of two words are not doubled ones."""
+    return "".join(map(consonants, words))
+
+
+class MagazineNames:
+    """The magazines of a catalogue by their names, and by what is left of them in talk."""
+
+    def __init__(self, magazines: Mapping[str, int]) -> None:
+        total = sum(magazines.values())
+        self._by_words: dict[tuple[str, ...], list[_Magazine]] = defaultdict(list)
+        self._by_consonants: dict[str, list[_Magazine]] = defaultdict(list)
+        for name in sorted(magazines, key=lambda name: -magazines[name]):
+            magazine = _Magazine(name, Spelled.of(name))
+            for words in _in_talk(magazine.spelled.words):
+                self._by_words[words].append(magazine)
+                if magazines[name] * _WELL_KNOWN >= total:
+                    self._by_consonants[_skeleton(words)].append(magazine)
+        self._begin = frozenset(words[0] for words in self._by_words if words) | _PERIODS.keys()
+
+    def begin_with(self, word: str) -> bool:
+        """Whether a magazine's name may begin with a word."""
+        return word in self._begin or sound_key(word.replace("+", " plus").split(" ")[0]) in self._begin
+
+    def named(self, name: str) -> tuple[str, ...]:
+        """The magazine that goes by a name, in every spelling that the catalogue has of it: of several the one with the most
+        titles, unless the name says how often it appears."""
+        spelled = Spelled.of(name)
+        exact = [] if _LENGTHENED in name else self._by_words.get(spelled.words)
+        found = exact or self._sounding(name, spelled)
+        if spelled.period:
+            periods = [each.spelled.period for each in found]
+            asked = spelled.period if spelled.period in periods else None
+            found = [each for each in found if each.spelled.period == asked]
+        return tuple(each.name for each in found if each.spelled == found[0].spelled)
+
+    def _sounding(self, name: str, spelled: Spelled) -> list[_Magazine]:
+        """Those with a Latin name that a katakana one transliterates."""
+        if len(spelled.consonants) < _FEWEST_CONSONANTS or not is_loanword(_NOT_KATAKANA.sub("", name)):
+            return []
+        said = "".join(spelled.words)
+        near = [each for each in self._by_consonants.get(spelled.consonants, []) if _alike(said, each.spelled)]
+        talked_of = {"".join(words) for each in near for words in _in_talk(each.spelled.words)}
+        return [] if _LENGTHENED in name and said in talked_of else near
+
+
+def _in_talk(words: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    """The name in full, and without what is taken for granted."""
+    yield words
+    if len(words) > 1 and words[0] in _TAKEN_FOR_GRANTED and words[1:] != (sound_key("magazine"),):
+        yield words[1:]
+    if len(words) > 1 and words[-1] == sound_key("magazine") and words[-2] not in (*_TAKEN_FOR_GRANTED, sound_key("young")):
+        yield words[:-1]
+
+
+def _alike(said: str, spelled: Spelled) -> bool:
+    talked_of = map("".join, _in_talk(spelled.words))
+    return any(OSA.normalized_similarity(said, each) >= _LEAST_ALIKE for each in talked_of)

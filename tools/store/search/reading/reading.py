@@ -1,0 +1,40 @@
+"""What came of reading a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tools.store.models import Conditions, Ordering
+
+NOTHING = Conditions()
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A condition in a few English words ("at most 9 volumes"), and the words of the text that state it. `about`: the names
+    of the fields of `Conditions` that it fills, so that who overrules one knows whose words those were."""
+
+    condition: str
+    words: str
+    obeyed: bool = True
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`subject`: the text without the words that state something, to search by; possibly empty. `conditions`: what has to
+    hold, the titles that must not be answers among them (`without_titles`). `like`: ids of the titles that the answers are
+    to be like; `known`: ids of titles that the customer said they know, which those of `like` are among. `vague`: nothing
+    that is left says what a title is about ("something good"). `adult`: the words ask for what is sold to adults alone.
+    `unnamed`: the catalogue did not say in time what goes by the names in the text, and what was said of them is lost."""
+
+    text: str
+    subject: str
+    conditions: Conditions = NOTHING
+    ordering: Ordering | None = None
+    like: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    understood: tuple[Understood, ...] = ()
+    vague: bool = False
+    adult: bool = False
+    unnamed: bool = False

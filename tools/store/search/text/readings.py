@@ -1,0 +1,82 @@
+"""How a name in Japanese script may be meant: the likeliest readings of kanji, and kana with a slip, as sound keys.
+
+A catalogue that knows 浅野いにお as "Asano, Inio" only is asked in kanji all the same. Each part of the name has readings of
+known likelihood, and the cheapest paths through them are the readings of the whole: a Viterbi search that keeps the best n
+(Schwartz & Chow 1990). Most of these keys are nobody's name, so they are only ever compared whole.
+
+Kana are typed two in the wrong order, or without the mark that voices them. In romaji that is up to four letters, more than
+a typo there: each such slip is undone instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from tools.store.search.text.characters import has_kanji, is_kana, normalise, to_hiragana
+from tools.store.search.text.dictionary import LONGEST, Dictionary
+from tools.store.search.text.romaji import sound_key
+
+MOST = 32
+_LONGEST_NAME, _MOST_KANJI = 24, 12
+_MOST_READINGS = 6
+_SHORTEST_SLIP = 4
+_UNVOICED, _VOICED = "かきくけこさしすせそたちつてとはひふへほ", "がぎぐげござじずぜぞだぢづでどばびぶべぼ"
+_VOICE = dict(zip(_UNVOICED + _VOICED, _VOICED + _UNVOICED, strict=True))
+_STEP = 3
+"""What each part costs: fewer and longer parts are likelier."""
+Path = tuple[int, str]
+
+
+@lru_cache(maxsize=1_024)
+def readings(text: str) -> tuple[str, ...]:
+    """At most 64 sound keys, the likeliest first; none for other scripts, or where there is too much text for a name."""
+    written = "".join(c for c in to_hiragana(normalise(text)) if c.isalnum() or c in "ー々")
+    if len(written) > _LONGEST_NAME or sum(map(has_kanji, written)) > _MOST_KANJI:
+        return ()
+    if not (is_kana(written) or has_kanji(written)):
+        return ()
+    meant = _slips(written) if is_kana(written) else _read(written)
+    return tuple(dict.fromkeys(sound_key(each) for kana in meant for each in _apart(kana)))
+
+
+def _apart(kana: str) -> Iterator[str]:
+    """As it stands, and where の may be the particle, as Latin letters have it: "no Umi" keeps a u that "noumi" loses."""
+    yield kana
+    if "のう" in kana:
+        yield kana.replace("のう", "の う")
+
+
+def _slips(kana: str) -> Iterator[str]:
+    """The kana, then with two neighbours changed about, then with the voice of one changed."""
+    if len(kana) < _SHORTEST_SLIP or len(kana) > MOST // 2:
+        return
+    yield kana
+    for i in range(len(kana) - 1):
+        yield kana[:i] + kana[i + 1] + kana[i] + kana[i + 2 :]
+    for i, letter in enumerate(kana):
+        if letter in _VOICE:
+            yield kana[:i] + _VOICE[letter] + kana[i + 1 :]
+
+
+def _read(written: str) -> list[str]:
+    """The kana of the cheapest paths, the cheapest first."""
+    paths: list[list[Path]] = [[(0, "")], *([] for _ in written)]
+    for start in range(len(written)):
+        best = paths[start] = sorted(set(paths[start]))[:MOST]
+        for size, kana, cost in _steps(written, start) if best else ():
+            paths[start + size].extend((so_far + cost, read + kana) for so_far, read in best)
+    return [kana for _, kana in sorted(paths[-1])[:MOST]]
+
+
+def _steps(written: str, start: int) -> Iterator[tuple[int, str, int]]:
+    """What may be read next: how many characters, as what, at what cost."""
+    character = written[start]
+    if not has_kanji(character):
+        yield 1, character, 0
+    for size in range(1, min(LONGEST, len(written) - start) + 1):
+        part = written[start : start + size]
+        if size > 1 or has_kanji(part):
+            repeated = written[start - 1] if part == "々" and start else part
+            for kana, cost in Dictionary.load().readings(repeated)[:_MOST_READINGS]:
+                yield size, kana, cost + _STEP

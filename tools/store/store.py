@@ -1,0 +1,47 @@
+"""The store as tools see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from session.resilience.clocks import Now, utc_now
+from session.stated_preferences import StatedPreferences
+from tools.store.catalog.adult import Adult
+from tools.store.catalog.names import TitleNames
+from tools.store.catalog.popular import PopularTitles
+from tools.store.catalog.reader import TitleReader
+from tools.store.classification.classifying import Classifying
+from tools.store.models.policies import Policies
+from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, StockPort, TitlesPort
+from tools.store.preferences.reader import PreferenceReader
+from tools.store.releases.reader import ReleaseReader
+from tools.store.search.reading.reader import Reader
+from tools.store.stock.reader import StockReader
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `titles` reads by id,
+    through `catalog` and `records`. `stock_port` is what `stock` reads through, for those who want to know how it fares;
+    `reader` reads what shoppers say, `preference_reader` what they asked to be remembered, which `preferences` keeps;
+    `classifying` judges what kind of manga a text is about, `adult` is where titles for adults may appear, `policies` what
+    the shop says of itself, `now` the wall clock."""
+
+    catalog: CatalogPort
+    stock: StockReader
+    releases: ReleaseReader
+    orders: OrdersPort
+    popular: PopularTitles
+    stock_port: StockPort
+    profiles: ProfilePort
+    preferences: StatedPreferences
+    preference_reader: PreferenceReader
+    titles: TitleReader
+    records: TitlesPort
+    reader: Reader
+    pages: PagesPort
+    classifying: Classifying
+    adult: Adult = Adult.ON_REQUEST
+    policies: Policies = field(default_factory=Policies)
+    names: TitleNames = field(default_factory=TitleNames)
+    now: Now = utc_now

@@ -1,0 +1,29 @@
+"""What is asked of volumes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tools.contract import Json
+
+NEXT = "next"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`today` is Japan's day. Without a title it is about a month, by default today's. `offset` counts what was listed
+    before; it says nothing where a volume is named."""
+
+    today: str
+    title_id: str | None = None
+    volume: int | str | None = None
+    format: str | None = None
+    month: str | None = None
+    offset: int | None = None
+
+    @classmethod
+    def of(cls, arguments: Json, today: str) -> Asked:
+        """`arguments` are validated."""
+        about: Json = {} if "title_id" in arguments else {"month": today[:7]}
+        volume = arguments.get("volume", NEXT)
+        return cls(today, **(about | arguments | ({} if volume == NEXT else {"volume": int(volume)})))
