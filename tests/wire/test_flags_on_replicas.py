@@ -48,7 +48,8 @@ def connections(
 
 @pytest.fixture(scope="module")
 def hearers(connections: Connections, two: TwoReplicas) -> list[Hearer]:
-    """Every kind on both replicas; and over stdio, where each is a replica of its own."""
+    """Every kind on both replicas; and over stdio, where each is a replica of its own. They hear every flip of this module,
+    so every flip waits for them: of one that nobody waited for a slow client would tell during the next test."""
     opened = [of_2025(connections, "stdio-2025", "")]
     for url in two.urls:
         opened += [of_2025(connections, name, url) for name in ("sse-2025", "http-2025")]
@@ -102,14 +103,18 @@ async def test_a_change_that_is_another_users_reaches_nobody_else(
     await flip(flags, [*hearers, *alice])
 
 
-def test_the_1_x_client_hears_too(two: TwoReplicas, flags: FlagsServer, tmp_path: Path) -> None:
-    with of_program("mcp-1", mcp_1_listener(), two.urls, tmp_path / "log") as hearers:
-        asyncio.run(check_flips(flags, hearers))
+def test_the_1_x_client_hears_too(
+    hearers: list[Hearer], two: TwoReplicas, flags: FlagsServer, tmp_path: Path
+) -> None:
+    with of_program("mcp-1", mcp_1_listener(), two.urls, tmp_path / "log") as its:
+        asyncio.run(check_flips(flags, [*hearers, *its]))
 
 
-def test_the_typescript_client_hears_too(two: TwoReplicas, flags: FlagsServer, tmp_path: Path) -> None:
-    with of_program("typescript", typescript_listener(), two.urls, tmp_path / "log") as hearers:
-        asyncio.run(check_flips(flags, hearers))
+def test_the_typescript_client_hears_too(
+    hearers: list[Hearer], two: TwoReplicas, flags: FlagsServer, tmp_path: Path
+) -> None:
+    with of_program("typescript", typescript_listener(), two.urls, tmp_path / "log") as its:
+        asyncio.run(check_flips(flags, [*hearers, *its]))
 
 
 async def test_a_redis_that_dies_and_comes_back_loses_no_change(
