@@ -15,7 +15,7 @@ CLIENTS = $(PYTHON_CLIENTS) $(NPM)/.lock
 unexport PYTHONDONTWRITEBYTECODE
 # One process of tests waits for servers half of the time, so there are two where there are two processors. Each starts
 # OpenSearch and the others for itself: more would be more memory than a small machine has. ARGS="-n0" is one without workers.
-PYTEST  = $(BIN)/python -m pytest -q -n auto --maxprocesses 2 --dist worksteal
+PYTEST  = $(BIN)/python -m tests.again -n auto --maxprocesses 2 --dist worksteal
 
 # What .env says is in the environment of every recipe. It is no makefile: include would take its $, # and quotes for its own.
 ifneq ($(wildcard .env),)
