@@ -103,9 +103,7 @@ async def test_a_change_that_is_another_users_reaches_nobody_else(
     await flip(flags, [*hearers, *alice])
 
 
-def test_the_1_x_client_hears_too(
-    hearers: list[Hearer], two: TwoReplicas, flags: FlagsServer, tmp_path: Path
-) -> None:
+def test_the_1_x_client_hears_too(hearers: list[Hearer], two: TwoReplicas, flags: FlagsServer, tmp_path: Path) -> None:
     with of_program("mcp-1", mcp_1_listener(), two.urls, tmp_path / "log") as its:
         asyncio.run(check_flips(flags, [*hearers, *its]))
 
