@@ -70,7 +70,7 @@ def _own(outcome: Outcome) -> list[str]:
 def _beside(call: Call, outcome: Outcome) -> list[str]:
     notes = [*call.notes]
     if outcome.succeeded:
-        notes += [*_about_source(call, outcome), *([NOT_OBEYED] if PREFERENCES in call.degraded else ())]
+        notes += _about_source(call, outcome)
     exhausted = isinstance(outcome.failure, BudgetExhausted)  # which says so itself
     if call.turn is not None and not exhausted:
         notes += [TIME_NEARLY_GONE] if call.turn.remaining_ms() < NEARLY_GONE_MS else []
