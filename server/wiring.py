@@ -133,14 +133,13 @@ def wire(settings: Settings, outside: Outside) -> Application:
     breakers["redis"] = Breaker("redis", REDIS, clock, on_change=on_change)
     turns, rate = TurnShadows(clock), outside.rate if settings.rate_limit else None
     memory = _memory(settings, outside, breakers["redis"], turns, rate)
-    store = _store(settings, outside, backends, memory)
-    access, lifecycle = ToolAccess(registry, outside.flags), Lifecycle()
-    limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
-    own_updates = OwnUpdates(outside.bus, memory)
-    pipeline = build(replace(_parts(settings, outside, access, limits, memory, store), recorded=own_updates.recorded))
+    store, own_updates = _store(settings, outside, backends, memory), OwnUpdates(outside.bus, memory)
+    limits, lifecycle = CallerLimits(rate, by_address=not settings.loopback, clock=clock), Lifecycle()
+    parts = _parts(settings, outside, limits, memory, store, own_updates)
+    pipeline = build(parts)
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
     return Application(
-        protocol=_protocol(outside, access, limits, pipeline, own_updates),
+        protocol=_protocol(outside, parts, pipeline, own_updates),
         pipeline=pipeline,
         registry=registry,
         primitives=outside.primitives,
@@ -162,9 +161,10 @@ def _store(settings: Settings, outside: Outside, backends: Mapping[str, Backend]
     return guarded_store(ports, backends, memory, clocks, cache=settings.cache, adult=adult, policies=policies)
 
 
-def _protocol(outside: Outside, access: ToolAccess, limits: CallerLimits, pipeline: Pipeline, own: OwnUpdates) -> Protocol:
-    here, sent = outside, outside.metrics.answer_sent
-    return Protocol(VERSION, here.registry, here.primitives, access, here.identifier, limits, pipeline, sent, here.bus, own)
+def _protocol(outside: Outside, parts: Parts, pipeline: Pipeline, own: OwnUpdates) -> Protocol:
+    registry, primitives, identifier, bus = outside.registry, outside.primitives, outside.identifier, outside.bus
+    access, limits, sent = parts.access, parts.caller_limits, outside.metrics.answer_sent
+    return Protocol(VERSION, registry, primitives, access, identifier, limits, pipeline, sent, bus, own)
 
 
 def _memory(settings: Settings, outside: Outside, breaker: Breaker, turns: TurnShadows, rate: Rate | None) -> SessionMemory:
@@ -174,22 +174,22 @@ def _memory(settings: Settings, outside: Outside, breaker: Breaker, turns: TurnS
 
 
 def _parts(
-    settings: Settings, outside: Outside, access: ToolAccess, limits: CallerLimits, memory: SessionMemory, store: Store
+    settings: Settings, outside: Outside, limits: CallerLimits, memory: SessionMemory, store: Store, own: OwnUpdates
 ) -> Parts:
-    metrics = outside.metrics
     return Parts(
-        sinks=(metrics, *outside.sinks),
+        sinks=(outside.metrics, *outside.sinks),
         identifier=outside.identifier,
-        access=access,
+        access=ToolAccess(outside.registry, outside.flags),
         memory=memory,
         caller_limits=limits,
         store=store,
-        profile_queue=ProfileQueue(store.profiles, metrics.profile_event, outside.clocks.monotonic),
+        profile_queue=ProfileQueue(store.profiles, outside.metrics.profile_event, outside.clocks.monotonic),
         max_concurrent_calls=settings.max_concurrent_calls,
         call_timeout_ms=settings.call_timeout_ms,
         result_tokens=settings.result_tokens,
         cache=settings.cache,
         clocks=outside.clocks,
+        recorded=own.recorded,
         audit=outside.audit,
     )
 
