@@ -67,9 +67,10 @@ def _to_replay(call: Call, outcome: Outcome) -> bytes | None:
     """Returns the record of a live, whole result, as old as its own answer says. What came with more than JSON is made again
     for whoever asks again: what tools give so is read and changes nothing. So is what obeys preferences: forgotten, their
     words are to stand nowhere."""
-    if outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
+    whole = outcome.source == LIVE and not call.degraded - OWN
+    if not whole or outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
         return None
-    return encode(outcome.value, outcome.as_of) if outcome.source == LIVE and not call.degraded - OWN else None
+    return encode(outcome.value, outcome.as_of)
 
 
 OTHER_ARGUMENTS = Violation(
