@@ -11,7 +11,7 @@ from tools.prompts.arguments import some_text, whole_number
 from tools.prompts.language import LANGUAGE, language_of
 from tools.prompts.quotation import shortened
 from tools.prompts.saying import Saying
-from tools.prompts.task import Step, Task
+from tools.prompts.task import NO_STOCK, Step, Task
 
 MOST_VOLUMES = 998
 FOUND = "<title_id of step 1>"
@@ -37,7 +37,6 @@ CHECK = Saying(
     "Call {check_inventory}: is that volume among missing_volumes or upcoming? Arguments:",
     "{check_inventory}を呼び、その巻がmissing_volumesやupcomingにないか見る。引数:",
 )
-NO_STOCK = Saying("Promise no stock: it cannot be checked just now.", "今は在庫を調べられないので、約束しない。")
 TELL = Saying(
     "Tell its price, format and stock; if it is not there, when it comes out or comes back, and in which format it can be "
     "had now. If there is none (NOT_FOUND), say that the series has ended, or that no further volume is announced.",

@@ -13,7 +13,7 @@ from tools.prompts.arguments import some_text, whole_number
 from tools.prompts.language import LANGUAGE, language_of
 from tools.prompts.quotation import LONGEST, shortened
 from tools.prompts.saying import Language, Saying
-from tools.prompts.task import Step, Task
+from tools.prompts.task import NO_STOCK, Step, Task
 
 OLDEST = 120
 MOST_YEN = 1_000_000
@@ -44,7 +44,6 @@ CHECK = Saying(
     "Call {check_inventory} without arguments: it checks what was just found. Is volume 1 there?",
     "{check_inventory}を引数なしで呼ぶと、見つかった作品を調べる。第1巻はあるか。",
 )
-NO_STOCK = Saying("Promise no stock: it cannot be checked just now.", "今は在庫を調べられないので、約束しない。")
 OFFER = Saying(
     "Offer two or three titles that differ: why each suits, the price of a volume, how many volumes the budget buys, and "
     "what is in stock.",
