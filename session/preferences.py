@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
 from session.resilience.deadline import Deadline
+from session.stored_text import check_stored_text
 
 KEPT_DAYS = 365
 MOST_KEPT = 20
@@ -31,12 +32,7 @@ class Preference:
     at: str
 
     def __post_init__(self) -> None:
-        if not 0 < len(self.text) <= LONGEST:
-            raise ValueError(f"a preference has 1 to {LONGEST} characters")
-        try:
-            self.text.encode()
-        except UnicodeEncodeError:
-            raise ValueError("half a character in the preference") from None
+        check_stored_text(self.text, LONGEST, "preference")
         if not _DAY.fullmatch(self.at):
             raise ValueError("a day looks like 2026-11-23")
         date.fromisoformat(self.at)

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from session.resilience.deadline import Deadline
+from session.stored_text import check_stored_text
 
 KEPT_DAYS = 180
 RECALLED = 100
@@ -40,12 +41,7 @@ class Event:
     at: str
 
     def __post_init__(self) -> None:
-        if not 0 < len(self.subject) <= LONGEST_SUBJECT:
-            raise ValueError(f"a subject has 1 to {LONGEST_SUBJECT} characters")
-        try:
-            self.subject.encode()
-        except UnicodeEncodeError:
-            raise ValueError("half a character in the subject") from None
+        check_stored_text(self.subject, LONGEST_SUBJECT, "subject")
         if not _TIME.fullmatch(self.at):
             raise ValueError("a time looks like 2026-11-02T09:30:00.000Z")
         datetime.fromisoformat(self.at)
