@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.loop_thread import Held, LoopThread
+from tests.support.loop_thread import SECONDS, Held, LoopThread
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.preferences import EmbeddedPreferences
 from tools.store.backends.embedded.profile import EmbeddedProfiles
@@ -157,8 +157,15 @@ class Shelf:
 
 @pytest.fixture(scope="session")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    with held_shelf(tmp_path_factory.mktemp("shelf")) as held:
+        yield held
+
+
+@contextmanager
+def held_shelf(folder: Path, *contents: Any, seconds: float = SECONDS) -> Iterator[Shelf]:
+    """A shelf on a loop of its own, for fixtures that outlive a test; `contents` as in `open_shelf`."""
     thread = LoopThread()
-    held = Held(thread, partial(open_shelf, tmp_path_factory.mktemp("shelf")))
+    held = Held(thread, partial(open_shelf, folder, *contents), seconds)
     yield held.value
     held.close()
     thread.close()

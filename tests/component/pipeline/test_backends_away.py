@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
 
 from session.redis.multiplexed import MultiplexedRedis
-from tests.support.loop_thread import Held, LoopThread
 from tests.support.pipeline import Answer, Kit, open_kit
-from tests.support.store import BAD, ORDERS, RECORDS, Backends, Mood, Moody, Shelf, open_shelf
+from tests.support.store import BAD, ORDERS, RECORDS, Backends, Mood, Moody, Shelf, held_shelf
 from tools.registry import TOOLS
 from tools.store.failures import BackendFailure
 from tools.store.models import AvailabilityPage, Preview
@@ -43,11 +41,8 @@ LATE_MS = 10
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    thread = LoopThread()
-    held = Held(thread, partial(open_shelf, tmp_path_factory.mktemp("away"), RECORDS, ORDERS, VOLUMES))
-    yield held.value
-    held.close()
-    thread.close()
+    with held_shelf(tmp_path_factory.mktemp("away"), RECORDS, ORDERS, VOLUMES) as shelf:
+        yield shelf
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,9 +13,8 @@ from server.identity import TrustTokens
 from session.profile import Event
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
-from tests.support.loop_thread import Held, LoopThread
 from tests.support.pipeline import Kit, Opener, opening_kits
-from tests.support.store import BAD, Mood, Shelf, open_shelf
+from tests.support.store import BAD, Mood, Shelf, held_shelf
 from tests.support.valkey import ask, eventually
 
 VIEWED = {"title_id": "manga-000001"}
@@ -40,11 +38,8 @@ pytestmark = pytest.mark.virtual_time
 
 @pytest.fixture(scope="session")
 def two_kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    thread = LoopThread()
-    held = Held(thread, partial(open_shelf, tmp_path_factory.mktemp("two-kinds"), RECORDS))
-    yield held.value
-    held.close()
-    thread.close()
+    with held_shelf(tmp_path_factory.mktemp("two-kinds"), RECORDS) as shelf:
+        yield shelf
 
 
 @pytest.fixture

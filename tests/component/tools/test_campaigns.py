@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
 
 from session.redis.multiplexed import MultiplexedRedis
-from tests.support.loop_thread import Held, LoopThread
 from tests.support.pipeline import Kit, open_kit
-from tests.support.store import BAD, Mood, Shelf, open_shelf
+from tests.support.store import BAD, Mood, Shelf, held_shelf
 
 pytestmark = pytest.mark.virtual_time
 OVER, RUNNING, CHEAP, DEAR = (f"manga-{n:06}" for n in range(1, 5))
@@ -33,11 +31,8 @@ RECORDS = [
 
 @pytest.fixture(scope="session")
 def fair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    thread = LoopThread()
-    held = Held(thread, partial(open_shelf, tmp_path_factory.mktemp("fair"), RECORDS, ()))
-    yield held.value
-    held.close()
-    thread.close()
+    with held_shelf(tmp_path_factory.mktemp("fair"), RECORDS, ()) as shelf:
+        yield shelf
 
 
 @pytest.fixture

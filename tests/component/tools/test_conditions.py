@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
 
 from session.redis.multiplexed import MultiplexedRedis
-from tests.support.loop_thread import Held, LoopThread
 from tests.support.pipeline import Answer, Kit, Opener, opening_kits
-from tests.support.store import Mood, Shelf, open_shelf
+from tests.support.store import Mood, Shelf, held_shelf
 
 pytestmark = pytest.mark.virtual_time
 
@@ -40,11 +38,8 @@ ADULT = "manga-000007"
 
 @pytest.fixture(scope="session")
 def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    thread = LoopThread()
-    held = Held(thread, partial(open_shelf, tmp_path_factory.mktemp("kitchen"), RECORDS))
-    yield held.value
-    held.close()
-    thread.close()
+    with held_shelf(tmp_path_factory.mktemp("kitchen"), RECORDS) as shelf:
+        yield shelf
 
 
 @pytest.fixture

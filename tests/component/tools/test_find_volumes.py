@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.clocks import utc_now
-from tests.support.loop_thread import Held, LoopThread
 from tests.support.pipeline import Answer, Kit, Opener, opening_kits
-from tests.support.store import BAD, Mood, Shelf, open_shelf
+from tests.support.store import BAD, Mood, Shelf, held_shelf
 from tools.store.japan import day_in_japan
 from tools.store.models import Order, OrderLine
 
@@ -103,11 +101,8 @@ ORDERS = (
 
 @pytest.fixture(scope="session")
 def bookshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    thread = LoopThread()
-    held = Held(thread, partial(open_shelf, tmp_path_factory.mktemp("volumes"), RECORDS, ORDERS, VOLUMES))
-    yield held.value
-    held.close()
-    thread.close()
+    with held_shelf(tmp_path_factory.mktemp("volumes"), RECORDS, ORDERS, VOLUMES) as shelf:
+        yield shelf
 
 
 @pytest.fixture

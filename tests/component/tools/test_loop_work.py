@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pytest
@@ -27,10 +26,9 @@ from tests.quality.sets import evaluation_set, missing_message
 from tests.support.generous_opensearch import GenerousClient, OneVector
 from tests.support.large_catalog import FULL, large_catalog
 from tests.support.largest import TEXTS, asked_of
-from tests.support.loop_thread import Held, LoopThread
 from tests.support.loop_work import counted
 from tests.support.pipeline import Kit, open_kit
-from tests.support.store import Mood, Shelf, an_order, open_shelf
+from tests.support.store import Mood, Shelf, an_order, held_shelf
 from tools.contract import Effect, Tool
 from tools.registry import TOOLS
 from tools.store.backends.embedded.preferences import EmbeddedPreferences
@@ -57,12 +55,9 @@ class Large:
 def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
     records = sorted(_evaluation() or large_catalog(), key=lambda record: record.get("popularity_rank") or 10**9)
     ids = [record["title_id"] for record in records]
-    thread = LoopThread()
-    opening = partial(open_shelf, tmp_path_factory.mktemp("large"), records, owned(ids), long_series(ids))
-    held = Held(thread, opening, OPENING_SECONDS)
-    yield Large(held.value, ids)
-    held.close()
-    thread.close()
+    contents = (records, owned(ids), long_series(ids))
+    with held_shelf(tmp_path_factory.mktemp("large"), *contents, seconds=OPENING_SECONDS) as shelf:
+        yield Large(shelf, ids)
 
 
 def _evaluation() -> list[dict[str, Any]] | None:
@@ -138,11 +133,8 @@ def generous(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
     """Only as many titles as are judged, and all of them as full as they get."""
     records = large_catalog(FULL)
     ids = [record["title_id"] for record in records]
-    thread = LoopThread()
-    held = Held(thread, partial(open_shelf, tmp_path_factory.mktemp("generous"), records, owned(ids)), OPENING_SECONDS)
-    yield Large(held.value, ids)
-    held.close()
-    thread.close()
+    with held_shelf(tmp_path_factory.mktemp("generous"), records, owned(ids), seconds=OPENING_SECONDS) as shelf:
+        yield Large(shelf, ids)
 
 
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.effect is Effect.READS], ids=lambda tool: tool.name)
