@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.contract import Handler, Json, Tool, ToolContext
+from tools.contract import Fallback, Handler, Json, Tool, ToolContext
 from tools.primitives.completion import MOST_VALUES, Completer
 from tools.primitives.prompt import LONGEST_ARGUMENT, Prompt
-from tools.primitives.resource import Resource, ResourceTemplate
+from tools.primitives.resource import ReadHandler, Resource, ResourceTemplate
 from tools.primitives.uri_template import LONGEST_VALUE
 
 LONGEST_URI = 2048
@@ -40,13 +40,25 @@ class Read(Tool):
 def of_resource(resource: Resource | ResourceTemplate) -> Read:
     """Its contents become content of the outcome, whose value is empty."""
 
-    async def read(context: ToolContext, arguments: Json) -> Json:
-        context.content.extend(await resource.handler(context, arguments))
-        return {}
-
     variables = () if isinstance(resource, Resource) else resource.uri_template.variables
     schema = _texts({"uri": LONGEST_URI, **dict.fromkeys(variables, LONGEST_VALUE)}, ["uri", *variables])
-    return _read(f"resource {resource.name}", resource, schema, read, personal=resource.personal, asks=resource.asks)
+    return _read(
+        f"resource {resource.name}",
+        resource,
+        schema,
+        _contents(resource.handler),
+        personal=resource.personal,
+        asks=resource.asks,
+        fallback=Fallback(below.name, _contents(below.handler)) if (below := resource.fallback) else None,
+    )
+
+
+def _contents(handler: ReadHandler) -> Handler:
+    async def read(context: ToolContext, arguments: Json) -> Json:
+        context.content.extend(await handler(context, arguments))
+        return {}
+
+    return read
 
 
 def of_prompt(prompt: Prompt) -> Read:
@@ -102,6 +114,7 @@ def _read(
     *,
     personal: bool = False,
     asks: bool = False,
+    fallback: Fallback | None = None,
 ) -> Read:
     return Read(
         name=name,
@@ -115,5 +128,6 @@ def _read(
         audited=tuple(name for name in schema["properties"] if name != OTHERS) if personal else (),
         personal=personal,
         asks=asks,
+        fallback=fallback,
         granted_by=owner.scope,
     )

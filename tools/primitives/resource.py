@@ -15,6 +15,14 @@ ReadHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Contents]]
 """(context, the address under `uri`, and a template's variables) to what is there. Raises `NotFound` where nothing is."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadFallback:
+    """What is read where a backend does not deliver, as `Fallback` is for a tool."""
+
+    name: str
+    handler: ReadHandler
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """`uri` is its address. Contents may be kept for `ttl_ms`, by whoever has asked alone where they are `private`.
@@ -22,7 +30,7 @@ class Resource:
     `scope` is what a token must grant to read it, "" for nothing; each reading of a `personal` one, and each proposal
     for a variable of it, leaves a line in the audit. Of what is not `subscribable` nobody
     is told that it has changed, and nobody may wait for it. `asks` is for one whose handler may ask the client something. A
-    handler has `timeout_ms`, and may not write."""
+    handler has `timeout_ms`, and may not write. Where a backend fails it, `fallback` is read, as a tool's is."""
 
     uri: str
     name: str
@@ -37,6 +45,7 @@ class Resource:
     subscribable: bool = True
     asks: bool = False
     timeout_ms: int = 300
+    fallback: ReadFallback | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +67,4 @@ class ResourceTemplate:
     subscribable: bool = True
     asks: bool = False
     timeout_ms: int = 300
+    fallback: ReadFallback | None = None

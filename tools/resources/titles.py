@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from tools.completions.titles import complete_title_id
 from tools.contract import Json, ToolContext
-from tools.primitives.resource import Contents, ResourceTemplate
+from tools.primitives.resource import Contents, ReadFallback, ResourceTemplate
 from tools.primitives.uri_template import UriTemplate
 from tools.resources.document import JSON_TYPE, document
 from tools.results.details import complete, details, last_known
-from tools.store.failures import BackendFailure, NotFound
+from tools.store.failures import NotFound
 from tools.store.identifiers import TITLE_ID
 
 STOCK_MS = 5000
@@ -22,17 +22,17 @@ IS_ID = re.compile(TITLE_ID)
 async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:
     if not IS_ID.fullmatch(given["title_id"]):
         raise NotFound("There is no title with this id. The completions of title_id find ids by names.")
-    return document(context, given["uri"], await complete(context, await _record(context, given["title_id"])))
+    return await _document(context, given, await details(context, {"title_id": given["title_id"]}))
 
 
-async def _record(context: ToolContext, title_id: str) -> Json:
-    asked = {"title_id": title_id}
-    try:
-        return await details(context, asked)
-    except BackendFailure:
-        kept = await last_known(context, asked)
-        context.degraded.add("catalog")
-        return kept
+async def read_last_known(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    kept = await last_known(context, {"title_id": given["title_id"]})
+    context.degraded.add("catalog")
+    return await _document(context, given, kept)
+
+
+async def _document(context: ToolContext, given: Mapping[str, str], facts: Json) -> Contents:
+    return document(context, given["uri"], await complete(context, facts))
 
 
 TITLES = ResourceTemplate(
@@ -45,5 +45,6 @@ TITLES = ResourceTemplate(
     mime_type=JSON_TYPE,
     completions={"title_id": complete_title_id},
     ttl_ms=STOCK_MS,
+    fallback=ReadFallback("last_known_details", read_last_known),
     subscribable=False,
 )

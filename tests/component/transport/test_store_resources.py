@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit
-from tests.support.store import Mood
+from tests.support.store import BAD, Mood
 from tools.store.models.policies import TOPICS
 
 TITLE = "manga://titles/manga-000001"
@@ -58,8 +58,17 @@ async def test_a_title_says_what_it_had_to_do_without(kit: Kit) -> None:
     async with connected(kit, "auto") as client:
         told = await read(client, TITLE)
         assert (told["title"], told["in_stock"], told["degraded"]) == ("Pirate Sea", None, ["catalog", "stock"])
-        kit.backends.titles.mood = Mood.FAILS
-        assert (await read(client, TITLE))["title"] == "Pirate Sea"
+
+
+@pytest.mark.parametrize("mood", BAD)
+async def test_a_title_that_no_backend_tells_is_the_last_known_one(mood: Mood, kit: Kit) -> None:
+    """By the same rung of the ladder as the tool's, whatever it is that the backends do."""
+    kit.backends.titles.mood = kit.backends.catalog.mood = mood
+    async with connected(kit, "auto") as client:
+        told = await read(client, TITLE)
+    assert (told["title"], told["in_stock"], told["degraded"]) == ("Pirate Sea", True, ["catalog"])
+    event = kit.events[-1]
+    assert (event.source, event.fallback) == ("fallback", "last_known_details")
 
 
 @pytest.mark.parametrize(
