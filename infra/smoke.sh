@@ -180,8 +180,8 @@ show "$(value order_id): $(value status), $(value total_jpy) yen, $(value carrie
 show_quality
 
 call remember_preference '{"preference":"nothing with vampires"}' 8
-expect "$data" '"isError":false' '"understood":['
-show "kept: $(value from)$(listed condition)"
+expect "$data" '"isError":false' '"obeyed":["without Vampire' '"preferences":["nothing with vampires"]'
+show "kept: nothing with vampires"
 show_quality
 
 call forget_preference '{"preference":"nothing with vampires"}' 9 # so that nothing is left behind

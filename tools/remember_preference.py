@@ -19,9 +19,9 @@ INPUT = arguments(
     {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "In their own words."}},
     required=["preference"],
 )
-OUTPUT = answer({"understood": STRINGS, **KEPT}, required=["understood", "preferences"])
+OUTPUT = answer({"obeyed": STRINGS, **KEPT}, required=["obeyed", "preferences"])
 
-OBEYED = "Searches and recommendations obey what is in understood from now on; whatever else was said is a note for you."
+OBEYED = "Searches and recommendations obey what is in obeyed from now on; whatever else was said is a note for you."
 NOTE_ONLY = "It is kept as a note for you: nothing in it is a condition that searches could obey, so heed it yourself."
 OF_ANOTHER = "It is about somebody else, so it is kept as a note for you: say it again when something is for them."
 TAKES_BACK = "It takes back what was said before."
@@ -60,7 +60,7 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     there = {each.text for each in done.after}
     replaced = [each.text for each in done.before if each.text not in there]
     said = [_note(new, replaced), REPLACES.format("; ".join(replaced)) if replaced else ""]
-    return {"understood": new.understood, **kept(done.after)} | {
+    return {"obeyed": new.understood, **kept(done.after)} | {
         "note": " ".join(filter(None, [*said, "" if done.everywhere else NOT_EVERYWHERE]))
     }
 

@@ -47,7 +47,7 @@ PRICES = (
 VOLUMES = ("volumes.isbn", "volumes.restock_date", "volumes[]", "in_stock")
 GENRES = ("by", "readerships[]", "tags[]")
 PREVIEW = ("content_notes", "pages.alt", "pages[]", "audience")
-REMEMBERED = ("preferences[]", "understood[]")
+REMEMBERED = ("preferences[]", "obeyed[]")
 FORGOTTEN = ("preferences[]", "removed[]")
 ORDERS = (
     *_of_rows("shipments", ("events.status_ja", "status_ja", "events.place", "service", "events[]", "events")),

@@ -55,7 +55,7 @@ async def test_what_is_not_liked_is_left_out_of_every_search_and_said(kit: Kit, 
     answer = await remember(kit, words)
     after, others, anonymous = [await search(kit, "shonen", user) for user in ("u", "v", None)]
     assert kept(answer) == [words]
-    assert any(condition in each for each in answer.value["understood"])
+    assert any(condition in each for each in answer.value["obeyed"])
     assert GHOSTS in found(before)
     assert GHOSTS not in found(after)
     assert PIRATES in found(after)
@@ -68,7 +68,7 @@ async def test_what_is_not_liked_is_left_out_of_every_search_and_said(kit: Kit, 
 @pytest.mark.parametrize("words", ["I spend at most 503 yen a volume", "予算は一冊503円まで"])
 async def test_a_budget_is_a_price(kit: Kit, words: str) -> None:
     answer = await remember(kit, words)
-    assert answer.value["understood"] == ["at most 503 yen a volume"]
+    assert answer.value["obeyed"] == ["at most 503 yen a volume"]
     assert set(found(await search(kit, "shonen"))) == {PIRATES, GHOSTS}
     assert set(found(await recommend(kit, "anything", "u"))) <= {GHOSTS, DOCTOR}, "they own the pirates"
 
@@ -109,7 +109,7 @@ async def test_for_somebody_else_a_taste_tells_nothing_and_a_budget_holds(kit: K
 
 async def test_what_is_said_of_somebody_else_is_a_note_and_bounds_nothing(kit: Kit) -> None:
     answer = await remember(kit, "My daughter is 8")
-    assert (answer.value["understood"], kept(answer)) == ([], ["My daughter is 8"])
+    assert (answer.value["obeyed"], kept(answer)) == ([], ["My daughter is 8"])
     assert "somebody else" in answer.note
     assert told(await search(kit, "shonen")) == told(await search(kit, "shonen", None))
 
@@ -134,7 +134,7 @@ async def test_what_a_query_itself_rules_out_is_not_shown_for_its_name(kit: Kit)
 
 async def test_what_cannot_be_acted_on_is_a_note_for_the_assistant(kit: Kit) -> None:
     answer = await remember(kit, "I read English only")
-    assert answer.value["understood"] == []
+    assert answer.value["obeyed"] == []
     assert "note for you" in answer.note
     assert told(await search(kit, "shonen")) == {"shonen": "shonen"}
 
