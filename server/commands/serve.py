@@ -21,9 +21,10 @@ from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.runtime.lifecycle import drain
 from server.runtime.signals import first_of, on_signals
-from server.transport.http.app import http_app
+from server.transport.http.app import HttpApp, http_app
 from server.transport.http.connection.connections import Connections
 from server.transport.http.connection.http_connection import HttpConnection
+from server.transport.websocket.opening import open_websockets
 from server.wiring import open_app
 
 logger = logging.getLogger(__name__)
@@ -78,9 +79,9 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
         port = listener.getsockname()[1]
         async with open_app(settings, port=port, progress=progress) as app:
             _keep_what_is_loaded()
-            http = http_app(settings, app, port)
+            http = http_app(settings, app, port, open_websockets(settings, app))
             async with http.endpoint.manager.run():
-                server = _uvicorn(settings, http.asgi)
+                server = _uvicorn(settings, http)
                 serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
                 logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
                 await first_of(serving, stop)  # the server ending by itself is a failure
@@ -88,6 +89,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
                 app.protocol.subscriptions.close()
                 await http.endpoint.sessions.close_all()
                 await http.streams.close_all()
+                await http.upgrades.close_all()
                 server.should_exit = True
                 await serving
     logger.info("stopped")
@@ -102,12 +104,12 @@ def _keep_what_is_loaded() -> None:
     gc.set_threshold(*GARBAGE)
 
 
-def _uvicorn(settings: Settings, asgi: object) -> PatientServer:
-    connections = Connections(_room_for(settings.max_sse_sessions + MOST_REQUESTS))
+def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
+    connections = Connections(_room_for(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
     config = uvicorn.Config(
-        asgi,  # type: ignore[arg-type]
+        served.upgrades.around(served.asgi),
         http=partial(HttpConnection, all_of_them=connections),  # type: ignore[arg-type]
-        ws="none",
+        **served.upgrades.options(connections),
         backlog=ACCEPTED_AT_ONCE,
         lifespan="off",
         log_config=None,

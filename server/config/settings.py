@@ -136,7 +136,8 @@ class Settings:
     cache: bool = setting(switch, True, "off answers everything live.")
     cache_ttl_s: int = setting(integer(1, 86_400), 300, "How long text about titles is fresh.")
     max_concurrent_calls: int = setting(integer(1, 10_000), 50, "Calls at once; more are answered SERVER_BUSY.")
-    max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams; more are answered 503.")
+    max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams, and as many WebSockets; more get 503.")
+    websocket: bool = setting(switch, False, "on serves MCP at /ws too, for WebSocket clients of the SDKs' 1.x lines.")
     max_body_bytes: int = setting(
         integer(1024, 64 * 2**20),
         2**18,

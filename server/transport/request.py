@@ -16,7 +16,7 @@ from server.call import Call, Principal, RequestMetadata
 from server.identity.bearer import bearer_of
 from server.identity.caller_limits import Caller
 from server.identity.request_metadata import checked_session, read_metadata
-from server.transport.http.sse.stream import STREAM
+from server.transport.http.sse.stream import STREAM, TRANSPORT
 from tools.client import SILENT, Client
 from tools.registry import Registered
 from tools.store.failures import Failure
@@ -79,7 +79,7 @@ def _arrived(request: Request | None) -> float:
 def _transport(request: Request | None) -> str:
     if request is None:
         return "stdio"
-    return "sse" if STREAM in request.scope else "streamable_http"
+    return str(request.scope.get(TRANSPORT, "sse")) if STREAM in request.scope else "streamable_http"
 
 
 def _address(request: Request | None) -> str | None:

@@ -14,6 +14,7 @@ from server.backends import Ports, Progress
 from server.commands.serve import _listen, _uvicorn
 from server.config.settings import Settings
 from server.transport.http.app import HttpApp, http_app
+from server.transport.websocket.opening import open_websockets
 from session.resilience.deadline import Deadline
 from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Conditions, Health, ReaderQuery, Title
 from tools.store.ports import CatalogPort
@@ -88,14 +89,15 @@ async def in_process(
         stack.enter_context(patch.object(wiring, "open_ports", open_ports))
         app = await stack.enter_async_context(wiring.open_app(settings))
         port = listener.getsockname()[1]
-        http = http_app(settings, app, port)
+        http = http_app(settings, app, port, open_websockets(settings, app))
         await stack.enter_async_context(http.endpoint.manager.run())
-        server = _uvicorn(settings, http.asgi)
+        server = _uvicorn(settings, http)
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
         try:
             yield InProcess(app, http, opened[0], port)
         finally:
             await http.endpoint.sessions.close_all()
             await http.streams.close_all()
+            await http.upgrades.close_all()
             server.should_exit = True
             await serving

@@ -25,6 +25,7 @@ from server.transport.http.sessions import Sessions
 from server.transport.http.sse.messages import MESSAGES
 from server.transport.http.sse.streams import SseEndpoint, SseStreams
 from server.transport.http.streamable.endpoint import McpEndpoint
+from server.transport.http.upgrades import Upgrades
 
 if TYPE_CHECKING:
     from server.application import Application
@@ -32,15 +33,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """`asgi` serves; `streams` and `endpoint` are at hand for whoever starts and stops it."""
+    """`asgi` serves; the others are at hand for whoever starts and stops it."""
 
     asgi: Starlette
     streams: SseStreams
     endpoint: McpEndpoint
+    upgrades: Upgrades
 
 
-def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
+def http_app(settings: Settings, app: Application, port: int, upgrades: Upgrades | None = None) -> HttpApp:
     """Puts the application together. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then."""
+    upgrades = upgrades or Upgrades()
     challenge, jwt = _challenge(settings, app), settings.auth == "jwt"
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
     bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions)
@@ -49,9 +52,9 @@ def http_app(settings: Settings, app: Application, port: int) -> HttpApp:
     endpoint = McpEndpoint(
         app.protocol.mcp, streams, bodies, admission, settings.max_body_bytes, scope_check, session_streams
     )
-    routes = [*_routes(app, streams, endpoint), *_metadata_routes(settings, app)]
+    routes = [*_routes(app, streams, endpoint), *_metadata_routes(settings, app), *upgrades.routes()]
     middleware = _middleware(settings, app, port, challenge, streams)
-    return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint)
+    return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint, upgrades)
 
 
 def _routes(app: Application, streams: SseStreams, endpoint: McpEndpoint) -> list[BaseRoute]:

@@ -21,7 +21,7 @@ from prometheus_client import Gauge
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.subscriptions import Subscriptions
-from server.transport.http.sse import messages, posts, streams
+from server.transport.http.sse import inbox, messages, streams
 from server.transport.http.sse.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
 from tests.support.clocks import HandClock
 
@@ -337,7 +337,7 @@ async def test_an_id_is_taken_while_its_request_is_under_way(edge: Edge) -> None
 
 async def test_so_many_requests_may_be_under_way_on_a_stream(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each holds a task."""
-    monkeypatch.setattr(posts, "MOST_UNREAD", 2)
+    monkeypatch.setattr(inbox, "MOST_UNREAD", 2)
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         assert [(await stream.post(call("wait", number)))[0] for number in (2, 3, 4)] == [202, 202, 503]

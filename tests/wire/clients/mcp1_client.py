@@ -1,6 +1,6 @@
 """The official Python client of the 1.x line, over one transport; prints what it saw as JSON.
 
-Run by a Python that has it: `python mcp1_client.py sse URL`, `… http URL`, `… stdio COMMAND…`.
+Run by a Python that has it: `python mcp1_client.py sse URL`, `… http URL`, `… ws URL`, `… stdio COMMAND…`.
 
 What there is to read it lists, and reads what READS says: `{"uris": [address, …], "prompts": {name: arguments, …}}`.
 """
@@ -17,6 +17,7 @@ from mcp import ClientSession, McpError, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
+from mcp.client.websocket import websocket_client
 from pydantic import AnyUrl
 
 USER = {"X-User-ID": "demo-user-1"}
@@ -27,6 +28,8 @@ def connect(kind: str, target: list[str]):
         return sse_client(target[0], headers=USER)
     if kind == "http":
         return streamablehttp_client(target[0], headers=USER)
+    if kind == "ws":
+        return websocket_client(target[0])
     return stdio_client(StdioServerParameters(command=target[0], args=target[1:], env=dict(os.environ)))
 
 

@@ -1,10 +1,11 @@
 // The official TypeScript client, over one transport; prints what it saw as JSON.
-// `node typescript_client.mjs sse URL`, `… http URL`, `… stdio COMMAND…`
+// `node typescript_client.mjs sse URL`, `… http URL`, `… ws URL`, `… stdio COMMAND…`
 // What there is to read it lists, and reads what READS says: {"uris": [address, …], "prompts": {name: arguments, …}}.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { WebSocketClientTransport } from "@modelcontextprotocol/sdk/client/websocket.js";
 
 const [kind, target, ...rest] = process.argv.slice(2);
 const requestInit = { headers: { "X-User-ID": "demo-user-1" } };
@@ -12,6 +13,7 @@ const requestInit = { headers: { "X-User-ID": "demo-user-1" } };
 function connect() {
   if (kind === "sse") return new SSEClientTransport(new URL(target), { requestInit });
   if (kind === "http") return new StreamableHTTPClientTransport(new URL(target), { requestInit });
+  if (kind === "ws") return new WebSocketClientTransport(new URL(target));
   return new StdioClientTransport({ command: target, args: rest, env: process.env });
 }
 

@@ -25,6 +25,7 @@ class HttpConnection(H11Protocol):
         super().__init__(*args, **named)
         self.conn = self._parser = StrictParser()
         self._all = all_of_them
+        self._upgraded = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -34,12 +35,17 @@ class HttpConnection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), PIECE_BYTES):
             super().data_received(data[start : start + PIECE_BYTES])
-            if self.transport.is_closing():
+            if self._upgraded or self.transport.is_closing():
                 return
         if self.conn.their_state in UNFINISHED:
             self._all.awaited(self)
         else:
             self._all.asked(self)
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self._upgraded = True
+        self._all.closed(self)  # what it becomes is counted by itself
+        super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

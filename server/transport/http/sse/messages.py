@@ -54,9 +54,8 @@ class Incoming(_Closing):
         self._unread: asyncio.Queue[tuple[contextvars.Context, SessionMessage] | None] = asyncio.Queue()
         self.last_context: contextvars.Context | None = None
 
-    @property
-    def full(self) -> bool:
-        return self._unread.qsize() >= MOST_UNREAD
+    def has_room(self, messages: int) -> bool:
+        return self._unread.qsize() + messages <= MOST_UNREAD
 
     def put(self, message: SessionMessage) -> None:
         self._unread.put_nowait((contextvars.copy_context(), message))
@@ -105,9 +104,7 @@ class Outgoing(_Closing):
         """Raises `anyio.ClosedResourceError` after the end."""
         if self._closed:
             raise anyio.ClosedResourceError
-        # JSON as pydantic writes it has no line ends in it, so one data line holds it.
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        await self.write(b"event: message\r\ndata: %b\r\n\r\n" % text.encode())
+        await self.write(self._framed(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()))
         if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
             self.under_way.discard(str(item.message.id))
             sent()
@@ -115,9 +112,16 @@ class Outgoing(_Closing):
     async def write(self, data: bytes) -> None:
         self._unread_bytes += len(data)
         try:
-            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+            await self._pass_on(data)
         finally:
             self._unread_bytes -= len(data)
+
+    def _framed(self, text: bytes) -> bytes:
+        # JSON as pydantic writes it has no line ends in it, so one data line holds it.
+        return b"event: message\r\ndata: %b\r\n\r\n" % text
+
+    async def _pass_on(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def aclose(self) -> None:
         self._closed = True

@@ -1,0 +1,84 @@
+"""One connection that has become a WebSocket: uvicorn's, which reports to `Connections` as those of HTTP do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
+from wsproto.events import BytesMessage, CloseConnection, TextMessage
+
+from server.transport.http.connection.connections import Connections
+from server.transport.websocket.unfinished import Unfinished
+
+MOST_PIECES = 4096
+"""In one message: each costs some microseconds, so that one of single bytes costs a hundred times what others do."""
+TOO_MUCH, TRY_LATER = 1008, 1013
+
+LOGGER = "uvicorn.websocket"
+
+
+class WebSocketConnection(WSProtocol):
+    """A message that was begun has to be whole as soon as a request has, and what is sent has to be taken as soon."""
+
+    def __init__(self, *args: Any, all_of_them: Connections, unfinished: Unfinished, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.logger = logging.getLogger(LOGGER)
+        self._all = all_of_them
+        self._unfinished = unfinished
+        self._pieces = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(0)
+        self._all.opened(self)
+        self._all.asked(self)
+
+    def handle_message(self, event: TextMessage | BytesMessage) -> None:
+        self._pieces += 1
+        size = len(event.data)
+        if self._pieces > MOST_PIECES:
+            self._give_up(TOO_MUCH, f"A message comes in at most {MOST_PIECES} pieces.")
+        elif not event.message_finished and not self._unfinished.hold(self, size):
+            self._give_up(TRY_LATER, "There are as many messages on their way as this server reads at once.")
+        else:
+            super().handle_message(event)
+            self._count(finished=event.message_finished)
+
+    def _count(self, *, finished: bool) -> None:
+        if finished:
+            self._pieces = 0
+            self._unfinished.release(self)
+            self._all.asked(self)
+        else:
+            self._all.awaited(self)
+
+    def _give_up(self, code: int, reason: str) -> None:
+        self.close_sent = True
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+        if not self.transport.is_closing():
+            self.transport.write(self.conn.send(CloseConnection(code=code, reason=reason)))
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._all.unread(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._all.taken(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._all.closed(self)
+        self._unfinished.release(self)
+        super().connection_lost(exc)
+
+    def ask_to_hurry(self) -> None:
+        self._give_up(TOO_MUCH, "The message took too long.")
+
+    def drop(self) -> None:
+        self.transport.abort()
+
+    def refuse(self) -> None:
+        self.transport.abort()

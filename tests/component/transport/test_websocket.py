@@ -1,0 +1,258 @@
+"""MCP over WebSocket: the gate, the bounds, who is calling and how it ends, over real sockets and the whole application."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import mcp_types as types
+import pytest
+import uvicorn
+from mcp.server.lowlevel.server import Server
+from prometheus_client import Gauge
+from wsproto.events import CloseConnection, Message
+
+from server.config.settings import Settings
+from server.transport.http.bounds.admission import Admission
+from server.transport.http.bounds.bodies import Bodies
+from server.transport.http.bounds.subscriptions import Subscriptions
+from server.transport.http.connection.connections import Connections
+from server.transport.websocket import opening
+from server.transport.websocket.connection import WebSocketConnection
+from server.transport.websocket.gate import Gate
+from server.transport.websocket.unfinished import Unfinished
+from server.transport.websocket.websockets import WebSockets
+from tests.support.inprocess import InProcess, in_process
+from tests.support.websocket import SECONDS, Refused, call, request, websocket
+
+ON = Settings(websocket=True, max_body_bytes=4096, max_sse_sessions=2)
+ORDER = "MNG-DEMO1001"
+
+
+async def refused(own: InProcess, **asked: object) -> Refused:
+    with pytest.raises(Refused) as raised:
+        async with websocket(own.port, **asked):  # type: ignore[arg-type]
+            pass
+    return raised.value
+
+
+async def test_a_conversation() -> None:
+    """The handshake, the list, a call, and the stock of what was found last: the connection is a session."""
+    async with in_process(settings=ON) as served:
+        async with websocket(served.port) as client:
+            assert client.subprotocol == "mcp"
+            await client.introduced()
+            assert (await client.asked(request(1, "tools/list")))["result"]["tools"]
+            found = await client.asked(call(2, "search_manga_catalog", query="one piece", max_results=1))
+            assert found["result"]["structuredContent"]["results"][0]["title_id"] == "manga-001001"
+            stock = await client.asked(call(3, "check_inventory"))
+            assert stock["result"]["structuredContent"]["checked"] == "last_search"
+        assert b'manga_answer_seconds_count{transport="websocket"} 2.0' in served.app.metrics.text()
+
+
+async def test_who_calls_is_told_by_the_upgrade_or_by_the_call() -> None:
+    """And those two may not disagree."""
+    async with in_process(settings=ON) as served, websocket(served.port, X_User_ID="demo-user-1") as client:
+        await client.introduced()
+        order = await client.asked(call(1, "lookup_order", order_id=ORDER))
+        assert order["result"]["structuredContent"]["order_id"] == ORDER
+        other = call(2, "lookup_order", order_id=ORDER)
+        other["params"]["_meta"] = {"com.mangaassist/userId": "demo-user-2"}
+        assert (await client.asked(other))["result"]["structuredContent"]["error"]["name"] == "FORBIDDEN"
+
+
+async def test_the_gate_is_that_of_http() -> None:
+    """A foreign Host, a foreign Origin, another subprotocol, another path, too long a head."""
+    async with in_process(settings=ON) as served:
+        assert (await refused(served, host="evil.example")).status == 421
+        assert (await refused(served, Origin="https://evil.example")).status == 403
+        assert (await refused(served, subprotocols=("soap",))).status == 400
+        assert (await refused(served, subprotocols=())).status == 400
+        assert (await refused(served, path="/sse")).status == 404
+        assert (await refused(served, X_Long="x" * 17_000)).status == 431
+        assert b'manga_refusals_total{kind="http_421"} 1.0' in served.app.metrics.text()
+
+
+async def test_without_an_upgrade_there_is_nothing() -> None:
+    async with in_process(settings=ON) as served:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(b"GET /ws HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b" 426 " in await asyncio.wait_for(reader.readline(), SECONDS)
+        writer.close()
+
+
+async def test_off_it_is_no_path_and_its_library_is_not_imported() -> None:
+    """An upgrade that nobody serves is an ordinary GET."""
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("server.transport.websocket.conn")}
+    try:
+        async with in_process(settings=replace(ON, websocket=False)) as own:
+            assert (await refused(own)).status == 404
+            assert "server.transport.websocket.connection" not in sys.modules
+    finally:
+        sys.modules.update(kept)
+
+
+async def test_a_bearer_is_asked_for_at_the_upgrade() -> None:
+    """And a call is made by whoever it proves."""
+    secret = "s" * 32
+    async with in_process(settings=replace(ON, auth="token", auth_tokens=(secret,))) as own:
+        answer = await refused(own)
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
+        async with websocket(own.port, Authorization=f"Bearer {secret}") as client:
+            await client.introduced()
+            assert "result" in await client.asked(request(1, "tools/list"))
+
+
+async def test_one_more_than_there_is_room_for_is_503() -> None:
+    """And a place that was left is free."""
+    async with in_process(settings=ON) as served, websocket(served.port) as first:
+        async with websocket(served.port) as second:
+            await first.introduced()
+            await second.introduced()
+            full = await refused(served)
+            assert (full.status, full.headers["retry-after"]) == (503, "1")
+            assert b"manga_websockets 2.0" in served.app.metrics.text()
+            second.write(CloseConnection(1000))
+            assert await second.closed() == 1000
+        async with websocket(served.port) as third:
+            await third.introduced()
+
+
+async def test_what_is_no_message_is_answered_and_the_rest_goes_on() -> None:
+    """Each with the id that it has."""
+    async with in_process(settings=ON) as served, websocket(served.port) as client:
+        await client.introduced()
+        assert (await client.asked("{"))["error"]["code"] == -32600
+        wrong = await client.asked({"jsonrpc": "1.0", "id": 7, "method": "ping"})
+        assert (wrong["id"], wrong["error"]["code"]) == (7, -32600)
+        deep = await client.asked(json.dumps(call(8, "check_inventory")).replace("{}", "[" * 99 + "]" * 99))
+        assert deep["id"] == 8
+        assert deep["error"]["message"].startswith("A message is nested at most")
+        assert (await client.asked(request(9, "ping")))["result"] == {}
+
+
+async def test_too_long_a_message_ends_it() -> None:
+    """Before more of it than may be is kept."""
+    async with in_process(settings=ON) as served:
+        async with websocket(served.port) as client:
+            await client.introduced()
+            client.say("x" * 5000)
+            assert await client.closed() == 1009
+        async with websocket(served.port) as client:
+            client.say(b"bytes")
+            assert await client.closed() == 1003
+
+
+async def test_a_message_of_very_many_pieces_ends_it() -> None:
+    async with in_process(settings=ON) as served, websocket(served.port) as client:
+        for _ in range(4097):
+            client.write(Message("", message_finished=False))
+        assert await client.closed() == 1008
+
+
+async def test_many_unfinished_messages_have_a_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "TOGETHER", 1)
+    async with in_process(settings=ON) as own, websocket(own.port) as client:
+        client.write(Message("x" * 3000, message_finished=False))
+        assert await client.closed() == 1013
+
+
+@dataclass
+class Waiting:
+    """A server behind the edge whose one tool waits for ever, and tells so."""
+
+    port: int = 0
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def call_tool(self, ctx: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.cancelled.set()
+        raise AssertionError
+
+
+@asynccontextmanager
+async def waiting_edge() -> AsyncIterator[Waiting]:
+    own = Waiting()
+    server: Server[object] = Server("edge", on_call_tool=own.call_tool)
+    gauge = Gauge("sockets", "Open.", registry=None)
+    sockets = WebSockets(server, 9, Bodies(4096), Admission(Subscriptions()), gauge)
+    upgraded = partial(WebSocketConnection, all_of_them=Connections(9), unfinished=Unfinished(4096))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        own.port = listener.getsockname()[1]
+        http = uvicorn.Server(uvicorn.Config(Gate(sockets), ws=upgraded, lifespan="off", log_level="error"))
+        http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+        task = asyncio.create_task(http.serve([listener]))
+        try:
+            yield own
+        finally:
+            await sockets.close_all()
+            http.should_exit = True
+            await asyncio.wait_for(task, SECONDS)
+
+
+@pytest.mark.parametrize("politely", [True, False])
+async def test_a_client_that_goes_away_cancels_its_calls(politely: bool) -> None:
+    """With a word of farewell, and without one, as when it is killed."""
+    async with waiting_edge() as own, websocket(own.port) as client:
+        await client.introduced()
+        client.say(call(1, "wait"))
+        await asyncio.wait_for(own.begun.wait(), SECONDS)
+        assert not own.cancelled.is_set()
+        if politely:
+            client.write(CloseConnection(1000))
+        else:
+            client.writer.transport.abort()
+        await asyncio.wait_for(own.cancelled.wait(), SECONDS)
+
+
+async def test_a_call_is_cancelled_by_name() -> None:
+    """And its id is free again."""
+    async with waiting_edge() as own, websocket(own.port) as client:
+        await client.introduced()
+        client.say(call(1, "wait"))
+        await asyncio.wait_for(own.begun.wait(), SECONDS)
+        client.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+        await asyncio.wait_for(own.cancelled.wait(), SECONDS)
+        assert (await client.asked(request(1, "ping")))["result"] == {}
+
+
+async def test_two_requests_with_one_id_are_told_apart() -> None:
+    """The second is refused without the id, which the first is still to be answered by."""
+    async with waiting_edge() as own, websocket(own.port) as client:
+        await client.introduced()
+        client.say(call(1, "wait"))
+        clash = await client.asked(request(1, "ping"))
+        assert (clash["id"], clash["error"]["code"]) == (None, -32600)
+
+
+async def test_the_end_of_the_server_is_1001() -> None:
+    """And nobody gets in any more."""
+    async with in_process(settings=ON) as served:
+        async with websocket(served.port) as client:
+            await client.introduced()
+            await served.http.upgrades.close_all()
+            assert await client.closed() == 1001
+        assert (await refused(served)).status == 503
+
+
+async def test_a_batch_is_served_where_the_version_has_them() -> None:
+    async with in_process(settings=ON) as served:
+        async with websocket(served.port) as client:
+            await client.introduced("2025-03-26")
+            client.say([request(1, "ping"), request(2, "ping"), {"jsonrpc": "2.0", "id": 3}])
+            answers = {answer["id"]: answer for answer in [await client.heard() for _ in range(3)]}
+            assert answers[1]["result"] == answers[2]["result"] == {}
+            assert answers[3]["error"]["code"] == -32600
+        async with websocket(served.port) as client:
+            await client.introduced("2025-06-18")
+            assert (await client.asked([request(1, "ping")]))["error"]["code"] == -32600
