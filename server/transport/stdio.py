@@ -17,6 +17,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from server.transport.batches.lines import BatchedLines
+from server.transport.batches.split import refused
 from server.transport.lines import BoundedLines
 
 logger = logging.getLogger(__name__)
@@ -147,14 +149,17 @@ class WriteStream(ReadStream):
 
 async def talk(mcp: Server[Any], lines: BoundedLines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
     """Holds one conversation over stdin and stdout, until either ends."""
+    batched = BatchedLines(lines)
     # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
-    async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
+    async with stdio_server(stdin=batched) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
         with redirect_stdout(sys.stderr):
             reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls, seconds, stop)
 
-            async def refuse(sentence: str) -> None:
-                error = types.ErrorData(code=types.INVALID_REQUEST, message=sentence)
-                await writing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+            async def answer(error: types.JSONRPCError) -> None:
+                await writing.send(SessionMessage(error))
 
-            lines.refuse = refuse
+            async def refuse(sentence: str) -> None:
+                await answer(refused(sentence))
+
+            lines.refuse, batched.answer = refuse, answer
             await mcp.run(reading, writing, mcp.create_initialization_options())

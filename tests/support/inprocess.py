@@ -74,10 +74,10 @@ class InProcess:
 
 @asynccontextmanager
 async def in_process(
-    with_ports: Callable[[Ports], Ports] = lambda ports: ports, settings: Settings | None = None
+    with_ports: Callable[[Ports], Ports] = lambda ports: ports, settings: Settings | None = None, *, limited: bool = False
 ) -> AsyncIterator[InProcess]:
     """As `server.wiring.open_app` wires it, with whatever `with_ports` puts in front of the ports that it opens."""
-    settings = replace(settings or Settings(), port=0, embedder="none", rate_limit=False)
+    settings = replace(settings or Settings(), port=0, embedder="none", rate_limit=limited)
     opened: list[Ports] = []
 
     async def open_ports(asked: Settings, stack: AsyncExitStack, progress: Progress | None) -> Ports:

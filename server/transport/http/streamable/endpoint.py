@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.telemetry.answers import told_when_sent
+from server.transport.batches.split import has_batches, is_array
 from server.transport.changes.session_streams import SessionStreams
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies, read_again
@@ -20,6 +21,7 @@ from server.transport.http.bounds.holders import holder_of
 from server.transport.http.bounds.posted import Posted, trimmed_initialize
 from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sse.streams import SseStreams
+from server.transport.http.streamable.batch import serve_batch
 from server.transport.http.streamable.refusals import PlainRefusals, no_initialize
 from server.transport.http.streamable.sessions import Sessions
 
@@ -55,16 +57,22 @@ class McpEndpoint:
         if _wants_sse(scope["method"], Headers(scope=scope)):
             await self._streams.open(scope, receive, send)
             return
-        send = told_when_sent(scope, PlainRefusals(send))
         if scope["method"] != "POST":
             # What else has a body has none to speak of: the SDK would read and keep it, uncounted.
-            await self._pass_on(None, None, scope, read_again(b"", receive), send)
+            await self._pass_on(None, None, scope, read_again(b"", receive), PlainRefusals(send))
             return
         # Not left to the SDK, which logs a traceback for each client that goes away before the end of its body.
         body = await self._bodies.read(receive, holder_of(scope))
         if isinstance(body, Response):
             await body(scope, receive, send)
-            return
+        elif is_array(body) and _has_batches(scope) and self.sessions.takes_batches(scope):
+            await serve_batch(body, self._posted, scope, receive, send)
+        else:
+            await self._posted(body, scope, receive, send)
+
+    async def _posted(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one message."""
+        send = told_when_sent(scope, PlainRefusals(send))
         posted = Posted.of_body(body)
         refused = None if posted is None else await self._refusal(scope, posted)
         if refused is not None:
@@ -91,7 +99,13 @@ class McpEndpoint:
         elif (refused := no_initialize(body, posted)) is not None:
             await refused(scope, receive, send)
         else:
-            await self.sessions.open(scope, receive, send)
+            asked = posted.params.get("protocolVersion") if posted else None
+            await self.sessions.open(scope, receive, send, batches=has_batches(asked))
+
+
+def _has_batches(scope: Scope) -> bool:
+    """Versions that have them know no header that says so."""
+    return has_batches(Headers(scope=scope).get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION))
 
 
 def _wants_sse(method: str, headers: Headers) -> bool:

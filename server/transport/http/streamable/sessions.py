@@ -33,9 +33,11 @@ IN_USE = "There is a request with this id under way in this session."
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Session(Slot):
-    """One that is being opened has no `name` yet. `posts` are under way in it, `quiet` is set while there are none."""
+    """One that is being opened has no `name` yet. `batches` are taken in its version. `posts` are under way in it, `quiet`
+    is set while there are none."""
 
     name: str = ""
+    batches: bool = False
     user: AuthenticatedUser | None = None
     posts: int = 0
     under_way: set[str] = field(default_factory=set)
@@ -63,9 +65,14 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._slots)
 
-    async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def takes_batches(self, scope: Scope) -> bool:
+        """Tells it of the session that a request names, if it is its caller's."""
+        session = self._named.get(_name_in(scope))
+        return session is not None and session.batches and owner_of({"user": session.user}) == owner_of(scope)
+
+    async def open(self, scope: Scope, receive: Receive, send: Send, *, batches: bool = False) -> None:
         """Passes an initialize on, and keeps the session that it opens."""
-        session = _Session(holder=holder_of(scope), user=scope.get("user"))
+        session = _Session(holder=holder_of(scope), user=scope.get("user"), batches=batches)
         try:
             ended = self._slots.take(session)
         except NoRoom:

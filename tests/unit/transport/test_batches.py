@@ -1,0 +1,115 @@
+"""Batches, taken apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from server.transport.batches.lines import BatchedLines
+from server.transport.batches.split import MOST_MESSAGES, NoBatch, has_batches, id_of, is_array, split
+
+
+def ping(number: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "ping"}
+
+
+def opened(version: str) -> str:
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    return json.dumps({**ping(0), "method": "initialize", "params": params})
+
+
+def taken_apart(entries: Any) -> list[Any]:
+    """What is served as it reads, and of an error its id and code."""
+    return [
+        json.loads(each) if isinstance(each, bytes) else (each.id, each.error.code)
+        for each in split(json.dumps(entries).encode())
+    ]
+
+
+def test_the_versions_that_have_batches() -> None:
+    """2025-06-18 took them away, and whoever asks for what there is not gets the latest."""
+    assert [has_batches(each) for each in ("2024-11-05", "2025-03-26")] == [True, True]
+    assert not any(map(has_batches, ("2025-06-18", "2025-11-25", "2026-07-28", "2024-10-07", "", None, 1)))
+
+
+def test_only_an_array_is_one() -> None:
+    assert is_array(b' \r\n\t[{"a": 1}]')
+    assert not is_array(b'{"a": []}')
+    assert not is_array(b"")
+
+
+def test_each_entry_stands_for_itself() -> None:
+    """Requests, notifications and answers are served; what is none of these is answered, with its id where it has one."""
+    note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    answer = {"jsonrpc": "2.0", "id": 5, "result": {}}
+    wrong = [{"jsonrpc": "1.0", "id": 7, "method": "ping"}, 3, [ping(1)], {"jsonrpc": "2.0", "id": True}]
+    assert taken_apart([ping(1), note, answer, *wrong, ping("1b")]) == [
+        ping(1),
+        note,
+        answer,
+        (7, types.INVALID_REQUEST),
+        *[(None, types.INVALID_REQUEST)] * 3,
+        ping("1b"),
+    ]
+
+
+def test_initialize_is_no_part_of_one() -> None:
+    assert taken_apart([json.loads(opened("2025-03-26")), ping(1)]) == [(0, types.INVALID_REQUEST), ping(1)]
+
+
+def test_the_second_of_two_with_one_id_is_answered_without_it() -> None:
+    """1 and "1" are one to the SDK."""
+    assert taken_apart([ping(1), ping("1"), ping(2)]) == [ping(1), (None, types.INVALID_REQUEST), ping(2)]
+
+
+@pytest.mark.parametrize("body", [b"[]", b"[", b"{}", json.dumps([ping(n) for n in range(MOST_MESSAGES + 1)]).encode()])
+def test_nothing_of_what_is_too_many_or_none_is_served(body: bytes) -> None:
+    with pytest.raises(NoBatch):
+        split(body)
+
+
+def test_as_many_as_may_be() -> None:
+    assert len(split(json.dumps([ping(n) for n in range(MOST_MESSAGES)]).encode())) == MOST_MESSAGES
+
+
+def test_an_id_is_read_whatever_else_is_wrong() -> None:
+    assert [id_of(each) for each in (b'{"id": 7, "x": 1}', b"[7]", b"{", b"{}")] == [7, None, None, None]
+
+
+async def lines_of(*lines: str) -> AsyncIterator[str]:
+    for line in lines:
+        yield line
+
+
+async def read(*lines: str) -> tuple[list[Any], list[types.JSONRPCError]]:
+    answered: list[types.JSONRPCError] = []
+    batched = BatchedLines(lines_of(*lines))
+
+    async def answer(error: types.JSONRPCError) -> None:
+        answered.append(error)
+
+    batched.answer = answer
+    return [json.loads(line) async for line in batched], answered
+
+
+async def test_a_line_of_several_becomes_several_once_a_version_was_agreed_on_that_has_them() -> None:
+    start, both = opened("2025-03-26"), json.dumps([ping(1), {"jsonrpc": "2.0", "id": 2}, ping(3)])
+    passed, answered = await read(both, start, both, json.dumps(ping(4)))
+    assert passed == [json.loads(both), json.loads(start), ping(1), ping(3), ping(4)]
+    assert [each.id for each in answered] == [2]
+
+
+async def test_elsewhere_it_is_left_to_the_sdk_as_it_is() -> None:
+    start, both = opened("2025-06-18"), json.dumps([ping(1), ping(2)])
+    passed, answered = await read(start, both)
+    assert (passed, answered) == ([json.loads(start), json.loads(both)], [])
+
+
+async def test_what_is_none_is_answered_once() -> None:
+    passed, answered = await read(opened("2024-11-05"), "[]", json.dumps(ping(1)))
+    assert passed[1:] == [ping(1)]
+    assert [each.id for each in answered] == [None]
