@@ -14,6 +14,7 @@ from server.identity.caller_limits import CallerLimits
 from server.pipeline import Pipeline
 from server.runtime.health import Dependencies, Probe
 from server.runtime.lifecycle import Lifecycle
+from server.stages.shared.second_store import Second, no_second
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import Sink
 from server.telemetry.metrics import Metrics
@@ -34,7 +35,8 @@ from tools.store.stock.snapshot import StockSnapshot
 class Outside:
     """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
     beside the metrics; `probes` are of what has no breaker; `rate` is what one caller may ask for, where that is limited;
-    `policies` are the shop's own words; `bus` carries what changes."""
+    `policies` are the shop's own words; `second` is
+    asked where the catalogue fails; `bus` carries what changes."""
 
     redis: KeyValue
     ports: Ports
@@ -48,6 +50,7 @@ class Outside:
     rate: Rate = field(default_factory=Rate)
     primitives: PrimitiveRegistry = field(default_factory=PrimitiveRegistry)
     policies: Policies = field(default_factory=Policies)
+    second: Second = no_second
     bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     clocks: Clocks = field(default_factory=Clocks)
 

@@ -32,6 +32,7 @@ from server.stages.remember import Remember
 from server.stages.session import OpenSession, Recorded, unheard
 from server.stages.shared.audited import Audited
 from server.stages.shared.run_tool import RunTool
+from server.stages.shared.second_store import Second, no_second
 from server.stages.shared.stated import Stated
 from server.stages.shed import Shed
 from server.stages.shorten import Shorten
@@ -67,6 +68,7 @@ class Parts:
     cache: bool
     clocks: Clocks
     recorded: Recorded = unheard
+    second: Second = no_second
     audit: AuditLog | None = None
 
 
@@ -107,7 +109,7 @@ def build(parts: Parts) -> Pipeline:
         Idempotency(parts.memory),  # the same key again gets the same answer
         Remember(parts.profile_queue, parts.clocks.now),  # what a signed-in person looked at, behind the answer
         Complete(parts.store),  # price and stock onto whatever the rungs below answered
-        Ladder(parts.store, wall),  # stale, then the tool's fallback, when a backend does not deliver
+        Ladder(parts.store, wall, parts.second),  # stale, a second store, then the tool's fallback, when a backend fails
         cache,  # fresh results, and one flight for equal calls
         Admit(monotonic),  # is there time enough to begin?
         EnforceDeadline(),  # what is late is cancelled

@@ -1,7 +1,6 @@
 """The composition root: the only place that knows which implementation stands behind which port.
 
-`open_app` is the order in which everything is opened, and in reverse closed; `wire` is what is made of it.
-"""
+`open_app` is the order in which everything is opened, and in reverse closed; `wire` is what is made of it."""
 
 from __future__ import annotations
 
@@ -31,6 +30,7 @@ from server.runtime.dependencies import dependencies
 from server.runtime.health import Probe
 from server.runtime.lifecycle import Lifecycle
 from server.runtime.profile_queue import ProfileQueue
+from server.standby.opening import open_standby
 from server.telemetry.breakers import Breakers
 from server.telemetry.log.calls import LogLine
 from server.telemetry.log.stderr import dropped_lines
@@ -56,14 +56,13 @@ async def open_app(
     settings: Settings, *, local: bool = False, port: int | None = None, progress: Progress | None = None
 ) -> AsyncIterator[Application]:
     """Opens the application of these settings until the block ends. `local` is for stdio, where the parent is trusted;
-    `port` is the one that is listened on, by which `tools reload` finds the server.
-
-    Unreachable backends neither block nor stop it. Raises what a wrong file or setting raises.
-    """
+    `port` is the one that is listened on, by which `tools reload` finds the server. Unreachable backends neither block nor
+    stop it. Raises what a wrong file or setting raises."""
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         background = Background(stack, metrics.background_died)
         outside = await _open_outside(settings, stack, metrics, background, progress, local=local)
+        outside = await open_standby(settings, outside, stack, background)
         packages = await open_packages(outside.registry)
         follower = await open_flags(settings, outside.flags, outside.registry, stack)
         probes = {"packages": packages.health, **({"flags": follower.health} if follower else {})}
@@ -191,6 +190,7 @@ def _parts(
         clocks=outside.clocks,
         recorded=own.recorded,
         audit=outside.audit,
+        second=outside.second,
     )
 
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from infra.seed.contents import ContentsError, Sources, read
 from infra.seed.loads import Done, SeedError
+from infra.seed.standby import Wanted
 from infra.seed.work import seed, wanted
 from server.commands.broken_pipe import while_read
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError
 from server.config.settings import DEMO, Settings
+from server.standby.manifest import KINDS
 from tools.store.records.store_files import StoreFileError
 
 AGAIN = "what was written stays; run it again and it goes on from there"
@@ -28,10 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = Settings.from_environment(os.environ)
         contents = read(Sources.of(asked.catalog, asked.volumes, asked.orders))
-        if not wanted(settings):
+        standby = Wanted.of(asked.standby, asked.standby_kind, settings)
+        if not wanted(settings, standby):
             print("nothing to seed: with MANGA_CATALOG_URL and MANGA_STORE_URL embedded: files are read at every start")
             return 0
-        done = asyncio.run(seed(settings, contents, dry_run=asked.dry_run, progress=progress_bar(sys.stderr)))
+        progress = progress_bar(sys.stderr)
+        done = asyncio.run(seed(settings, contents, dry_run=asked.dry_run, progress=progress, standby=standby))
     except (SettingError, ContentsError, StoreFileError) as error:
         return _complain(str(error), 2)
     except SeedError as error:
@@ -53,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     files.add_argument("--catalog", type=Path, metavar="FILE", default=DEMO / "catalog.jsonl", help="titles (default: demo)")
     files.add_argument("--volumes", type=Path, metavar="FILE", help="what each volume costs and how many there are")
     files.add_argument("--orders", type=Path, metavar="FILE", help="orders (the demo catalogue brings both along)")
+    standby = parser.add_argument_group("the standby catalogue, by default as MANGA_STANDBY and MANGA_STANDBY_URL say")
+    standby.add_argument("--standby", metavar="PLACE", help="a file, s3://BUCKET/KEY?region=REGION, or redis")
+    standby.add_argument("--standby-kind", choices=KINDS, help="names (found by name) or full (by words and meaning)")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and change nothing")
     return parser
 

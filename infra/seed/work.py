@@ -6,31 +6,38 @@ So a title that can be found has its stock, and what could have been known befor
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 from infra.seed.contents import Contents
 from infra.seed.loads import Done, IndexLoad, Progress, TableLoad
+from infra.seed.standby import StandbyLoad, Wanted
 from server.backends import EMBEDDED, open_embedder
 from server.config.settings import Settings
 
 
-def wanted(settings: Settings) -> bool:
+def wanted(settings: Settings, standby: Wanted | None = None) -> bool:
     """Whether there is anything to seed: embedded backends read their files at every start."""
-    return settings.catalog_url != EMBEDDED or settings.store_url != EMBEDDED
+    return settings.catalog_url != EMBEDDED or settings.store_url != EMBEDDED or standby is not None
 
 
-async def seed(settings: Settings, contents: Contents, *, dry_run: bool, progress: Progress | None) -> Done:
+async def seed(
+    settings: Settings, contents: Contents, *, dry_run: bool, progress: Progress | None, standby: Wanted | None = None
+) -> Done:
     """Raises SeedError."""
     done = Done()
     async with AsyncExitStack() as stack:
         tables = TableLoad(settings.store_url, contents, progress, stack) if settings.store_url != EMBEDDED else None
+        embedder = await open_embedder(settings, stack) if wanted(replace(settings, store_url=EMBEDDED), standby) else None
         index = None
         if settings.catalog_url != EMBEDDED:
-            embedder = await open_embedder(settings, stack)
             index = IndexLoad(settings, contents, embedder, progress, stack)
-        for each in (tables, index):
+        second = None
+        if standby is not None:
+            second = await StandbyLoad.open(standby, settings, contents.records, embedder, progress, stack)
+        for each in (tables, index, second):
             if each is not None:
                 await each.look()
-        for each in (tables, index):
+        for each in (tables, index, second):
             if each is not None:
                 await each.carry_out(done, dry_run)
     if index is None:

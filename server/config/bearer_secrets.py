@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from server.config.parsing import SettingError, listed
 
@@ -14,6 +15,19 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 def token_list(text: str) -> tuple[str, ...]:
     return checked_tokens(listed(text))
+
+
+def tokens_in(file: Path) -> tuple[str, ...]:
+    """Those of MANGA_AUTH_TOKENS_FILE. Raises `SettingError` for a file that cannot be read, or holds what is no token."""
+    try:
+        return checked_tokens(file.read_text("utf-8").split())
+    except OSError as error:
+        why = f"{file} cannot be read: {error.strerror}"
+    except UnicodeError:
+        why = f"{file} cannot be read: it is not UTF-8 text"
+    except SettingError as error:
+        why = f"{file}: {error}"
+    raise SettingError(f"MANGA_AUTH_TOKENS_FILE: {why}") from None
 
 
 def checked_tokens(found: Sequence[str]) -> tuple[str, ...]:

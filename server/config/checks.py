@@ -30,6 +30,7 @@ def check(settings: Settings) -> None:
         parsed("MANGA_STORE_URL", settings.store_url, DynamoAddress.parse)
     if settings.audit == "required" and settings.audit_log is None:
         raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
+    _check_standby(settings)
     _check_tokens(settings)
     _check_jwt(settings)
     if settings.auth == "none" and not settings.loopback and not settings.allow_insecure:
@@ -48,6 +49,16 @@ def _files_to_read(settings: Settings) -> dict[str, Path | None]:
         "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file,
         "MANGA_JWT_JWKS_URL": keys,
     }
+
+
+def _check_standby(settings: Settings) -> None:
+    if settings.standby == "off":
+        if settings.standby_url:
+            raise SettingError("MANGA_STANDBY_URL has no effect with MANGA_STANDBY=off; set names or full, or leave it out")
+    elif settings.standby_url is None:
+        raise SettingError(f"MANGA_STANDBY={settings.standby} needs MANGA_STANDBY_URL: where the catalogue is fetched from")
+    elif settings.catalog_url == "embedded:":
+        raise SettingError(f"MANGA_STANDBY={settings.standby} stands by for OpenSearch; MANGA_CATALOG_URL names none")
 
 
 def _check_tokens(settings: Settings) -> None:

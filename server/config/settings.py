@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from server.config.addresses import host_name, hosts, is_loopback, networks
-from server.config.bearer_secrets import LEAST_TOKEN, checked_tokens, token_list
+from server.config.bearer_secrets import LEAST_TOKEN, token_list, tokens_in
 from server.config.checks import check
 from server.config.files import file_to_write, folder, path
 from server.config.flags_url import flags_url
 from server.config.pages_url import pages_url
 from server.config.parsing import (
     Rule,
-    SettingError,
     choice,
     classifier,
     embedder,
@@ -27,6 +26,7 @@ from server.config.parsing import (
     switch,
     user_id,
 )
+from server.config.standby_url import standby_url
 from server.config.urls import file_of, jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 
@@ -89,6 +89,16 @@ class Settings:
         None,
         "Which tools are on for whom, followed: file:///PATH, http(s)://HOST/PATH, dynamodb://REGION/TABLE/KEY[?endpoint=URL].",
         secret=True,
+    )
+    standby: str = setting(
+        choice("off", "names", "full"),
+        "off",
+        "A catalogue in each task for when OpenSearch is away: off, names (found by name), or full (by words and meaning).",
+    )
+    standby_url: str | None = setting(
+        optional(standby_url),
+        None,
+        "Where it is fetched from: file:///PATH, s3://BUCKET/KEY?region=REGION[&endpoint=URL], or redis: (MANGA_REDIS_URL).",
     )
     data_dir: Path | None = setting(
         optional(folder), None, "Where computed vectors are kept; by default the user's cache folder."
@@ -183,18 +193,7 @@ class Settings:
     def tokens(self) -> tuple[str, ...]:
         """Returns the accepted secrets. Raises `SettingError` for a file that cannot be read, or that holds what is no
         token."""
-        file = self.auth_tokens_file
-        if file is None:
-            return self.auth_tokens
-        try:
-            return (*self.auth_tokens, *checked_tokens(file.read_text("utf-8").split()))
-        except OSError as error:
-            why = f"{file} cannot be read: {error.strerror}"
-        except UnicodeError:
-            why = f"{file} cannot be read: it is not UTF-8 text"
-        except SettingError as error:
-            why = f"{file}: {error}"
-        raise SettingError(f"MANGA_AUTH_TOKENS_FILE: {why}") from None
+        return (*self.auth_tokens, *(tokens_in(self.auth_tokens_file) if self.auth_tokens_file else ()))
 
     def flags_file(self) -> Path | None:
         return file_of(self.flags_url) if self.flags_url else None

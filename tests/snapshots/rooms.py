@@ -16,6 +16,7 @@ TOGETHER = {
         "__main__": "commands",
         "application": "wiring",
         "backends": "wiring",
+        "standby": "wiring",
         "version": "call",
         "content_blocks": "call",
         "results": "call",

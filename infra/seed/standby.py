@@ -1,0 +1,149 @@
+"""The standby catalogue: a bundle of the records and of what is computed of them, put where servers fetch it from."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from infra.seed.loads import Done, Progress, SeedError
+from server.backends import EMBEDDED, open_redis
+from server.config.settings import Settings
+from server.config.standby_url import IN_REDIS, standby_url
+from server.standby.bundle import RECORDS, pack
+from server.standby.manifest import FULL, NAMES, BundleError, Manifest
+from server.standby.places.opening import open_place
+from server.standby.places.place import Place, UnreachableError
+from session.resilience.diagnosis import Problem
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.computed import FORMAT
+from tools.store.ports import Embedder
+from tools.store.records.catalog_file import Record
+from tools.store.records.title import record_of
+
+NO_VECTORS = Problem("its vectors could not be computed", "run: python -m server doctor")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A bundle of a kind, and the place it goes to as a URL of MANGA_STANDBY_URL."""
+
+    kind: str
+    url: str
+
+    @classmethod
+    def of(cls, place: str | None, kind: str | None, settings: Settings) -> Wanted | None:
+        """What the command line names, else what the settings do; a place may be the path of a file, or `redis`. Raises
+        ValueError for a wrong one."""
+        url = settings.standby_url if place is None else _url(place)
+        own = settings.standby if settings.standby != "off" else FULL
+        return None if url is None else cls(kind or own, url)
+
+
+def _url(place: str) -> str:
+    if place == IN_REDIS.rstrip(":"):
+        return IN_REDIS
+    return standby_url(place if ":" in place else Path(place).absolute().as_uri())
+
+
+class StandbyLoad:
+    """One bundle. What is made of the same as the one that is there is not made again."""
+
+    def __init__(
+        self, wanted: Wanted, records: Sequence[Record], embedder: Embedder | None, place: Place, progress: Progress | None
+    ) -> None:
+        self._wanted, self._place, self._progress = wanted, place, progress
+        self._embedder = embedder if wanted.kind == FULL else None
+        self._content = content_of(records, wanted.kind)
+        self._manifest = Manifest(
+            kind=wanted.kind,
+            titles=len(records),
+            made=int(time.time()),
+            catalog=sha256(self._content).hexdigest(),
+            computed=FORMAT,
+            embedder=self._embedder.name if self._embedder else None,
+            size=0,
+            digest="",
+        )
+        self._there = False
+
+    @classmethod
+    async def open(
+        cls,
+        wanted: Wanted,
+        settings: Settings,
+        records: Sequence[Record],
+        embedder: Embedder | None,
+        progress: Progress | None,
+        stack: AsyncExitStack,
+    ) -> StandbyLoad:
+        if wanted.url == IN_REDIS and settings.redis_url == EMBEDDED:
+            raise SeedError("standby redis:", Problem("MANGA_REDIS_URL names no Redis that servers share", "set it"))
+        redis = await open_redis(settings, stack) if wanted.url == IN_REDIS else None
+        return cls(wanted, records, embedder, await open_place(wanted.url, redis, stack), progress)
+
+    async def look(self) -> None:
+        """Raises SeedError where the place does not answer."""
+        try:
+            head = await self._place.head()
+        except UnreachableError as error:
+            raise self._error(error) from error
+        try:
+            self._there = bool(head) and Manifest.read(head.partition(b"\n")[0]).same_as(self._manifest)
+        except BundleError:  # something else: it is replaced
+            self._there = False
+
+    async def carry_out(self, done: Done, dry_run: bool) -> None:
+        """Raises SeedError."""
+        started, manifest = time.monotonic(), self._manifest
+        if not self._there and not dry_run:
+            manifest = await self._made()
+        done.lines.append(f"standby    {self._wanted.url.partition('?')[0]}, {time.monotonic() - started:.1f} s")
+        what = f"{manifest.titles:,} titles ({manifest.kind})"
+        size = f", {manifest.size / 1e6:.1f} MB" if manifest.size else ""
+        would = "would be " if dry_run else ""
+        done.lines.append(
+            f"           {what} are there already" if self._there else f"           {what} {would}put there{size}"
+        )
+        done.nothing_to_do &= self._there
+
+    async def _made(self) -> Manifest:
+        with TemporaryDirectory(prefix="standby-") as made:
+            folder, bundle = Path(made) / "content", Path(made) / "bundle"
+            await asyncio.to_thread(_write, folder, self._content)
+            await self._compute(folder)
+            manifest = await asyncio.to_thread(pack, folder, self._manifest, bundle)
+            try:
+                await self._place.publish(bundle)
+            except UnreachableError as error:
+                raise self._error(error) from error
+        return manifest
+
+    async def _compute(self, folder: Path) -> None:
+        """Leaves beside the records what a task would compute of them."""
+        opening = EmbeddedCatalog.open(folder / RECORDS, self._embedder, cache_dir=folder, progress=self._progress)
+        async with opening as catalog:
+            if not await catalog.wait_for_vectors():
+                raise SeedError(f"standby {self._wanted.kind}", NO_VECTORS)
+
+    def _error(self, error: UnreachableError) -> SeedError:
+        return SeedError("standby", Problem(str(error), "check the place, and whether it may be written"))
+
+
+def content_of(records: Sequence[Record], kind: str) -> bytes:
+    """The catalogue file of a bundle. `names` leaves out what is said of the stories, and keeps every fact that a condition
+    may ask for."""
+    kept = ((replace(t, synopsis_en=None, synopsis_ja=None) if kind == NAMES else t, offers) for t, offers in records)
+    lines = (json.dumps(record_of(title, offers), ensure_ascii=False, separators=(",", ":")) for title, offers in kept)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _write(folder: Path, content: bytes) -> None:
+    folder.mkdir()
+    (folder / RECORDS).write_bytes(content)

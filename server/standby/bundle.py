@@ -1,0 +1,76 @@
+"""A bundle: a line that says what it is, and a zip of the records and of what was computed of them.
+
+The records are a catalogue file as the embedded catalogue reads it, and beside it lie the arrays that it keeps: so a task
+computes nothing when it loads them. The digest finds what broke off or was damaged; that nobody else writes bundles is what
+the permissions of their place are for. Everything here is blocking.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import zipfile
+from dataclasses import replace
+from hashlib import file_digest
+from io import BufferedReader
+from pathlib import Path
+
+from server.standby.manifest import LONGEST_LINE, BundleError, Manifest
+
+RECORDS = "catalog.jsonl"
+MOST_BYTES = 2**30
+"""Unpacked: some 500,000 titles."""
+_MEMBER = re.compile(r"catalog\.jsonl|(index|vectors)-[0-9a-f]{24}\.npz")
+
+
+def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
+    """Writes the bundle of what lies in `folder`, and returns its manifest with size and digest."""
+    payload = into.with_name(f"{into.name}.zip")
+    with zipfile.ZipFile(payload, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.iterdir()):
+            if _MEMBER.fullmatch(file.name):
+                archive.write(file, file.name)
+    with payload.open("rb") as content:
+        whole = replace(manifest, size=payload.stat().st_size, digest=_sha256(content))
+        content.seek(0)
+        with into.open("wb") as bundle:
+            bundle.write(whole.line())
+            shutil.copyfileobj(content, bundle)
+    payload.unlink()
+    return whole
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Of a bundle that need not be whole. Raises `BundleError`, `OSError`."""
+    with path.open("rb") as bundle:
+        return Manifest.read(bundle.readline(LONGEST_LINE))
+
+
+def unpack(path: Path, folder: Path) -> Manifest:
+    """Checks the whole bundle, then puts its files into `folder`. Raises `BundleError`, `OSError`."""
+    with path.open("rb") as bundle:
+        manifest = Manifest.read(bundle.readline(LONGEST_LINE))
+        start = bundle.tell()
+        if (size := path.stat().st_size - start) != manifest.size:
+            raise BundleError(f"it has {size:,} bytes of {manifest.size:,}")
+        if _sha256(bundle) != manifest.digest:
+            raise BundleError("its digest is wrong")
+        try:
+            _extract(zipfile.ZipFile(bundle), folder)  # which finds its beginning from its end
+        except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+            raise BundleError("its archive cannot be read") from error
+    return manifest
+
+
+def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
+    members = archive.infolist()
+    if any(not _MEMBER.fullmatch(each.filename) for each in members) or sum(each.file_size for each in members) > MOST_BYTES:
+        raise BundleError("it holds what does not belong into it")
+    if RECORDS not in archive.namelist():
+        raise BundleError("it holds no records")
+    archive.extractall(folder)
+
+
+def _sha256(content: BufferedReader) -> str:
+    """Of the rest of it."""
+    return file_digest(content, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""Where a bundle lies: one module a kind, imported when it is chosen."""

@@ -1,0 +1,133 @@
+"""The newest bundle that is whole, open for searching."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+from server.standby.bundle import RECORDS, unpack
+from server.standby.gently import gently
+from server.standby.manifest import FULL, BundleError, Manifest
+from server.standby.places.place import Place, UnreachableError
+from session.resilience.outage import Outage
+from session.resilience.periodic import run_periodically
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.computed import FORMAT
+from tools.store.ports import Embedder
+from tools.store.records.catalog_file import CatalogFileError
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 30.0
+RETRY_SECONDS = 5.0
+"""While there is nothing yet."""
+GRACE_SECONDS = 6.0
+"""Longer than a call may take: who still searches the bundle that was replaced may end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """An open bundle; `opened` holds what has to be closed with it."""
+
+    manifest: Manifest
+    catalog: EmbeddedCatalog
+    opened: AsyncExitStack
+
+
+class Replica:
+    """`embedder` makes the vectors of queries, as that of the server does. What cannot be fetched, is not whole or is of
+    another kind changes nothing: it is told once, and the last good one stays."""
+
+    def __init__(self, place: Place, kind: str, embedder: Embedder | None, folder: Path | None = None) -> None:
+        self.kind = kind
+        self.current: Loaded | None = None
+        self.refused = 0
+        self._place, self._embedder, self._folder = place, embedder, folder
+        self._seen: str | None = None
+        self._outage = Outage(logger, "the place of the standby catalogue")
+
+    @property
+    def problem(self) -> str | None:
+        return self._outage.why
+
+    async def keep(self) -> None:
+        """Runs until cancelled, and closes what is open then."""
+        try:
+            await run_periodically("standby catalogue", self._round)
+        finally:
+            if self.current is not None:
+                await self.current.opened.aclose()
+
+    async def look(self) -> bool:
+        """Fetches what is new, and tells whether it was taken. Raises `UnreachableError`."""
+        async with _scratch(self._folder) as folder:
+            fetched, unpacked = folder / "bundle", folder / "unpacked"
+            mark = await self._place.fetch(self._seen, fetched)
+            if mark is None:
+                return False
+            self._seen = mark  # one that is refused is not asked for again
+            try:
+                manifest = await asyncio.to_thread(unpack, fetched, unpacked)
+                await self._take(await self._opened(manifest, unpacked))
+            except (BundleError, CatalogFileError) as error:
+                self.refused += 1
+                stays = "the last good one stays" if self.current else "there is none"
+                logger.warning("the standby catalogue is refused: %s; %s", error, stays)
+                return False
+        return True
+
+    async def _round(self) -> float:
+        try:
+            await self.look()
+        except (UnreachableError, OSError) as error:
+            self._outage.failed(str(error))
+        else:
+            self._outage.over()
+        return POLL_SECONDS if self.current is not None else RETRY_SECONDS
+
+    async def _opened(self, manifest: Manifest, folder: Path) -> Loaded:
+        """Loads it on threads. Everything is in memory afterwards: the files may go."""
+        if manifest.kind != self.kind:
+            raise BundleError(f"it holds {manifest.kind}, MANGA_STANDBY says {self.kind}")
+        started, opened = time.monotonic(), AsyncExitStack()
+        opening = EmbeddedCatalog.open(folder / RECORDS, self._meant_by(manifest), cache_dir=folder)
+        async with gently():
+            catalog = await opened.enter_async_context(opening)
+        seconds = time.monotonic() - started
+        logger.info("standby catalogue: %d titles (%s) loaded in %.1f s", len(catalog), manifest.kind, seconds)
+        return Loaded(manifest, catalog, opened)
+
+    def _meant_by(self, manifest: Manifest) -> Embedder | None:
+        """The embedder, where the vectors in the bundle are its own. None else: nobody computes them beside the calls."""
+        mine = self._embedder.name if self._embedder is not None and self.kind == FULL else None
+        if mine is None or (manifest.embedder, manifest.computed) == (mine, FORMAT):
+            return self._embedder if mine is not None else None
+        logger.warning(
+            "the standby catalogue is searched by words alone: its vectors are not of MANGA_EMBEDDER; seed it again"
+        )
+        return None
+
+    async def _take(self, loaded: Loaded) -> None:
+        old, self.current = self.current, loaded
+        if old is not None:
+            try:
+                await asyncio.sleep(GRACE_SECONDS)
+            finally:
+                await old.opened.aclose()
+
+
+@asynccontextmanager
+async def _scratch(parent: Path | None) -> AsyncIterator[Path]:
+    """A folder for as long as it lasts."""
+    folder = Path(await asyncio.to_thread(mkdtemp, prefix="standby-", dir=parent))
+    try:
+        yield folder
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -1,0 +1,60 @@
+"""The store that tools are run over when the catalogue does not answer: the same doors, with the standby behind one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from server.stages.shared.second_store import SecondStore
+from server.standby.replica import Replica
+from session.resilience.clocks import Clocks
+from session.resilience.retry import RetryPolicy
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.catalog.adult import Adult, CatalogWithoutAdult
+from tools.store.catalog.of_today import CatalogOfToday
+from tools.store.catalog.reader import TitleReader
+from tools.store.classification.classifying import Classifying
+from tools.store.guarded.backend import Backend, BackendPolicy
+from tools.store.guarded.ports import GuardedCatalog
+from tools.store.ports import CatalogPort
+from tools.store.preferences.reader import PreferenceReader
+from tools.store.search.reading.reader import Reader
+from tools.store.store import Store
+
+NAME = "standby_catalogue"
+TOOLS = frozenset({"search_manga_catalog", "get_recommendations", "get_manga_details", "get_ratings"})
+"""Those that the catalogue answers."""
+# A search takes some ten milliseconds of a processor that calls need too: what would only queue goes to the next rung.
+POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, places=8, retry=RetryPolicy(attempts=1))
+
+
+class StandbyStore:
+    """A `Second`: stores over the replica, each made once for a bundle."""
+
+    def __init__(self, replica: Replica, clocks: Clocks) -> None:
+        self._replica, self._clocks = replica, clocks
+        self._backend = Backend(NAME, POLICY, clocks.monotonic)
+        self._made: tuple[EmbeddedCatalog, Store] | None = None
+
+    def __call__(self, tool: str, store: Store) -> SecondStore | None:
+        loaded = self._replica.current
+        if loaded is None or tool not in TOOLS:
+            return None
+        if self._made is None or self._made[0] is not loaded.catalog:
+            self._made = loaded.catalog, self._over(loaded.catalog, store)
+        return SecondStore(NAME, self._made[1], loaded.manifest.made)
+
+    def _over(self, standby: CatalogPort, store: Store) -> Store:
+        """The store, with all that reads the catalogue reading the standby."""
+        guarded = GuardedCatalog(standby, self._backend, self._backend)
+        catalog: CatalogPort = CatalogOfToday(guarded, self._clocks.now)
+        if store.adult is Adult.OFF:
+            catalog = CatalogWithoutAdult(catalog)
+        reader = Reader(catalog, self._clocks.now, store.popular.exactly)
+        return replace(
+            store,
+            catalog=catalog,
+            titles=TitleReader(catalog, store.records),
+            reader=reader,
+            preference_reader=PreferenceReader(reader, self._clocks.monotonic),
+            classifying=Classifying(catalog, store.classifying.remote),
+        )
