@@ -31,8 +31,10 @@ RETRY_SECONDS = 5.0
 GRACE_SECONDS = 6.0
 """Longer than a call may take: who still searches the bundle that was replaced may end."""
 
+FREED_AT_ONCE = 500
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Loaded:
     """An open bundle; `opened` holds what has to be closed with it."""
 
@@ -116,11 +118,17 @@ class Replica:
 
     async def _take(self, loaded: Loaded) -> None:
         old, self.current = self.current, loaded
-        if old is not None:
-            try:
-                await asyncio.sleep(GRACE_SECONDS)
-            finally:
-                await old.opened.aclose()
+        if old is None:
+            return
+        try:
+            await asyncio.sleep(GRACE_SECONDS)
+        finally:
+            await old.opened.aclose()
+        titles = list(old.catalog.titles)
+        del old
+        while titles:  # a few at a time: to free them all at once would hold the loop up
+            del titles[-FREED_AT_ONCE:]
+            await asyncio.sleep(0)
 
 
 @asynccontextmanager

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from server.stages.shared.second_store import SecondStore
-from server.standby.replica import Replica
+from server.standby.replica import Loaded, Replica
 from session.resilience.clocks import Clocks
 from session.resilience.retry import RetryPolicy
-from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.catalog.adult import Adult, CatalogWithoutAdult
 from tools.store.catalog.of_today import CatalogOfToday
 from tools.store.catalog.reader import TitleReader
@@ -33,15 +33,15 @@ class StandbyStore:
     def __init__(self, replica: Replica, clocks: Clocks) -> None:
         self._replica, self._clocks = replica, clocks
         self._backend = Backend(NAME, POLICY, clocks.monotonic)
-        self._made: tuple[EmbeddedCatalog, Store] | None = None
+        self._made: WeakKeyDictionary[Loaded, Store] = WeakKeyDictionary()  # a bundle that is closed is not kept alive
 
     def __call__(self, tool: str, store: Store) -> SecondStore | None:
         loaded = self._replica.current
         if loaded is None or tool not in TOOLS:
             return None
-        if self._made is None or self._made[0] is not loaded.catalog:
-            self._made = loaded.catalog, self._over(loaded.catalog, store)
-        return SecondStore(NAME, self._made[1], loaded.manifest.made)
+        if loaded not in self._made:
+            self._made[loaded] = self._over(loaded.catalog, store)
+        return SecondStore(NAME, self._made[loaded], loaded.manifest.made)
 
     def _over(self, standby: CatalogPort, store: Store) -> Store:
         """The store, with all that reads the catalogue reading the standby."""

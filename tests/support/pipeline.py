@@ -21,6 +21,7 @@ from server.flags.document import parse
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Pipeline
 from server.results import call_tool_result
+from server.stages.shared.second_store import Second, no_second
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import CallFinished
 from server.wiring import wire
@@ -212,10 +213,12 @@ async def open_kit(
     warm: bool = True,
     audit: AuditLog | None = None,
     classifier: Classifier | None = None,
+    second: Second = no_second,
     **settings: Any,
 ) -> AsyncIterator[Kit]:
     """As `server.wiring` puts it together, for a test that is marked `virtual_time`: everything, Valkey too, goes by the
-    loop's clock. `rate` limits callers, `classifier` is one that is configured, `warm` fills what is popular, and `settings`
+    loop's clock. `rate` limits callers, `classifier` is one that is configured, `second` is asked where
+    the catalogue fails, `warm` fills what is popular, and `settings`
     are those of the server."""
     clock, metrics, events = running_clock(), CountedMetrics(), list[CallFinished]()
     recorded = Recorded(Clocked(redis, clock))
@@ -225,7 +228,11 @@ async def open_kit(
     registry = registry_of(tools, setting=read.adult)
     outside = Outside(recorded, ports, believed, registry, metrics, (events.append,), audit, clocks=clocks)
     outside = replace(
-        outside, rate=rate or outside.rate, primitives=PrimitiveRegistry(primitives), policies=read_policies(read)
+        outside,
+        second=second,
+        rate=rate or outside.rate,
+        primitives=PrimitiveRegistry(primitives),
+        policies=read_policies(read),
     )
     outside.flags.document = parse(json.dumps({tool.flag: True for tool in tools}).encode())  # experiments too
     app = wire(read, outside)

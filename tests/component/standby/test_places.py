@@ -1,0 +1,144 @@
+"""The places of a bundle: a file, a bucket of S3, the Redis of the sessions. Each gives back what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from server.standby.places.opening import open_place
+from server.standby.places.place import CHUNK, Place, UnreachableError
+from server.standby.places.redis import MARK, RedisPlace
+from session.redis.keyvalue import Command
+from session.redis.multiplexed import MultiplexedRedis
+from session.resilience.deadline import Deadline
+from tests.support.s3 import Bucket, hangs, refuses, serving
+from tests.support.valkey import ask
+
+KEY = "standby/manga.bundle"
+CONTENT = bytes(range(256)) * (3 * CHUNK // 256) + b"the end"
+
+
+@pytest.fixture
+async def bucket(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bucket]:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    async with serving(Bucket()) as bucket:
+        bucket.answer = _objects(bucket)
+        yield bucket
+
+
+def _objects(bucket: Bucket):  # type: ignore[no-untyped-def]
+    """PUT, GET with If-None-Match and Range, as S3 has them; the ETag is made of the content."""
+
+    async def answer(request: web.Request) -> web.StreamResponse | None:
+        key = request.path.removeprefix("/").partition("/")[2]
+        if request.method == "PUT":
+            bucket.objects[key] = await request.read()
+            return web.Response(headers={"ETag": f'"{hash(bucket.objects[key])}"'})
+        if key not in bucket.objects:
+            return None
+        content, etag = bucket.objects[key], f'"{hash(bucket.objects[key])}"'
+        if request.headers.get("If-None-Match") == etag:
+            return web.Response(status=304)
+        if asked := request.http_range:
+            content = content[asked]
+        return web.Response(body=content, headers={"ETag": etag})
+
+    return answer
+
+
+@pytest.fixture(params=["file", "s3", "redis"])
+async def place(
+    request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket, redis: MultiplexedRedis
+) -> AsyncIterator[Place]:
+    urls = {"file": (tmp_path / "there" / "manga.bundle").as_uri(), "s3": bucket.url(KEY), "redis": "redis:"}
+    await ask(redis, "FLUSHDB")
+    async with AsyncExitStack() as stack:
+        yield await open_place(urls[request.param], redis, stack)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "made"
+    path.write_bytes(CONTENT)
+    return path
+
+
+async def test_it_gives_back_what_it_was_given_once(place: Place, written: Path, tmp_path: Path) -> None:
+    await place.publish(written)
+    mark = await place.fetch(None, tmp_path / "fetched")
+    assert mark
+    assert (tmp_path / "fetched").read_bytes() == CONTENT
+    assert await place.fetch(mark, tmp_path / "again") is None
+    assert not (tmp_path / "again").exists()
+
+
+async def test_what_is_put_there_next_has_another_mark(place: Place, written: Path, tmp_path: Path) -> None:
+    await place.publish(written)
+    mark = await place.fetch(None, tmp_path / "fetched")
+    written.write_bytes(b"newer")
+    await place.publish(written)
+    assert await place.fetch(mark, tmp_path / "fetched") not in (None, mark)
+    assert (tmp_path / "fetched").read_bytes() == b"newer"
+
+
+async def test_where_nothing_is_that_is_said(place: Place, tmp_path: Path) -> None:
+    assert await place.head() == b""
+    with pytest.raises(UnreachableError):
+        await place.fetch(None, tmp_path / "fetched")
+
+
+async def test_its_beginning_can_be_read_alone(place: Place, written: Path) -> None:
+    await place.publish(written)
+    assert await place.head() == CONTENT[:4096]
+
+
+async def test_a_bucket_that_refuses_is_told_by_its_own_words(bucket: Bucket, written: Path, tmp_path: Path) -> None:
+    bucket.answer = refuses("AccessDenied")
+    async with AsyncExitStack() as stack:
+        place = await open_place(bucket.url(KEY), None, stack)
+        for asked in (place.fetch(None, tmp_path / "x"), place.head(), place.publish(written)):
+            with pytest.raises(UnreachableError, match="s3://manga-pages/standby/manga.bundle: AccessDenied") as caught:
+                await asked
+            assert "hunter2" not in str(caught.value)
+
+
+async def test_a_bucket_that_hangs_is_waited_for_no_longer_than_it_may(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from server.standby.places import s3
+
+    monkeypatch.setattr(s3, "ALL_SECONDS", 0.3)
+    bucket.answer = hangs
+    async with AsyncExitStack() as stack:
+        place = await open_place(bucket.url(KEY), None, stack)
+        with pytest.raises(UnreachableError, match="cannot be reached"):
+            await place.fetch(None, tmp_path / "x")
+
+
+async def test_redis_that_is_away_is_told(written: Path, tmp_path: Path) -> None:
+    from session.redis.address import RedisAddress
+
+    redis = MultiplexedRedis(RedisAddress.parse("redis://127.0.0.1:1"))
+    try:
+        for asked in (RedisPlace(redis).fetch(None, tmp_path / "x"), RedisPlace(redis).publish(written)):
+            with pytest.raises(UnreachableError, match="Redis does not answer"):
+                await asked
+    finally:
+        await redis.aclose()
+
+
+async def test_a_bundle_in_redis_that_was_replaced_goes_and_a_reader_in_its_middle_ends(
+    redis: MultiplexedRedis, written: Path
+) -> None:
+    await ask(redis, "FLUSHDB")
+    place = RedisPlace(redis)
+    await place.publish(written)
+    (old,) = await ask(redis, "KEYS", f"{MARK}:*")
+    written.write_bytes(b"newer")
+    await place.publish(written)
+    (left,) = await redis.trip([Command(("TTL", old))], Deadline.after(5))
+    assert 0 < left <= 600

@@ -1,0 +1,267 @@
+"""The replica: what it takes, what it refuses, and that nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.standby import replica as replicas
+from server.standby.bundle import read_manifest
+from server.standby.manifest import FULL, NAMES
+from server.standby.places.file import FilePlace
+from server.standby.places.place import UnreachableError
+from server.standby.replica import Replica
+from server.standby.telling import StandbyHealth, StandbyMetrics
+from session.resilience.deadline import Deadline
+from tests.support.standby import bundle_of
+from tests.support.store import RECORDS
+from tools.store.models import CatalogQuery, Conditions
+from tools.store.records.catalog_file import Record, parse
+
+SOON = 30.0
+
+
+def records(*titles: dict[str, Any]) -> tuple[Record, ...]:
+    import json
+
+    return parse("".join(f"{json.dumps(each)}\n" for each in titles or RECORDS).encode())
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    return tmp_path / "standby.bundle"
+
+
+@pytest.fixture(autouse=True)
+def _no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replicas, "GRACE_SECONDS", 0.0)
+
+
+@asynccontextmanager
+async def kept(bundle: Path, kind: str = FULL) -> AsyncIterator[Replica]:
+    replica = Replica(FilePlace(bundle), kind, None)
+    try:
+        yield replica
+    finally:
+        if replica.current is not None:
+            await replica.current.opened.aclose()
+
+
+async def found(replica: Replica, text: str) -> list[str]:
+    assert replica.current is not None
+    page = await replica.current.catalog.search(CatalogQuery(text, Conditions(), 3), Deadline.after(SOON))
+    return [title.display for title in page.titles]
+
+
+async def told(replica: Replica) -> tuple[bool, str]:
+    health = await StandbyHealth(replica, lambda: replica.current.manifest.made + 7200 if replica.current else 0)(
+        Deadline.after(1)
+    )
+    return health.ok, health.detail
+
+
+async def test_what_the_seed_made_is_found_by_words_in_any_script(bundle: Path) -> None:
+    await bundle_of(bundle, records())
+    async with kept(bundle) as replica:
+        assert await replica.look()
+        assert (await found(replica, "chess ghost"))[0] == "Chess Ghost"
+        assert (await found(replica, "猫型ロボ"))[0] == "Robot Cat"
+        assert (await found(replica, "a story about medical"))[0] == "Monster Hunter Doctor"
+        assert not await replica.look(), "it has not changed"
+
+
+async def test_names_are_without_stories_and_obey_conditions_all_the_same(bundle: Path) -> None:
+    await bundle_of(bundle, records(), kind=NAMES)
+    async with kept(bundle, NAMES) as replica:
+        assert await replica.look()
+        assert replica.current is not None
+        assert {each.synopsis_en for each in replica.current.catalog.titles} == {None}
+        asked = CatalogQuery("", Conditions(genres=("shonen",), without_tags=("Ghosts",)), 9)
+        page = await replica.current.catalog.search(asked, Deadline.after(SOON))
+        assert [title.display for title in page.titles] == ["Pirate Sea"]
+
+
+async def test_a_new_bundle_takes_the_place_of_the_old_one(bundle: Path) -> None:
+    await bundle_of(bundle, records(*RECORDS[:1]))
+    async with kept(bundle) as replica:
+        assert await replica.look()
+        await bundle_of(bundle, records(*RECORDS[:2]))
+        assert await replica.look()
+        assert (await found(replica, "chess ghost"))[0] == "Chess Ghost"
+
+
+async def test_what_is_the_same_is_not_made_again(bundle: Path) -> None:
+    before = (await bundle_of(bundle, records())).stat().st_mtime_ns
+    assert (await bundle_of(bundle, records())).stat().st_mtime_ns == before
+    assert (await bundle_of(bundle, records(), kind=NAMES)).stat().st_mtime_ns != before
+
+
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def restated(**changed: Any) -> Any:
+    """The same bundle, with a first line that says otherwise."""
+
+    def change(content: bytes) -> bytes:
+        from server.standby.manifest import Manifest
+
+        line, _, rest = content.partition(b"\n")
+        return replace(Manifest.read(line), **changed).line() + rest
+
+    return change
+
+
+DAMAGES = {
+    "broken off": (lambda content: content[:-100], "bytes of"),
+    "in its first line": (lambda content: content[:50], "no standby catalogue"),
+    "one bit": (flipped, "digest is wrong"),
+    "empty": (lambda content: b"", "no standby catalogue"),
+    "something else": (lambda content: b"<html>" * 5000, "no standby catalogue"),
+    "a number": (lambda content: b"7\n", "no standby catalogue"),
+    "another layout": (restated(layout=9), "seed it again"),
+    "another kind": (restated(kind=NAMES), "MANGA_STANDBY says full"),
+    "no archive": (lambda content: restated(size=0, digest=EMPTY)(content.partition(b"\n")[0] + b"\n"), "archive"),
+}
+EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_what_is_not_whole_is_refused_with_one_line_and_the_last_good_one_stays(
+    bundle: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged, why = DAMAGES[damage]
+    await bundle_of(bundle, records())
+    async with kept(bundle) as replica:
+        assert await replica.look()
+        good = replica.current
+        content = bundle.read_bytes()
+        bundle.unlink()
+        bundle.write_bytes(damaged(content))
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            assert not await replica.look()
+            assert not await replica.look()
+        (line,) = (each.getMessage() for each in caplog.records)
+        assert why in line
+        assert "last good one stays" in line
+        assert replica.current is good
+        assert (await found(replica, "pirate sea"))[0] == "Pirate Sea"
+        assert (replica.refused, (await told(replica))[0]) == (1, True)
+
+
+async def test_names_in_an_archive_that_do_not_belong_there_are_refused(bundle: Path, tmp_path: Path) -> None:
+    """Nothing is written outside the folder that it is unpacked into."""
+    import zipfile
+    from hashlib import sha256
+
+    from server.standby.bundle import unpack
+    from server.standby.manifest import BundleError
+
+    await bundle_of(bundle, records())
+    manifest, archive = read_manifest(bundle), tmp_path / "evil.zip"
+    with zipfile.ZipFile(archive, "w") as content:
+        content.writestr("../evil", "x")
+    payload = archive.read_bytes()
+    changed = replace(manifest, size=len(payload), digest=sha256(payload).hexdigest())
+    bundle.write_bytes(changed.line() + payload)
+    with pytest.raises(BundleError, match="does not belong"):
+        unpack(bundle, tmp_path / "out" / "deep")
+    assert not (tmp_path / "out" / "evil").exists()
+
+
+async def test_a_place_that_is_away_is_told_once_and_takes_nothing_away(
+    bundle: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bundle_of(bundle, records())
+    async with kept(bundle) as replica:
+        assert await told(replica) == (False, "nothing is loaded yet")
+        await replica._round()
+        bundle.rename(bundle.with_suffix(".gone"))
+        with caplog.at_level(logging.INFO):
+            for _ in range(3):
+                assert await replica._round() == replicas.POLL_SECONDS
+            assert len([each for each in caplog.records if each.levelname == "WARNING"]) == 1
+            ok, detail = await told(replica)
+            assert ok
+            assert "6 titles (full), 2.0 h old, sha256 " in detail
+            assert "No such file" in detail
+            bundle.with_suffix(".gone").rename(bundle)
+            await replica._round()
+        assert caplog.records[-1].getMessage().startswith("the place of the standby catalogue is back")
+        assert "No such file" not in (await told(replica))[1]
+
+
+async def test_without_one_it_looks_again_soon(bundle: Path) -> None:
+    async with kept(bundle) as replica:
+        with pytest.raises(UnreachableError):
+            await replica.look()
+        assert await replica._round() == replicas.RETRY_SECONDS
+
+
+async def test_its_task_loads_it_and_closes_it_at_the_end(bundle: Path) -> None:
+    await bundle_of(bundle, records())
+    replica = Replica(FilePlace(bundle), FULL, None)
+    task = asyncio.create_task(replica.keep())
+    async with asyncio.timeout(SOON):
+        while replica.current is None:
+            await asyncio.sleep(0.01)
+    threads = replica.current.catalog._workers
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert threads._shutdown
+
+
+async def test_loading_leaves_the_interpreter_and_the_disk_as_they_were(bundle: Path, tmp_path: Path) -> None:
+    await bundle_of(bundle, records())
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    before = sys.getswitchinterval(), gc.isenabled()
+    replica = Replica(FilePlace(bundle), FULL, None, scratch)
+    assert await replica.look()
+    assert (sys.getswitchinterval(), gc.isenabled()) == before
+    assert list(scratch.iterdir()) == []
+    assert replica.current is not None
+    await replica.current.opened.aclose()
+
+
+async def test_vectors_of_another_embedder_are_left_alone(bundle: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody computes those of a whole catalogue beside the calls: it is searched by words."""
+
+    class Other:
+        name, dimensions = "other", 4
+
+        async def embed(self, texts: Any, deadline: Deadline) -> Any:
+            raise AssertionError("nothing is embedded")
+
+    await bundle_of(bundle, records())
+    replica = Replica(FilePlace(bundle), FULL, Other())  # type: ignore[arg-type]
+    assert await replica.look()
+    assert "by words alone" in caplog.text
+    assert (await found(replica, "chess ghost"))[0] == "Chess Ghost"
+    assert replica.current is not None
+    await replica.current.opened.aclose()
+
+
+async def test_operators_see_what_is_loaded(bundle: Path) -> None:
+    await bundle_of(bundle, records())
+    async with kept(bundle) as replica:
+        samples = {s.name: s for family in StandbyMetrics(replica).collect() for s in family.samples}
+        assert samples["manga_standby_titles"].value == 0
+        assert "manga_standby_made_seconds" not in samples
+        await replica.look()
+        manifest = read_manifest(bundle)
+        samples = {s.name: s for family in StandbyMetrics(replica).collect() for s in family.samples}
+        assert samples["manga_standby_titles"].value == 6
+        assert samples["manga_standby_titles"].labels == {"kind": FULL, "digest": manifest.digest[:12]}
+        assert samples["manga_standby_made_seconds"].value == manifest.made

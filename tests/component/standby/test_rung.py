@@ -1,0 +1,170 @@
+"""The rung of the standby catalogue: the same answer under another label, in time, and no longer than it has to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from server.standby.second import NAME, TOOLS, StandbyStore
+from session.resilience.deadline import Deadline
+from tests.support.calls import FALLBACKS, IDS, age
+from tests.support.pipeline import Answer, Kit, Opener
+from tests.support.standby import MADE, Opened, opened
+from tests.support.store import BAD, Backends, Mood
+from tests.support.virtual_time import clocks_of, running_clock
+from tools.registry import TOOLS as ALL_TOOLS
+from tools.store.models import Title
+
+pytestmark = pytest.mark.virtual_time
+
+ASKED: dict[str, dict[str, Any]] = {
+    "search_manga_catalog": {"query": "shonen under 502 yen, no ghosts"},
+    "get_recommendations": {"criteria": "romance"},
+    "get_manga_details": {"title_id": "manga-000004"},
+    "get_ratings": {"title_ids": ["manga-000001", "manga-000006"]},
+}
+TIMEOUTS = {tool.name: tool.timeout_ms for tool in ALL_TOOLS}
+SLACK_MS = 20
+
+
+def standby(catalog: Any) -> StandbyStore:
+    return StandbyStore(opened(catalog), clocks_of(running_clock()))  # type: ignore[arg-type]
+
+
+async def with_standby(opener: Opener, moody: Backends, **how: Any) -> Kit:
+    """A standby that knows what the catalogue does."""
+    kit: Kit = await opener(second=standby(moody.catalog.inner), **how)
+    return kit
+
+
+def lose(kit: Kit, mood: Mood) -> None:
+    """The catalogue, and with it the records, which are enough for details."""
+    kit.backends.catalog.mood = kit.backends.titles.mood = mood
+
+
+def said(answer: Answer) -> dict[str, Any]:
+    return {name: value for name, value in answer.value.items() if name != "note"}
+
+
+def label(answer: Answer) -> tuple[Any, ...]:
+    return answer.failure, answer.meta["source"], answer.meta.get("fallback")
+
+
+def test_every_tool_of_the_rung_is_asked_here() -> None:
+    assert ASKED.keys() == TOOLS
+
+
+@pytest.mark.parametrize("mood", BAD)
+@pytest.mark.parametrize("tool", ASKED)
+async def test_losing_the_catalogue_changes_the_label_and_not_the_answer(
+    opener: Opener, moody: Backends, tool: str, mood: Mood
+) -> None:
+    """Conditions are obeyed, prices and stock are those of now, and it is there within the tool's own time."""
+    kit = await with_standby(opener, moody, cache=False)
+    before = await kit.ask(tool, ASKED[tool], user="u", session="a")
+    lose(kit, mood)
+    after = await kit.ask(tool, ASKED[tool], user="u", session="b")
+    assert (label(before), label(after)) == ((None, "live", None), (None, "fallback", NAME))
+    assert said(after) == said(before)
+    assert after.meta["degraded"] == []
+    assert after.meta["asOf"].startswith("2026-09-21"), MADE
+    assert after.meta["latencyMs"] <= TIMEOUTS[tool] + SLACK_MS
+    assert NAME in after.note
+
+
+async def test_the_turns_own_end_is_kept_when_the_catalogue_hangs(opener: Opener, moody: Backends) -> None:
+    """Whatever is left of the turn, the standby is asked early enough."""
+    kit = await with_standby(opener, moody)
+    lose(kit, Mood.HANGS)
+    for left in (400, 600, 1000):
+        stated = {"turn": f"t{left}", "turn_budget_ms": left, "session": "s"}
+        answer = await kit.ask("search_manga_catalog", {"query": f"pirates {left}"}, **stated)
+        assert label(answer) == (None, "fallback", NAME)
+        assert answer.meta["latencyMs"] <= left - 200
+
+
+async def test_when_the_catalogue_is_back_it_answers_and_nothing_of_the_standby_was_kept(
+    opener: Opener, moody: Backends
+) -> None:
+    kit = await with_standby(opener, moody)
+    lose(kit, Mood.FAILS)
+    asked = {"query": "pirates"}
+    for _ in range(12):
+        assert label(await kit.ask("search_manga_catalog", asked)) == (None, "fallback", NAME)
+    assert "catalog" in kit.open_breakers()
+    lose(kit, Mood.WORKS)
+    kit.clock.advance(60)
+    assert label(await kit.ask("search_manga_catalog", asked)) == (None, "live", None)
+    assert label(await kit.ask("search_manga_catalog", asked)) == (None, "cache", None)
+
+
+async def test_what_was_answered_live_before_comes_first(opener: Opener, moody: Backends) -> None:
+    """Stale, as the ladder has it: the search engine's own words, not a day old."""
+    kit = await with_standby(opener, moody)
+    await kit.ask("search_manga_catalog", {"query": "pirates"})
+    await age(kit, 3600)
+    lose(kit, Mood.FAILS)
+    assert label(await kit.ask("search_manga_catalog", {"query": "pirates"})) == (None, "stale", None)
+
+
+async def test_stock_is_joined_live_onto_what_the_standby_found(opener: Opener, moody: Backends) -> None:
+    kit = await with_standby(opener, moody)
+    lose(kit, Mood.FAILS)
+    first = (await kit.ask("search_manga_catalog", {"query": "pirates"})).value["results"][0]
+    assert (first["title_id"], first["price_jpy"], first["in_stock"]) == ("manga-000001", 501, True)
+    kit.clock.advance(60)
+    kit.backends.stock.mood = Mood.FAILS
+    answer = await kit.ask("search_manga_catalog", {"query": "pirates"})
+    assert label(answer) == (None, "fallback", NAME)
+    assert (answer.value["results"][0]["in_stock"], answer.meta["degraded"]) == (None, ["stock"])
+
+
+async def test_a_title_that_the_standby_does_not_know_is_not_called_absent(opener: Opener, moody: Backends) -> None:
+    """It may be older than the title: nobody can say now."""
+    kit = await with_standby(opener, moody)
+    lose(kit, Mood.FAILS)
+    assert (await kit.ask("get_manga_details", {"title_id": "new-arrival"})).failure == "DEPENDENCY_FAILURE"
+
+
+@pytest.mark.parametrize("mood", [*BAD, Mood.BREAKS])
+async def test_a_standby_that_fails_too_leaves_the_next_rung(opener: Opener, moody: Backends, mood: Mood) -> None:
+    second = Backends(*[None] * 8)  # type: ignore[arg-type]
+    second.catalog = type(moody.catalog)(moody.catalog.inner, mood)
+    kit: Kit = await opener(second=standby(second.catalog))
+    lose(kit, Mood.FAILS)
+    answer = await kit.ask("search_manga_catalog", {"query": "pirates"})
+    if mood is Mood.BREAKS:
+        assert answer.failure == "INTERNAL_ERROR"
+    else:
+        assert label(answer) == (None, "fallback", FALLBACKS["search_manga_catalog"])
+
+
+async def test_before_it_is_loaded_everything_is_as_without_it(opener: Opener, moody: Backends) -> None:
+    kit: Kit = await opener(second=StandbyStore(Opened(), clocks_of(running_clock())))  # type: ignore[arg-type]
+    lose(kit, Mood.HANGS)
+    answer = await kit.ask("search_manga_catalog", {"query": "pirates"})
+    assert label(answer) == (None, "fallback", FALLBACKS["search_manga_catalog"])
+    assert answer.meta["latencyMs"] >= TIMEOUTS["search_manga_catalog"], "the catalogue had all of the time"
+
+
+async def test_tools_that_ask_other_backends_are_not_run_over_it(opener: Opener, moody: Backends) -> None:
+    kit = await with_standby(opener, moody)
+    await kit.ask("check_inventory", IDS)
+    kit.clock.advance(6)
+    kit.backends.stock.mood = Mood.FAILS
+    assert label(await kit.ask("check_inventory", IDS)) == (None, "fallback", FALLBACKS["check_inventory"])
+
+
+@pytest.mark.parametrize(("where", "shown"), [("off", []), ("on", ["manga-000009"])])
+async def test_where_titles_for_adults_are_off_the_standby_has_none(
+    opener: Opener, moody: Backends, where: str, shown: list[str]
+) -> None:
+    class Shelf:
+        async def get(self, title_ids: Any, deadline: Any) -> dict[str, Title]:
+            return {"manga-000009": Title("manga-000009", en="Nine", tags=("Hentai",))}
+
+    kit: Kit = await opener(adult=where)
+    second = standby(Shelf())("get_manga_details", kit.store)
+    assert second is not None
+    assert [*await second.store.catalog.get(["manga-000009"], Deadline.after(1, running_clock()))] == shown

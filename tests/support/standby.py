@@ -1,0 +1,49 @@
+"""Bundles of a standby catalogue, made as the seed makes them, and one that is open already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infra.seed.loads import Done
+from infra.seed.standby import StandbyLoad, Wanted
+from server.standby.manifest import FULL, Manifest
+from server.standby.places.file import FilePlace
+from server.standby.places.place import Place
+from server.standby.replica import Loaded
+from tools.store.ports import Embedder
+from tools.store.records.catalog_file import Record
+
+MADE = 1_790_000_000
+
+
+@dataclass
+class Opened:
+    """In the place of a replica."""
+
+    current: Loaded | None = None
+    kind: str = FULL
+    refused: int = 0
+    problem: str | None = None
+
+
+def opened(catalog: Any) -> Opened:
+    """A replica over a catalogue that is there already."""
+    manifest = Manifest(FULL, 6, MADE, "0" * 64, "2", None, 1, "1" * 64)
+    return Opened(Loaded(manifest, catalog, AsyncExitStack()))
+
+
+async def seeded(place: Place, records: Sequence[Record], embedder: Embedder | None, kind: str = FULL) -> Done:
+    """Puts a bundle there, as `python -m infra.seed --standby` does."""
+    load, done = StandbyLoad(Wanted(kind, "file:///nowhere"), records, embedder, place, None), Done()
+    await load.look()
+    await load.carry_out(done, dry_run=False)
+    return done
+
+
+async def bundle_of(path: Path, records: Sequence[Record], embedder: Embedder | None = None, kind: str = FULL) -> Path:
+    await seeded(FilePlace(path), records, embedder, kind)
+    return path
