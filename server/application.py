@@ -18,6 +18,7 @@ from server.stages.shared.second_store import Second, no_second
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import Sink
 from server.telemetry.metrics import Metrics
+from server.transport.http.reach import OwnSessions, Reach
 from server.transport.mcp import Protocol
 from session.local.turn_shadows import TurnShadows
 from session.memory import SessionMemory
@@ -35,8 +36,8 @@ from tools.store.stock.snapshot import StockSnapshot
 class Outside:
     """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
     beside the metrics; `probes` are of what has no breaker; `rate` is what one caller may ask for, where that is limited;
-    `policies` are the shop's own words; `second` is
-    asked where the catalogue fails; `bus` carries what changes."""
+    `policies` are the shop's own words; `second` is asked where the catalogue fails; `bus` carries what changes,
+    `reach` leads to the sessions of other processes."""
 
     redis: KeyValue
     ports: Ports
@@ -52,6 +53,7 @@ class Outside:
     policies: Policies = field(default_factory=Policies)
     second: Second = no_second
     bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)
+    reach: Reach = field(default_factory=OwnSessions)
     clocks: Clocks = field(default_factory=Clocks)
 
 
@@ -74,3 +76,4 @@ class Application:
     lifecycle: Lifecycle
     metrics: Metrics
     prepared: Prepared
+    reach: Reach

@@ -39,6 +39,7 @@ from server.telemetry.spans import Spans
 from server.transport.changes.own_updates import OwnUpdates
 from server.transport.changes.shared_bus import SharedBus
 from server.transport.mcp import Protocol
+from server.transport.relay.opening import open_reach
 from server.version import VERSION
 from session.local.turn_arithmetic import TurnArithmetic
 from session.local.turn_shadows import TurnShadows
@@ -65,9 +66,8 @@ async def open_app(
         outside = await open_standby(settings, outside, stack, background)
         packages = await open_packages(outside.registry)
         follower = await open_flags(settings, outside.flags, outside.registry, stack)
-        probes = {"packages": packages.health, **({"flags": follower.health} if follower else {})}
-        outside = replace(outside, probes={**outside.probes, **probes})
-        app = wire(settings, outside)
+        probes = {**outside.probes, "packages": packages.health, **({"flags": follower.health} if follower else {})}
+        app = wire(settings, replace(outside, probes=probes))
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
         _run_beside(app, background, packages, follower)
@@ -120,6 +120,7 @@ async def _open_outside(
         probes={"background": background.health},
         policies=await asyncio.to_thread(read_policies, settings),
         bus=bus,
+        reach=open_reach(settings, redis, stack, background, local=local),
     )
 
 
@@ -152,6 +153,7 @@ def wire(settings: Settings, outside: Outside) -> Application:
         lifecycle=lifecycle,
         metrics=metrics,
         prepared=outside.ports.prepared,
+        reach=outside.reach,
     )
 
 
@@ -194,7 +196,7 @@ def _parts(
     )
 
 
-def _other_probes(outside: Outside) -> dict[str, Probe]:
+def _other_probes(outside: Outside) -> Mapping[str, Probe]:
     """Returns those of what has no breaker."""
     embedder = outside.ports.embedder
-    return {**({"embedder": embedder.health} if embedder else {}), **outside.probes}
+    return {"embedder": embedder.health, **outside.probes} if embedder else outside.probes

@@ -12,6 +12,21 @@ CHANGES = f"{PREFIX}:changes:1"
 """The channel on which the processes tell one another of changes; its number is that of the messages' form."""
 
 
+def relay(process: str) -> str:
+    """The channel of one process, on which others pass requests on to it."""
+    return f"{PREFIX}:relay:1:{{{process}}}"
+
+
+def relay_alive(process: str) -> str:
+    """Is there as long as that process lives."""
+    return f"{relay(process)}:alive"
+
+
+def relay_message(process: str, name: str) -> str:
+    """Of a message to that process which is too large for a channel."""
+    return f"{relay(process)}:message:{name}"
+
+
 @lru_cache(maxsize=4096)
 def user_hash(user: str | None) -> str:
     """22 hex digits (88 bits) that stand for a user wherever one becomes part of a key or a log line."""

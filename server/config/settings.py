@@ -26,6 +26,7 @@ from server.config.parsing import (
     switch,
     user_id,
 )
+from server.config.relay import relay
 from server.config.standby_url import standby_url
 from server.config.urls import file_of, jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
@@ -75,6 +76,11 @@ class Settings:
         "embedded:",
         "Session memory: embedded: (a Valkey of its own), redis://, rediss://, redis+cluster://, rediss+cluster://, unix://.",
         secret=True,
+    )
+    relay: str = setting(
+        relay,
+        "auto",
+        "How requests reach the process with their session: auto (by a Redis of its own), unix:///FOLDER, or off.",
     )
     embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")
     shop_name: str = setting(shop_name, "MangaAssist", "What the assistant calls the shop.")
@@ -193,7 +199,8 @@ class Settings:
     def tokens(self) -> tuple[str, ...]:
         """Returns the accepted secrets. Raises `SettingError` for a file that cannot be read, or that holds what is no
         token."""
-        return (*self.auth_tokens, *(tokens_in(self.auth_tokens_file) if self.auth_tokens_file else ()))
+        file = self.auth_tokens_file
+        return self.auth_tokens if file is None else (*self.auth_tokens, *tokens_in(file))
 
     def flags_file(self) -> Path | None:
         return file_of(self.flags_url) if self.flags_url else None

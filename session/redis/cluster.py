@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from redis.crc import key_slot
+
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.address import RedisAddress
 from session.redis.dialer import Credentials, Dialer
@@ -65,6 +67,13 @@ class ClusteredRedis:
     def dialer(self) -> Dialer:
         """Of some node: what is published on one is heard on all."""
         return self.nodes.anywhere().dialer
+
+    @property
+    def sharded(self) -> bool:
+        return True
+
+    def dialer_of(self, channel: str) -> Dialer:
+        return (self.nodes.with_slot(key_slot(channel.encode())) or self.nodes.anywhere()).dialer
 
     async def connect(self, deadline: Deadline) -> None:
         """Waits until every primary is connected, at most until the deadline. Never raises."""

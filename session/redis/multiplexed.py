@@ -90,6 +90,13 @@ class MultiplexedRedis:
         if self._dialling is not None:
             await asyncio.gather(self._dialling, return_exceptions=True)
 
+    @property
+    def sharded(self) -> bool:
+        return False
+
+    def dialer_of(self, channel: str) -> Dialer:
+        return self.dialer
+
     def close(self) -> None:
         """What is under way fails; what dials ends in the loop's next turn."""
         self._closing = True

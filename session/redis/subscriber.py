@@ -1,7 +1,8 @@
 """What is published on one channel, heard over a connection of its own.
 
 Nothing is kept for who is away: whoever hears again after a loss has to look at everything. (Redis documentation, "Redis
-Pub/Sub": delivery at most once; in a cluster every node passes on what is published on another.)
+Pub/Sub": delivery at most once; in a cluster every node passes on what is published on another, but for sharded channels,
+which one node has: there PUBLISH can tell who has heard.)
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LONGEST_PAUSE_SECONDS = 1.0
 FAILURES = 3
 """In a row, before it is told of: a Redis that only starts again is not worth a word."""
 PING = Command(("PING",))
+MESSAGES = (b"message", b"smessage")
 
 
 class Redis(KeyValue, Protocol):
@@ -37,6 +39,15 @@ class Redis(KeyValue, Protocol):
 
     @property
     def dialer(self) -> Dialer: ...
+
+    @property
+    def sharded(self) -> bool:
+        """Whether each key, and each sharded channel, has a node of its own."""
+        ...
+
+    def dialer_of(self, channel: str) -> Dialer:
+        """Leads to the node that has this sharded channel."""
+        ...
 
 
 class ListeningWire(Wire):
@@ -49,20 +60,27 @@ class ListeningWire(Wire):
         self._hear = heard
 
     def take(self, reply: Reply | Exception) -> None:
-        if isinstance(reply, list) and len(reply) == 3 and reply[0] == b"message":
+        if isinstance(reply, list) and len(reply) == 3 and reply[0] in MESSAGES:
             self._hear(reply[2])
+        elif isinstance(reply, list) and reply and reply[0] == b"sunsubscribe":
+            self.abort()  # unasked: the channel is on its way to another node
         else:
             super().take(reply)
 
 
 class Subscriber:
-    """Stays subscribed to `channel` for as long as it listens."""
+    """Stays subscribed to `channel` for as long as it listens. `one_node` takes a sharded channel where there are shards;
+    `about` names it in the log. `listening` is set while everything is heard."""
 
-    def __init__(self, redis: Redis, channel: str) -> None:
+    def __init__(
+        self, redis: Redis, channel: str, *, one_node: bool = False, about: str = "the channel of changes in Redis"
+    ) -> None:
         self._redis = redis
         self._channel = channel
+        self._sharded = one_node and redis.sharded
         self._pause = REDIAL_SECONDS
-        self._outage = Outage(logger, "the channel of changes in Redis", after=FAILURES)
+        self._outage = Outage(logger, about, after=FAILURES)
+        self.listening = asyncio.Event()
 
     async def listen(self, heard: Callable[[bytes], None], begun: Callable[[], None]) -> NoReturn:
         """Runs until cancelled, whatever becomes of Redis. `begun` is told each time that everything is `heard` from now on;
@@ -77,15 +95,17 @@ class Subscriber:
             self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
 
     async def _listen_once(self, heard: Callable[[bytes], None], begun: Callable[[], None]) -> NoReturn:
-        lost, dialer = asyncio.Event(), self._redis.dialer
+        lost, dialer = asyncio.Event(), self._redis.dialer_of(self._channel) if self._sharded else self._redis.dialer
         wire = await dialer.dial(lost.set, partial(ListeningWire, heard=heard))
         try:
-            await _asked(wire, Command(("SUBSCRIBE", self._channel)))
+            await _asked(wire, Command(("SSUBSCRIBE" if self._sharded else "SUBSCRIBE", self._channel)))
             self._outage.over()
             self._pause = REDIAL_SECONDS
+            self.listening.set()
             begun()
             await self._until_lost(wire, lost, dialer)
         finally:
+            self.listening.clear()
             wire.abort()
 
     async def _until_lost(self, wire: Wire, lost: asyncio.Event, dialer: Dialer) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp
 
 from server.config.settings import Settings
 from server.transport.http.bounds.admission import Admission
@@ -17,18 +19,20 @@ from server.transport.http.bounds.fair_queue import FairQueue, InFairQueue
 from server.transport.http.bounds.head_size import BoundedHead
 from server.transport.http.connection.counted import CountedRefusals
 from server.transport.http.metadata import RESOURCES, WELL_KNOWN, Challenge, MetadataChallenge, ResourceMetadata
-from server.transport.http.middleware import Arrival, Authenticated, Draining, Shortcut, TrustedOrigin
+from server.transport.http.middleware import Arrival, Authenticated, Draining, Endpoint, Shortcut, TrustedOrigin
 from server.transport.http.origins import AllowedOrigins
 from server.transport.http.probes import Probes
 from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sessions import Sessions
 from server.transport.http.sse.messages import MESSAGES
-from server.transport.http.sse.streams import SseEndpoint, SseStreams
+from server.transport.http.sse.streams import SseStreams
 from server.transport.http.streamable.endpoint import McpEndpoint
 from server.transport.http.upgrades import Upgrades
 
 if TYPE_CHECKING:
     from server.application import Application
+
+Shortcuts = Mapping[tuple[str, str], ASGIApp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +51,26 @@ def http_app(settings: Settings, app: Application, port: int, upgrades: Upgrades
     challenge, jwt = _challenge(settings, app), settings.auth == "jwt"
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
     bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions)
-    streams = SseStreams(app.protocol.mcp, settings.max_sse_sessions, bodies, admission, app.metrics.streams)
+    most, gauge = settings.max_sse_sessions, app.metrics.streams
+    streams = SseStreams(app.protocol.mcp, most, bodies, admission, gauge, names=app.reach.name)
     session_streams = app.protocol.tool_list_changes.streams
     endpoint = McpEndpoint(
         app.protocol.mcp, streams, bodies, admission, settings.max_body_bytes, scope_check, session_streams
     )
-    routes = [*_routes(app, streams, endpoint), *_metadata_routes(settings, app), *upgrades.routes()]
-    middleware = _middleware(settings, app, port, challenge, streams)
+    messages = app.reach.messages(streams.post, bodies.read)
+    sessions = app.reach.sessions(endpoint, bodies.read)
+    routes = [*_routes(app, streams, messages, sessions), *_metadata_routes(settings, app), *upgrades.routes()]
+    shortcuts: Shortcuts = {("POST", MESSAGES): messages, ("GET", "/sse"): streams.open}
+    middleware = _middleware(settings, app, port, challenge, shortcuts)
     return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint, upgrades)
 
 
-def _routes(app: Application, streams: SseStreams, endpoint: McpEndpoint) -> list[BaseRoute]:
+def _routes(app: Application, streams: SseStreams, messages: ASGIApp, sessions: ASGIApp) -> list[BaseRoute]:
     probes = Probes(app.lifecycle, app.dependencies, app.metrics)
     return [
-        Route("/sse", SseEndpoint(streams), methods=["GET"]),
-        Mount(MESSAGES, app=streams.post),
-        Route("/mcp", endpoint, methods=["GET", "POST", "DELETE"]),
+        Route("/sse", Endpoint(streams.open), methods=["GET"]),
+        Mount(MESSAGES, app=messages),
+        Route("/mcp", Endpoint(sessions), methods=["GET", "POST", "DELETE"]),
         Route("/healthz", probes.healthz),
         Route("/readyz", probes.readyz),
         Route("/metrics", probes.metrics),
@@ -75,7 +83,7 @@ def _sessions(app: Application) -> Sessions:
 
 
 def _middleware(
-    settings: Settings, app: Application, port: int, challenge: Challenge, streams: SseStreams
+    settings: Settings, app: Application, port: int, challenge: Challenge, shortcuts: Shortcuts
 ) -> list[Middleware]:
     """Lists what every request passes, outermost first."""
     queue = FairQueue()
@@ -87,7 +95,7 @@ def _middleware(
         Middleware(TrustedOrigin, allowed=AllowedOrigins(settings.host, port, settings.allowed_hosts)),
         Middleware(Authenticated, identifier=app.identifier, challenge=challenge, queue=queue),
         Middleware(InFairQueue, queue=queue, but="/healthz"),
-        Middleware(Shortcut, paths={("POST", MESSAGES): streams.post, ("GET", "/sse"): streams.open}),
+        Middleware(Shortcut, paths=shortcuts),
     ]
 
 

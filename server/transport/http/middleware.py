@@ -50,6 +50,16 @@ class Shortcut:
         await self._paths.get(path, self._app)(scope, receive, send)  # type: ignore[arg-type]  # None is no key
 
 
+class Endpoint:
+    """An object, so that Starlette takes what is behind it for an ASGI application and not for a request handler."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
 class Draining:
     """A server that stops takes no new streams and sessions; what is open is still answered."""
 

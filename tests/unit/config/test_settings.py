@@ -304,6 +304,11 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_STORE_URL", "dynamodb://eu-west-1?endpoint=localhost:8000", "endpoint"),
         *(("MANGA_PAGES_URL", text, "address") for text in ("embedded", str(folder), "https://s3.example/pages")),
         ("MANGA_PAGES_URL", "file:pages", "whole path"),
+        *(
+            ("MANGA_RELAY", text, "folder")
+            for text in ("redis", "unix:", "unix:run", "unix://run/manga", "unix:///run?db=1")
+        ),
+        ("MANGA_RELAY", f"unix:///{81 * 'x'}", "more than 80 bytes"),
         ("MANGA_PAGES_URL", f"file://{nowhere}", "there is no folder"),
         *(("MANGA_STANDBY", text, "one of off, names, full") for text in ("on", "1", "vectors")),
         *(("MANGA_STANDBY_URL", text, "address") for text in ("redis", str(folder), "https://s3.example/standby")),

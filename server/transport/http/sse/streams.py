@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -17,12 +17,14 @@ from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.holders import holder_of, owner_of
 from server.transport.http.bounds.slots import Slots
+from server.transport.http.reach import OwnSessions
 from server.transport.http.responses import busy
 from server.transport.http.sse.messages import HEADERS, MESSAGES, Incoming, Outgoing
 from server.transport.http.sse.posts import SsePosts
 from server.transport.http.sse.stream import SseStream
 from session.resilience.clocks import Clock
 
+Names = Callable[[], Awaitable[str]]
 PING_SECONDS = 15.0
 """How often a silent stream says something, so that proxies keep it and a client that has gone is noticed."""
 FINISH_SECONDS = 0.5
@@ -44,8 +46,10 @@ class SseStreams:
         admission: Admission,
         gauge: Gauge,
         clock: Clock = time.monotonic,
+        names: Names | None = None,
     ) -> None:
         self._mcp = mcp
+        self._names = names or OwnSessions().name
         self._gauge = gauge
         self._slots: Slots[SseStream] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._open: dict[str, SseStream] = {}
@@ -54,7 +58,7 @@ class SseStreams:
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one stream, for as long as its client stays."""
-        holder = holder_of(scope)
+        holder, name = holder_of(scope), await self._names()
         if self._closed or not self._slots.is_open_to(holder):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
@@ -62,12 +66,11 @@ class SseStreams:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
             stream = SseStream(holder=holder, owner=owner_of(scope), incoming=Incoming(), outgoing=Outgoing(send))
-            await self._serve(stream, scope, receive)
+            await self._serve(name, stream, scope, receive)
 
-    async def _serve(self, stream: SseStream, scope: Scope, receive: Receive) -> None:
+    async def _serve(self, name: str, stream: SseStream, scope: Scope, receive: Receive) -> None:
         if (ended := self._slots.take(stream)) is not None:
             ended.scope.cancel()
-        name = secrets.token_hex(16)
         self._open[name] = stream
         self._gauge.inc()
         try:
@@ -101,16 +104,6 @@ class SseStreams:
             await asyncio.gather(*keepers, return_exceptions=True)
             with anyio.move_on_after(FINISH_SECONDS):  # whoever reads nothing does not read the end either
                 await outgoing.finish()
-
-
-class SseEndpoint:
-    """An object, so that Starlette takes it for an ASGI application and not for a request handler."""
-
-    def __init__(self, streams: SseStreams) -> None:
-        self._streams = streams
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._streams.open(scope, receive, send)
 
 
 async def _until_gone(receive: Receive, incoming: Incoming) -> None:

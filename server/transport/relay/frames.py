@@ -1,0 +1,126 @@
+"""What processes say to each other: a line of JSON, and bytes behind it as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+Pairs = Sequence[tuple[bytes, bytes]]
+MESSAGES, SESSIONS = "messages", "sessions"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request, with its body whole. `sender` waits for the answer under `number`; `to` says which of the applications it
+    is for, `user` the proven principal; it has been here for `waited_ms`."""
+
+    sender: str
+    number: int
+    to: str
+    method: str
+    path: str
+    query: bytes
+    scheme: str
+    headers: Pairs
+    client: tuple[str, int] | None
+    user: str | None
+    waited_ms: int
+    body: bytes
+
+    def encoded(self) -> bytes:
+        words = {
+            "k": "ask",
+            "from": self.sender,
+            "n": self.number,
+            "to": self.to,
+            "method": self.method,
+            "path": self.path,
+            "query": self.query.decode("latin-1"),
+            "scheme": self.scheme,
+            "headers": _words(self.headers),
+            "client": self.client,
+            "user": self.user,
+            "waited": self.waited_ms,
+        }
+        return to_json(words) + b"\n" + self.body
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the answer to `number`, the `order`-th of it from 0; the first has status and headers."""
+
+    sender: str
+    number: int
+    order: int
+    body: bytes
+    more: bool
+    status: int = 0
+    headers: Pairs = ()
+
+    def encoded(self) -> bytes:
+        words = {"k": "part", "from": self.sender, "n": self.number, "order": self.order, "more": self.more}
+        if self.order == 0:
+            words |= {"status": self.status, "headers": _words(self.headers)}
+        return to_json(words) + b"\n" + self.body
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Who asked `number` no longer waits for its answer."""
+
+    sender: str
+    number: int
+
+    def encoded(self) -> bytes:
+        return to_json({"k": "left", "from": self.sender, "n": self.number}) + b"\n"
+
+
+Frame = Ask | Part | Left
+
+
+def decoded(message: bytes) -> Frame | None:
+    """Returns None for anything that is not of these forms, whoever wrote it."""
+    line, _, body = message.partition(b"\n")
+    try:
+        words = from_json(line)
+        match words["k"]:
+            case "ask":
+                return _ask(words, body)
+            case "part":
+                headers = _pairs(words.get("headers", ()))
+                about = words["from"], words["n"], words["order"], body, words["more"]
+                return Part(*about, status=words.get("status", 0), headers=headers)
+            case "left":
+                return Left(words["from"], words["n"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    return None
+
+
+def _ask(words: dict[str, Any], body: bytes) -> Ask:
+    client = words["client"]
+    return Ask(
+        sender=words["from"],
+        number=words["n"],
+        to=words["to"],
+        method=words["method"],
+        path=words["path"],
+        query=words["query"].encode("latin-1"),
+        scheme=words["scheme"],
+        headers=_pairs(words["headers"]),
+        client=None if client is None else (client[0], client[1]),
+        user=words["user"],
+        waited_ms=words["waited"],
+        body=body,
+    )
+
+
+def _words(headers: Pairs) -> list[tuple[str, str]]:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+
+
+def _pairs(words: Sequence[tuple[str, str]]) -> Pairs:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in words]

@@ -1,0 +1,37 @@
+"""Which relay there is, by the settings."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from server.config.settings import Settings
+from server.runtime.background import Background
+from server.transport.http.reach import OwnSessions, Reach
+from server.transport.relay.over_redis import RedisRelay
+from server.transport.relay.over_sockets import SocketRelay
+from server.transport.relay.post import Relay
+from server.transport.relay.relayed import Relayed
+from session.redis.subscriber import Redis
+
+
+def open_reach(settings: Settings, redis: Redis, stack: AsyncExitStack, background: Background, *, local: bool) -> Reach:
+    """Listens until the stack closes; where there is no other process to be reached, there is nothing to open. `local` is
+    for stdio, whose only session is its own."""
+    relay = None if local else _relay(settings, redis)
+    if relay is None:
+        return OwnSessions()
+    relayed = Relayed(relay)
+    background.run("relay", relayed.keep)
+    stack.push_async_callback(relayed.aclose)
+    return relayed
+
+
+def _relay(settings: Settings, redis: Redis) -> Relay | None:
+    if settings.relay.startswith("unix:"):
+        return SocketRelay(Path(urlsplit(settings.relay).path))
+    if settings.relay == "off" or settings.redis_url.startswith("embedded"):
+        return None
+    return RedisRelay(redis, time.monotonic)

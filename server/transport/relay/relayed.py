@@ -1,0 +1,132 @@
+"""The sessions of all replicas: those of this process are served here, all others where they are."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from functools import partial
+from typing import NoReturn
+from urllib.parse import parse_qs
+
+from mcp_types import DEFAULT_NEGOTIATED_VERSION
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.transport.http.bounds.holders import holder_of
+from server.transport.http.reach import Read
+from server.transport.relay.asking import Asking
+from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, decoded
+from server.transport.relay.names import named, parted
+from server.transport.relay.post import Relay
+from server.transport.relay.serving import Serving
+from session.resilience.tasks import start_task
+
+WATCH_SECONDS = 0.5
+"""How often it is asked whether those still live with whom there is something open; twice no is no."""
+CLOSE_SECONDS = 0.5
+ID = b"mcp-session-id"
+VERSION = b"mcp-protocol-version"
+
+
+class Relayed:
+    """A `Reach` over a relay."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
+        self._apps: dict[str, ASGIApp] = {}
+        self._asking = Asking(relay)
+        self._serving = Serving(relay, self._apps)
+        self._replies: set[asyncio.Task[None]] = set()
+
+    async def name(self) -> str:
+        await self._relay.ready()
+        return named(self._relay.own, secrets.token_hex(16))
+
+    def messages(self, own: ASGIApp, read: Read) -> ASGIApp:
+        self._apps[MESSAGES] = own
+        return partial(self._message, own, read)
+
+    def sessions(self, own: ASGIApp, read: Read) -> ASGIApp:
+        renamed = self._apps[SESSIONS] = partial(self._own_session, own)
+        return partial(self._session, renamed, read)
+
+    async def keep(self) -> None:
+        """Listens to the others, and for their end, until it is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._relay.keep(self._hear, self._asking.lose), name="relay-hear")
+            group.create_task(self._watch(), name="relay-watch")
+
+    async def aclose(self) -> None:
+        await self._relay.aclose()
+        await self._serving.aclose(CLOSE_SECONDS)
+
+    async def _message(self, own: ASGIApp, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
+        values = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])
+        owner, _ = parted(values[0])
+        if owner in (None, self._relay.own) or scope["method"] != "POST":
+            await own(scope, receive, send)
+        else:
+            await self._pass_on(owner, MESSAGES, read, scope, receive, send)
+
+    async def _session(self, own: ASGIApp, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
+        owner, _ = parted(_said(scope, ID, ""))
+        stateless = _said(scope, VERSION, DEFAULT_NEGOTIATED_VERSION) not in HANDSHAKE_PROTOCOL_VERSIONS
+        if owner in (None, self._relay.own) or stateless:
+            await own(scope, receive, send)
+        else:
+            await self._pass_on(owner, SESSIONS, read, scope, receive, send)
+
+    async def _own_session(self, own: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """The application calls its sessions by their inner names, the clients by the whole ones."""
+        owner, inner = parted(_said(scope, ID, ""))
+        if owner is not None:
+            headers = [(name, inner.encode("latin-1") if name == ID else value) for name, value in scope["headers"]]
+            scope = {**scope, "headers": headers}
+        elif scope["method"] == "POST":
+            await self._relay.ready()
+        await own(scope, receive, partial(self._renaming, send))
+
+    async def _renaming(self, send: Send, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = self._relay.own.encode()
+            headers = [(name, b"%b.%b" % (own, value) if name == ID else value) for name, value in message["headers"]]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    async def _pass_on(self, owner: str | None, to: str, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
+        assert owner is not None
+        body = await read(receive, holder_of(scope)) if scope["method"] == "POST" else b""
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+        else:
+            await self._asking.pass_on(owner, to, body, scope, receive, send)
+
+    def _hear(self, message: bytes) -> None:
+        match decoded(message):
+            case Ask() as ask:
+                self._serving.heard(ask)
+            case Left() as left:
+                self._serving.left(left)
+            case None:
+                pass
+            case part:
+                if not self._asking.heard(part):
+                    task = start_task(self._asking.refuse(part), "relay-refuse")
+                    self._replies.add(task)
+                    task.add_done_callback(self._replies.discard)
+
+    async def _watch(self) -> NoReturn:
+        before: set[str] = set()
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            concerned = self._asking.owners() | self._serving.senders()
+            gone = await self._relay.gone(concerned) if concerned else set()
+            for name in gone & before:
+                self._asking.lose(name)
+                self._serving.lose(name)
+            before = gone
+
+
+def _said(scope: Scope, name: bytes, default: str) -> str:
+    return next((value.decode("latin-1") for each, value in scope["headers"] if each == name), default)
