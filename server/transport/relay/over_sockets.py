@@ -74,6 +74,7 @@ class SocketRelay:
         self._own = new_name()
         self._listening = asyncio.Event()
         self._to: dict[str, _Sending] = {}
+        self._dialling: dict[str, asyncio.Task[_Sending]] = {}
 
     @property
     def own(self) -> str:
@@ -116,6 +117,8 @@ class SocketRelay:
         raise AssertionError("it serves until it is cancelled")
 
     async def aclose(self) -> None:
+        for task in self._dialling.values():
+            task.cancel()
         for each in self._to.values():
             each.transport.close()
         await asyncio.to_thread(self._path(self._own).unlink, missing_ok=True)
@@ -126,18 +129,23 @@ class SocketRelay:
         if known is not None and not known.transport.is_closing():
             return known.transport
         self._to.pop(to, None)
+        if to not in self._dialling:  # however many want to reach it at once
+            self._dialling[to] = asyncio.create_task(self._dial(to), name="relay-dial")
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                _, made = await asyncio.get_running_loop().create_unix_connection(_Sending, str(self._path(to)))
+            return (await asyncio.shield(self._dialling[to])).transport
         except ENDED:
             raise Gone from None
         except (OSError, TimeoutError):
             raise Unreached from None
-        if to in self._to and not self._to[to].transport.is_closing():  # another request was quicker
-            made.transport.close()
-            return self._to[to].transport
-        self._to[to] = made
-        return made.transport
+
+    async def _dial(self, to: str) -> _Sending:
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                _, made = await asyncio.get_running_loop().create_unix_connection(_Sending, str(self._path(to)))
+            self._to[to] = made
+            return made
+        finally:
+            del self._dialling[to]
 
     def _make_room(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,0 +1,197 @@
+"""What one process says to another arrives once and in order, and one that has ended is known to have; however they are reached."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from server.transport.relay import over_redis
+from server.transport.relay.over_redis import LARGEST_MESSAGE, RedisRelay
+from server.transport.relay.over_sockets import SocketRelay
+from server.transport.relay.post import Gone, Relay, Unreached, new_name
+from session.keys import relay, relay_alive
+from session.redis.address import RedisAddress
+from tests.support.ports import free_port
+from tests.support.redis_kinds import all_keys, as_cluster_of_one, cluster_address, reached
+from tests.support.valkey import PrivateValkey, ask, eventually, private_valkey
+
+KINDS = ["redis", "cluster of one", "cluster of three", "sockets"]
+
+
+@pytest.fixture(scope="module")
+def own_cluster() -> Iterator[PrivateValkey]:
+    with private_valkey("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as own:
+        yield own
+
+
+class Process:
+    """One end, and all that it hears."""
+
+    def __init__(self, made: Relay) -> None:
+        self.relay = made
+        self.heard: list[bytes] = []
+        self.missed = 0
+        self.keeping = asyncio.create_task(made.keep(self.heard.append, self._miss))
+
+    def _miss(self) -> None:
+        self.missed += 1
+
+    async def end(self, *, said: bool) -> None:
+        """As a process does that stops, or (not `said`) that is killed."""
+        self.keeping.cancel()
+        await asyncio.gather(self.keeping, return_exceptions=True)
+        if said:
+            await self.relay.aclose()
+
+
+@asynccontextmanager
+async def started(make: Callable[[], Relay]) -> AsyncIterator[Process]:
+    own = Process(make())
+    await own.relay.ready()
+    try:
+        yield own
+    finally:
+        await own.end(said=True)
+
+
+@pytest.fixture(params=KINDS)
+async def processes(
+    request: pytest.FixtureRequest, tmp_path: Path, valkey: RedisAddress, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Process, Process]]:
+    """Two, over connections of their own, that have been listening for long enough to know who has gone."""
+    monkeypatch.setattr(over_redis, "SETTLED_SECONDS", 0.0)
+    async with AsyncExitStack() as stack:
+        if request.param == "sockets":
+            makers: list[Callable[[], Relay]] = [lambda: SocketRelay(tmp_path / "s")] * 2
+        else:
+            address = await address_of(request, valkey)
+            both = [await stack.enter_async_context(reached(address)) for _ in range(2)]
+            makers = [lambda redis=redis: RedisRelay(redis, time.monotonic) for redis in both]
+        one, two = [await stack.enter_async_context(started(make)) for make in makers]
+        yield one, two
+
+
+async def address_of(request: pytest.FixtureRequest, valkey: RedisAddress) -> RedisAddress:
+    match request.param:
+        case "redis":
+            return valkey
+        case "cluster of one":
+            return await as_cluster_of_one(request.getfixturevalue("own_cluster").address)
+        case _:
+            return cluster_address(request.getfixturevalue("redis_cluster_url"))
+
+
+async def test_what_is_sent_to_one_process_is_heard_there_in_order_and_nowhere_else(
+    processes: tuple[Process, Process],
+) -> None:
+    one, two = processes
+    said = [b"%d" % number for number in range(300)]
+    for each in said:
+        await one.relay.send(two.relay.own, each)
+    await eventually(lambda: len(two.heard) == len(said))
+    assert two.heard == said
+    assert one.heard == []
+
+
+async def test_what_many_say_at_once_is_heard_once_each(processes: tuple[Process, Process]) -> None:
+    one, two = processes
+    said = [b"%d" % number for number in range(500)]
+    await asyncio.gather(*(one.relay.send(two.relay.own, each) for each in said))
+    await eventually(lambda: len(two.heard) >= len(said))
+    assert sorted(two.heard) == sorted(said)
+
+
+async def test_the_largest_message_arrives_whole_and_leaves_nothing_behind(processes: tuple[Process, Process]) -> None:
+    one, two = processes
+    large = bytes(range(256)) * (LARGEST_MESSAGE * 128 // 256)  # 4 MiB
+    await one.relay.send(two.relay.own, large)
+    await eventually(lambda: two.heard == [large])
+    if isinstance(one.relay, RedisRelay):
+        assert not [key for key in await all_keys(one.relay._redis) if b":message:" in key]
+
+
+async def test_who_never_was_has_gone(processes: tuple[Process, Process]) -> None:
+    one, _ = processes
+    with pytest.raises(Gone):
+        await one.relay.send(new_name(), b"anybody")
+    assert len(await one.relay.gone(["0" * 12])) == 1
+
+
+async def test_who_says_that_it_ends_has_gone_at_once(processes: tuple[Process, Process]) -> None:
+    one, two = processes
+    await one.relay.send(two.relay.own, b"still there")
+    await eventually(lambda: two.heard)
+    await two.end(said=True)
+    with pytest.raises(Gone):
+        await one.relay.send(two.relay.own, b"anybody")
+    assert await one.relay.gone([two.relay.own, one.relay.own]) == {two.relay.own}
+
+
+async def test_who_is_killed_is_not_reached_and_soon_known_to_have_gone(processes: tuple[Process, Process]) -> None:
+    one, two = processes
+    await one.relay.send(two.relay.own, b"still there")
+    await eventually(lambda: two.heard)
+    await two.end(said=False)
+
+    async def gone() -> bool:
+        try:
+            await one.relay.send(two.relay.own, b"anybody")
+        except Unreached as failure:
+            return isinstance(failure, Gone)
+        return False
+
+    async with asyncio.timeout(30):
+        while not await gone():
+            await asyncio.sleep(0.05)
+
+
+async def test_a_process_that_nobody_reaches_and_that_lives_has_not_gone(
+    valkey: RedisAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its key says so: it may only be subscribing again."""
+    monkeypatch.setattr(over_redis, "SETTLED_SECONDS", 0.0)
+    async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
+        other = new_name()
+        await ask(redis, "SET", relay_alive(other), 1, "PX", 60_000)
+        with pytest.raises(Unreached) as raised:
+            await one.relay.send(other, b"anybody")
+        assert not isinstance(raised.value, Gone)
+        assert await one.relay.gone([other]) == set()
+
+
+async def test_a_redis_that_has_just_come_back_says_of_nobody_that_they_have_gone(valkey: RedisAddress) -> None:
+    """Their keys may have gone with it."""
+    async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
+        with pytest.raises(Unreached) as raised:
+            await one.relay.send(new_name(), b"anybody")
+        assert not isinstance(raised.value, Gone)
+        assert await one.relay.gone([new_name()]) == set()
+
+
+async def test_who_subscribes_again_is_told_that_something_may_be_missing(valkey: RedisAddress) -> None:
+    async with reached(valkey) as redis, reached(valkey) as other:
+        async with started(lambda: RedisRelay(redis, time.monotonic)) as one:
+            assert one.missed == 1
+            await ask(other, "CLIENT", "KILL", "TYPE", "PUBSUB")
+            await eventually(lambda: one.missed == 2)
+            await ask(other, "PUBLISH", relay(one.relay.own), b"again")
+            await eventually(lambda: one.heard == [b"again"])
+
+
+async def test_without_redis_nobody_waits_long_to_be_named_and_nobody_is_reached(tmp_path: Path) -> None:
+    address = RedisAddress(path=str(tmp_path / "nobody.sock"))
+    async with reached(address) as redis:
+        own = Process(RedisRelay(redis, time.monotonic))
+        await own.relay.ready()
+        began = time.monotonic()
+        for _ in range(100):
+            await own.relay.ready()  # who has waited once in vain waits no more
+        assert time.monotonic() - began < over_redis.READY_SECONDS
+        with pytest.raises(Unreached):
+            await own.relay.send(new_name(), b"anybody")
+        await own.end(said=True)
