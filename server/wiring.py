@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from server.application import Application, Outside
-from server.backends import Progress, open_ports, open_redis
+from server.backends import OpenPorts, open_ports, open_redis
 from server.backends.guarded_store import guarded_store, stock_snapshot
 from server.backends.policies import POLICIES, REDIS
 from server.config.audit_file import open_audit
@@ -23,7 +23,7 @@ from server.identity.caller_limits import CallerLimits
 from server.identity.choice import open_identifier
 from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, open_packages
-from server.packages.reload_socket import answer_reloads
+from server.packages.reload_socket import Reloads
 from server.pipeline import Parts, Pipeline, build
 from server.runtime.background import Background
 from server.runtime.dependencies import dependencies
@@ -54,15 +54,15 @@ from tools.store.store import Store
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, local: bool = False, port: int | None = None, progress: Progress | None = None
+    settings: Settings, *, local: bool = False, ports: OpenPorts = open_ports, reloads: Reloads | None = None
 ) -> AsyncIterator[Application]:
     """Opens the application of these settings until the block ends. `local` is for stdio, where the parent is trusted;
-    `port` is the one that is listened on, by which `tools reload` finds the server. Unreachable backends neither block nor
-    stop it. Raises what a wrong file or setting raises."""
+    `ports` opens the backends; `reloads` answers those who ask for a reload of the packages. Unreachable backends neither
+    block nor stop it. Raises what a wrong file or setting raises."""
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         background = Background(stack, metrics.background_died)
-        outside = await _open_outside(settings, stack, metrics, background, progress, local=local)
+        outside = await _open_outside(settings, stack, metrics, background, ports, local=local)
         outside = await open_standby(settings, outside, stack, background)
         packages = await open_packages(outside.registry)
         follower = await open_flags(settings, outside.flags, outside.registry, stack)
@@ -71,8 +71,8 @@ async def open_app(
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
         _run_beside(app, background, packages, follower)
-        if port is not None:
-            background.run("reload socket", partial(answer_reloads, settings.host, port, packages.reload))
+        if reloads is not None:
+            background.run("reload socket", partial(reloads, packages.reload))
         stack.callback(app.protocol.subscriptions.close)
         stack.enter_context(app.lifecycle.serving())
         yield app
@@ -98,7 +98,7 @@ async def _open_outside(
     stack: AsyncExitStack,
     metrics: Metrics,
     background: Background,
-    progress: Progress | None,
+    ports: OpenPorts,
     *,
     local: bool,
 ) -> Outside:
@@ -112,7 +112,7 @@ async def _open_outside(
     return Outside(
         identifier=identifier,
         redis=redis,
-        ports=await open_ports(settings, stack, progress),
+        ports=await ports(settings, stack),
         registry=Registry(TOOLS, version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s),
         metrics=metrics,
         sinks=(log_line, Spans()),

@@ -2,8 +2,20 @@
 
 from server.backends.classifier import open_classifier
 from server.backends.embedder import open_embedder
-from server.backends.opening import open_ports
+from server.backends.opening import OpenPorts, open_ports
 from server.backends.ports import EMBEDDED, Ports, Prepared, Progress
 from server.backends.redis import open_redis
+from server.backends.shared import Shared
 
-__all__ = ["EMBEDDED", "Ports", "Prepared", "Progress", "open_classifier", "open_embedder", "open_ports", "open_redis"]
+__all__ = [
+    "EMBEDDED",
+    "OpenPorts",
+    "Ports",
+    "Prepared",
+    "Progress",
+    "Shared",
+    "open_classifier",
+    "open_embedder",
+    "open_ports",
+    "open_redis",
+]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from server.backends.ports import CONNECT_SECONDS, EMBEDDED, Progress
+from server.backends.shared import Shared
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from session.resilience.deadline import Deadline
@@ -27,10 +28,10 @@ GREETING_SECONDS = 0.5
 
 
 async def open_catalog(
-    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None
+    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None, shared: Shared
 ) -> CatalogPort:
     if settings.catalog_url == EMBEDDED:
-        return await _open_embedded_catalog(settings, stack, embedder, progress)
+        return await _open_embedded_catalog(settings, stack, embedder, progress, shared)
     from tools.store.backends.opensearch.address import OpenSearchAddress
     from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 
@@ -51,7 +52,7 @@ async def _warm_up(embedder: Embedder, seconds: float) -> None:
 
 
 async def _open_embedded_catalog(
-    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None
+    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None, shared: Shared
 ) -> EmbeddedCatalog:
     from tools.store.backends.embedded.catalog import EmbeddedCatalog
     from tools.store.records.catalog_file import CatalogFileError
@@ -59,13 +60,19 @@ async def _open_embedded_catalog(
     started = time.monotonic()
     cache_dir = settings.data_dir or default_data_dir()
     opening = EmbeddedCatalog.open(
-        settings.catalog_file, embedder, cache_dir=cache_dir, progress=progress, head_start=GREETING_SECONDS
+        settings.catalog_file,
+        embedder,
+        cache_dir=cache_dir,
+        progress=progress,
+        head_start=GREETING_SECONDS if shared.catalog is None else 0.0,
+        loaded=shared.catalog,
     )
     try:
         catalog = await stack.enter_async_context(opening)
     except CatalogFileError as error:
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
-    logger.info("%d titles ready in %.1f s", len(catalog), time.monotonic() - started)
+    if shared.catalog is None:
+        logger.info("%d titles ready in %.1f s", len(catalog), time.monotonic() - started)
     return catalog
 
 

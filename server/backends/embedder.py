@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
+from server.backends.shared import Shared
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from tools.store.ports import Embedder
 
 
-async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
+async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Shared | None = None) -> Embedder | None:
     """Opens it; there is none where search is by words alone. Raises `SettingError` where AWS's own settings cannot be
     used."""
     if settings.embedder == "none":
@@ -17,7 +18,7 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder |
     if settings.embedder == "local":
         from tools.store.backends.embedded.embedder import LocalEmbedder
 
-        return await stack.enter_async_context(LocalEmbedder())
+        return await stack.enter_async_context(LocalEmbedder(shared.encoder if shared else None))
     return await _open_bedrock(settings.embedder.removeprefix("bedrock:"), stack)
 
 

@@ -8,7 +8,9 @@ import sys
 import time
 import uuid
 from contextlib import suppress
+from functools import partial
 
+from server.backends import open_ports
 from server.call import Call, RequestMetadata
 from server.commands.errors import print_error
 from server.commands.progress import progress_bar
@@ -29,7 +31,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
         return print_error(f"the arguments are not JSON: {error}")
     if not isinstance(given, dict):
         return print_error("the arguments have to be a JSON object")
-    async with open_app(settings, local=True, progress=progress_bar(sys.stderr)) as app:
+    async with open_app(settings, local=True, ports=partial(open_ports, progress=progress_bar(sys.stderr))) as app:
         registered = app.registry.get(tool)
         if registered is None:
             return print_error(f"no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}")

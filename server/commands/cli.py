@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import Sequence
 
 from server.commands.errors import print_error
@@ -14,10 +13,8 @@ from server.commands.table import COMMANDS, SERVE
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.config.unknown import unknown_settings
-from server.telemetry.log.filter import RepeatFilter
+from server.telemetry.log.setup import log_to_stderr
 from server.version import VERSION
-
-OWN_LOGGERS = ("server", "session", "tools", "infra", "manga")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,12 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings.from_environment(os.environ)
     except SettingError as error:
         return print_error(str(error))
-    _log_to_stderr(settings.log_level)
+    log_to_stderr(settings.log_level)
     for name, meant in unknown_settings(os.environ).items():
         hint = f"; did you mean {meant}?" if meant else ""
         logging.getLogger(__name__).warning("%s is no setting of this server and is ignored%s", name, hint)
     try:
-        return asyncio.run(_command(asked, settings))
+        return _run(asked, settings)
     except KeyboardInterrupt:
         return 0
     except Exception as error:  # what a wrong file says of itself is for the person who started this
@@ -49,22 +46,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-async def _command(asked: argparse.Namespace, settings: Settings) -> int:
+def _run(asked: argparse.Namespace, settings: Settings) -> int:
     """Raises `SettingError`."""
     command = COMMANDS[asked.command or SERVE]
     if settings.user and not command.of_user:
         raise SettingError("MANGA_USER is for stdio alone, whose parent is trusted; elsewhere each request states its user")
-    return await command.run(asked, settings)
-
-
-def _log_to_stderr(level: str) -> None:
-    """stdout belongs to the protocol in stdio mode, and to results in the others.
-
-    The level is for this server's own loggers, which say nothing of a customer. Libraries write down what they are given,
-    order numbers and customers' words included, so of them only warnings are shown, whatever the level."""
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True)
-    logging.root.handlers[0].addFilter(RepeatFilter())
-    logging.root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
-    for name in OWN_LOGGERS:
-        logging.getLogger(name).setLevel(level.upper())
-    logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)  # it logs a malformed body as an error, with its content
+    if command.as_workers is not None and settings.workers > 1:
+        return command.as_workers(asked, settings)
+    return asyncio.run(command.run(asked, settings))

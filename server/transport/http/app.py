@@ -45,8 +45,12 @@ class HttpApp:
     upgrades: Upgrades
 
 
-def http_app(settings: Settings, app: Application, port: int, upgrades: Upgrades | None = None) -> HttpApp:
-    """Puts the application together. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then."""
+def http_app(
+    settings: Settings, app: Application, port: int, probes: Probes | None = None, upgrades: Upgrades | None = None
+) -> HttpApp:
+    """Puts the application together. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then;
+    `probes` answer for more than this process."""
+    probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
     upgrades = upgrades or Upgrades()
     challenge, jwt = _challenge(settings, app), settings.auth == "jwt"
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
@@ -59,14 +63,13 @@ def http_app(settings: Settings, app: Application, port: int, upgrades: Upgrades
     )
     messages = app.reach.messages(streams.post, bodies.read)
     sessions = app.reach.sessions(endpoint, bodies.read)
-    routes = [*_routes(app, streams, messages, sessions), *_metadata_routes(settings, app), *upgrades.routes()]
+    routes = [*_routes(app, streams, messages, sessions, probes), *_metadata_routes(settings, app), *upgrades.routes()]
     shortcuts: Shortcuts = {("POST", MESSAGES): messages, ("GET", "/sse"): streams.open}
     middleware = _middleware(settings, app, port, challenge, shortcuts)
     return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint, upgrades)
 
 
-def _routes(app: Application, streams: SseStreams, messages: ASGIApp, sessions: ASGIApp) -> list[BaseRoute]:
-    probes = Probes(app.lifecycle, app.dependencies, app.metrics)
+def _routes(app: Application, streams: SseStreams, messages: ASGIApp, sessions: ASGIApp, probes: Probes) -> list[BaseRoute]:
     return [
         Route("/sse", Endpoint(streams.open), methods=["GET"]),
         Mount(MESSAGES, app=messages),

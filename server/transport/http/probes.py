@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
+
+SERVES = ("ready", "degraded")
+Readiness = dict[str, Any]
 
 
 class Probes:
@@ -24,12 +30,20 @@ class Probes:
 
     async def readyz(self, request: Request) -> Response:
         """Answers 200 when calls can be answered, even degraded; 503 while starting or draining."""
+        told = await self.readiness()
+        if told["status"] in SERVES:
+            return JSONResponse(told)
+        return JSONResponse(told, 503, {"Retry-After": "1"})
+
+    async def readiness(self) -> Readiness:
+        """Tells `{status, dependencies}`."""
         if not self._lifecycle.serves:
-            status = "draining" if self._lifecycle.draining else "starting"
-            return JSONResponse({"status": status, "dependencies": {}}, 503, {"Retry-After": "1"})
-        states = await self._dependencies.states()
-        healthy = all(state["state"] == "ok" for state in states.values())
-        return JSONResponse({"status": "ready" if healthy else "degraded", "dependencies": states})
+            return {"status": "draining" if self._lifecycle.draining else "starting", "dependencies": {}}
+        return {"status": status_of(states := await self._dependencies.states()), "dependencies": states}
 
     async def metrics(self, request: Request) -> Response:
         return Response(self._metrics.text(), media_type=self._metrics.content_type)
+
+
+def status_of(states: Mapping[str, Mapping[str, Any]]) -> str:
+    return "ready" if all(state["state"] == "ok" for state in states.values()) else "degraded"

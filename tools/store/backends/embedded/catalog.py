@@ -56,9 +56,11 @@ class EmbeddedCatalog:
         cache_dir: Path | None = None,
         progress: Progress | None = None,
         head_start: float = 0.0,
+        loaded: Loaded | None = None,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Ready when the lexical index is; vectors follow in the background, at once when they are kept in `cache_dir`.
         `progress` is told (done, total, what): steps of loading, on its thread, then texts of the vectors, on the loop.
+        `loaded` is what was made of the file before.
 
         Raises CatalogFileError when the file can't be used. Without an embedder the search is lexical and says nothing of
         it.
@@ -67,7 +69,8 @@ class EmbeddedCatalog:
         workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
         catalog: EmbeddedCatalog | None = None
         try:
-            loaded = await asyncio.get_running_loop().run_in_executor(workers, load_catalog, path, store, progress)
+            if loaded is None:
+                loaded = await asyncio.get_running_loop().run_in_executor(workers, load_catalog, path, store, progress)
             leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
             await catalog._preparing.start(loaded.columns.titles, workers, progress, head_start)

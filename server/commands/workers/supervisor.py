@@ -1,0 +1,171 @@
+"""Keeps workers running, hands them the connections, and ends them.
+
+It is one thread without an event loop, because it forks: the workers begin with what it has loaded, in memory that they
+share as long as nobody writes there (copy on write), and are there again a moment after they died. uvicorn's own supervisor
+starts new interpreters, which load everything anew, and leaves it to chance who gets a connection.
+"""
+
+from __future__ import annotations
+
+import logging
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from server.commands.workers.backoff import Backoff
+from server.commands.workers.signals import Signals
+from server.commands.workers.worker import Run, Worker
+
+logger = logging.getLogger(__name__)
+
+HUNG_SECONDS = 15.0
+"""A worker reports every second; one that has said nothing for so long is ended, and another takes its place."""
+ACCEPTED_AT_ONCE = 64
+TOGETHER_SECONDS = 1.0
+"""A signal to the whole process group comes twice, because make passes it on."""
+TICK_SECONDS = 1.0
+CLOSE_SECONDS = 1.5
+"""What a worker has, beyond the turns that it answers, until it is killed."""
+NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class Supervisor:
+    """`run` returns the exit status. The first worker starts alone: whatever is wrong with the settings is said once, and
+    ends the start. `opened` is called when it takes connections."""
+
+    def __init__(
+        self,
+        workers: int,
+        listener: socket.socket,
+        run: Run,
+        budget_seconds: float,
+        opened: Callable[[], None],
+        beside: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`beside` is done every second or so."""
+        listener.setblocking(False)
+        self._numbers = range(1, workers + 1)
+        self._listener, self._run, self._opened, self._beside = listener, run, opened, beside
+        self._budget_seconds = budget_seconds
+        self._workers: dict[int, Worker] = {}
+        self._backoff = {number: Backoff() for number in self._numbers}
+        self._due = {1: 0.0}
+        self._began = self._listening = False
+        self._stopped_at: float | None = None
+        self._status = 0
+        self._signals = Signals()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._signals, selectors.EVENT_READ, self._heed)
+
+    def run(self) -> int:
+        """Until all have ended after SIGTERM or SIGINT, or the first could not start."""
+        while self._stopped_at is None or self._workers:
+            for key, _ in self._selector.select(self._patience()):
+                key.data()
+            self._bury()
+            self._mind()
+            self._start_due()
+            self._accept_or_not()
+            self._beside()
+        self._close()
+        return self._status
+
+    def _patience(self) -> float:
+        now = time.monotonic()
+        return max(0.0, min([TICK_SECONDS, *(due - now for due in self._due.values())]))
+
+    def _start_due(self) -> None:
+        for number in [each for each, due in self._due.items() if due <= time.monotonic()]:
+            del self._due[number]
+            self._workers[number] = worker = Worker(number, self._run, self._close, time.monotonic())
+            self._selector.register(worker.end, selectors.EVENT_READ, lambda worker=worker: self._hear(worker))
+
+    def _hear(self, worker: Worker) -> None:
+        worker.hear(time.monotonic())
+        if worker.takes and not self._began:
+            self._began = True
+            self._opened()
+            self._due |= dict.fromkeys(self._numbers[1:], 0.0)
+
+    def _heed(self) -> None:
+        asked = self._signals.take() & {signal.SIGTERM, signal.SIGINT}
+        now = time.monotonic()
+        if asked and self._stopped_at is None:
+            self._stopped_at = now
+            self._due.clear()
+            self._tell_all(signal.SIGTERM)
+        elif asked and self._stopped_at is not None and now - self._stopped_at > TOGETHER_SECONDS:
+            self._status = 1
+            self._tell_all(signal.SIGKILL)
+
+    def _tell_all(self, number: signal.Signals) -> None:
+        for worker in self._workers.values():
+            worker.signal(number)
+
+    def _bury(self) -> None:
+        for worker in list(self._workers.values()):
+            if (fd := worker.end.fileno()) < 0 or (status := worker.ended()) is None:
+                continue
+            self._selector.unregister(fd)
+            del self._workers[worker.number]
+            if self._stopped_at is None:
+                self._replace(worker, status)
+
+    def _replace(self, worker: Worker, status: int) -> None:
+        now = time.monotonic()
+        if not self._began:
+            self._stopped_at, self._status = now, status if status > 0 else 1
+            return
+        pause = self._backoff[worker.number].pause_after(now - worker.began_at)
+        how = f"by signal {-status}" if status < 0 else f"with status {status}"
+        logger.error("worker %d has ended %s; it is started again in %.1f s", worker.number, how, pause)
+        self._due[worker.number] = now + pause
+
+    def _mind(self) -> None:
+        """Ends who does not end, and who says nothing any more."""
+        now = time.monotonic()
+        if self._stopped_at is not None:
+            if now > self._stopped_at + self._budget_seconds + CLOSE_SECONDS:
+                self._tell_all(signal.SIGKILL)
+            return
+        for worker in self._workers.values():
+            if worker.takes and worker.silent_for(now) > HUNG_SECONDS:
+                logger.error("worker %d has said nothing for %.0f s and is killed", worker.number, HUNG_SECONDS)
+                worker.signal(signal.SIGKILL)
+
+    def _accept_or_not(self) -> None:
+        """Connections wait in the kernel while nobody could take them."""
+        wanted = any(worker.takes for worker in self._workers.values())
+        if wanted and not self._listening:
+            self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
+        elif self._listening and not wanted:
+            self._selector.unregister(self._listener)
+        self._listening = wanted
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # nobody is there any more, or no file is left for one
+            for _ in range(ACCEPTED_AT_ONCE):
+                connection, _ = self._listener.accept()
+                with connection:
+                    self._hand_on(connection)
+
+    def _hand_on(self, connection: socket.socket) -> None:
+        """To the worker with the fewest, so that streams that stay are spread evenly."""
+        now = time.monotonic()
+        for worker in sorted((w for w in self._workers.values() if w.takes), key=lambda each: each.load(now)):
+            if worker.hand(connection):
+                return
+        with suppress(OSError):
+            connection.setblocking(False)
+            connection.send(NO_ROOM)
+
+    def _close(self) -> None:
+        """What is its own, at its end and in each child."""
+        self._selector.close()
+        self._signals.close()
+        self._listener.close()
+        for worker in self._workers.values():
+            worker.end.close()

