@@ -26,7 +26,7 @@ async def open_ports(
     embedder = await open_embedder(settings, stack, shared)
     watched = WatchedEmbedder(embedder) if embedder is not None else None
     catalog = await open_catalog(settings, stack, watched, progress, shared)
-    store = await open_store(settings, stack, catalog)
+    store = await open_store(settings, stack, catalog, shared)
     classifier = await open_classifier(settings, stack)
     prepared = getattr(catalog, "wait_for_vectors", nothing_to_prepare)
     pages = await open_pages(settings, stack)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import closing
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from server.backends.catalog import default_data_dir
 from server.backends.ports import EMBEDDED, Progress
-from server.backends.shared import Shared
+from server.backends.shared import Shared, SharedStore
+from server.backends.store import store_files
 from server.config.parsing import SettingError
 from server.config.settings import Settings
+from tools.store.releases.dated import releases_of
 
 if TYPE_CHECKING:
     from tools.store.backends.embedded.embedder import Encoder
@@ -20,31 +25,49 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def preload(settings: Settings, progress: Progress | None) -> Shared:
-    """Imports the drivers, and loads the embedded catalogue and encoder, where they are wanted. Blocking: one second and
-    more. Starts no thread, which a fork would lose.
+def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shared:
+    """Imports the drivers, and loads what is embedded: catalogue, encoder, and the store, which goes to files in `folder`.
+    Blocking: one second and more. Starts no thread, which a fork would lose.
 
     Raises `SettingError` for a catalogue file that cannot be used."""
     for driver in _drivers(settings):
         import_module(driver)
-    return Shared(_catalog(settings, progress), _encoder(settings))
-
-
-def _catalog(settings: Settings, progress: Progress | None) -> Loaded | None:
-    if settings.catalog_url != EMBEDDED:
-        return None
-    from tools.store.backends.embedded.computed import ComputedStore
-    from tools.store.backends.embedded.loading import load_catalog
-    from tools.store.records.catalog_file import CatalogFileError
-
     started = time.monotonic()
     try:
-        store = ComputedStore(settings.data_dir or default_data_dir())
-        loaded = load_catalog(settings.catalog_file, store, progress)
-    except CatalogFileError as error:
+        catalog = _catalog(settings, progress) if settings.catalog_url == EMBEDDED else None
+        store = _store(settings, catalog, folder) if settings.store_url == EMBEDDED else None
+    except ValueError as error:
+        if type(error).__name__ != "CatalogFileError":
+            raise
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
-    logger.info("%d titles ready in %.1f s", len(loaded.columns), time.monotonic() - started)
-    return loaded
+    if catalog is not None:
+        logger.info("%d titles ready in %.1f s", len(catalog.columns), time.monotonic() - started)
+    return Shared(catalog, _encoder(settings), store, folder / "people.db")
+
+
+def _catalog(settings: Settings, progress: Progress | None) -> Loaded:
+    from tools.store.backends.embedded.computed import ComputedStore
+    from tools.store.backends.embedded.loading import load_catalog
+
+    loaded = load_catalog(settings.catalog_file, ComputedStore(settings.data_dir or default_data_dir()), progress)
+    return replace(loaded, plan=loaded.planned()) if settings.embedder != "none" else loaded
+
+
+def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedStore:
+    from tools.store.backends.embedded.releases import EmbeddedReleases
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedStore, write_store
+    from tools.store.backends.embedded.titles import EmbeddedTitles
+    from tools.store.records.catalog_file import load
+
+    if catalog is None:
+        titles, offers = zip(*load(settings.catalog_file), strict=True)
+    else:
+        titles, offers = tuple(catalog.columns.titles), tuple(catalog.columns.offers)
+    file = folder / "store.db"
+    write_store(file, zip((each.title_id for each in titles), offers, strict=True), *store_files(settings))
+    with closing(EmbeddedStore.of_file(file)) as store:
+        releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
+    return SharedStore(EmbeddedTitles(titles), releases, file)
 
 
 def _encoder(settings: Settings) -> Encoder | None:

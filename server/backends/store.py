@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 from server.backends.ports import CONNECT_SECONDS, EMBEDDED, StorePorts
+from server.backends.shared import Shared, SharedStore
 from server.config.parsing import SettingError
 from server.config.settings import DEMO, Settings
 from session.resilience.deadline import Deadline
@@ -15,11 +16,23 @@ from tools.store.ports import CatalogPort
 from tools.store.releases.dated import releases_of
 
 
-async def open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
+async def open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
     """Opens it as the settings say. Raises `SettingError` for a catalogue file that cannot be used."""
-    if settings.store_url == EMBEDDED:
-        return await _open_embedded_store(settings, stack, catalog)
-    return await _open_dynamodb(settings, stack)
+    if settings.store_url != EMBEDDED:
+        return await _open_dynamodb(settings, stack)
+    if shared.store is not None:
+        return _open_shared_store(stack, shared.store, shared.people)
+    return await _open_embedded_store(settings, stack, catalog)
+
+
+def _open_shared_store(stack: AsyncExitStack, shared: SharedStore, people: Path | None) -> StorePorts:
+    from tools.store.backends.embedded.people_file import PeopleFile, SharedPreferences, SharedProfiles
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+
+    assert people is not None
+    store = stack.enter_context(closing(EmbeddedStore.of_file(shared.file)))
+    file = stack.enter_context(closing(PeopleFile(people)))
+    return StorePorts(shared.titles, store, shared.releases, store, SharedProfiles(file), SharedPreferences(file))
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:

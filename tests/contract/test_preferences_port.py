@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from session.preferences import LONGEST, MOST_KEPT, Kept, Preference
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.embedded.people_file import PeopleFile, SharedPreferences
 from tools.store.backends.embedded.preferences import EmbeddedPreferences
 from tools.store.failures import TimedOut
 from tools.store.ports import PreferencesPort
@@ -24,10 +27,14 @@ def kept(*texts: str, revision: str = "a") -> Kept:
     return Kept(tuple(Preference.stated(text, NOW) for text in texts), revision)
 
 
-@pytest.fixture(params=["embedded", "dynamodb"])
-async def preferences(request: pytest.FixtureRequest) -> AsyncIterator[PreferencesPort]:
+@pytest.fixture(params=["embedded", "shared", "dynamodb"])
+async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PreferencesPort]:
     if request.param == "embedded":
         yield EmbeddedPreferences()
+        return
+    if request.param == "shared":
+        with closing(PeopleFile(tmp_path / "people.db")) as file:
+            yield SharedPreferences(file)
         return
     async with DynamoStore.open(request.getfixturevalue("dynamodb_address")) as store:
         yield store.preferences

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind, Profile
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.embedded.people_file import PeopleFile, SharedProfiles
 from tools.store.backends.embedded.profile import EmbeddedProfiles
 from tools.store.failures import TimedOut
 from tools.store.ports import ProfilePort
@@ -24,10 +27,14 @@ def event(subject: str, minutes_ago: float = 0, kind: EventKind = EventKind.VIEW
     return Event.happened(kind, subject, NOW - timedelta(minutes=minutes_ago))
 
 
-@pytest.fixture(params=["embedded", "dynamodb"])
-async def profiles(request: pytest.FixtureRequest) -> AsyncIterator[ProfilePort]:
+@pytest.fixture(params=["embedded", "shared", "dynamodb"])
+async def profiles(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ProfilePort]:
     if request.param == "embedded":
         yield EmbeddedProfiles(clock=lambda: NOW)
+        return
+    if request.param == "shared":
+        with closing(PeopleFile(tmp_path / "people.db")) as file:
+            yield SharedProfiles(file, clock=lambda: NOW)
         return
     address = request.getfixturevalue("dynamodb_address")
     async with DynamoStore.open(address, clock=lambda: NOW) as store:

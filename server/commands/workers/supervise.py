@@ -50,7 +50,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         if valkey is not None:
             settings = replace(settings, redis_url=stack.enter_context(valkey))
         host, port = settings.host, listener.getsockname()[1]
-        place = partial(WorkerPlace, settings, port, folder, preload(settings, progress))
+        place = partial(WorkerPlace, settings, port, folder, preload(settings, folder, progress))
         gc.collect()
         gc.freeze()  # the collector writes to what it looks at, which would have every worker copy all of it
         supervisor = Supervisor(

@@ -79,7 +79,7 @@ async def test_a_damaged_cache_is_rebuilt(file: Path, tmp_path: Path, damage: st
         await catalog.wait_for_vectors()
         before = await search(catalog, "paper lighthouse")
     files = sorted(kept.iterdir())
-    assert [f.suffix for f in files] == [".npz", ".npz"]
+    assert [f.suffix for f in files] == [".npz", ".npy"]
     contents = [f.read_bytes() for f in files]
     for path, content in zip(files, contents, strict=True):
         path.write_bytes(_damaged(content, damage, contents))

@@ -73,7 +73,7 @@ class EmbeddedCatalog:
                 loaded = await asyncio.get_running_loop().run_in_executor(workers, load_catalog, path, store, progress)
             leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
-            await catalog._preparing.start(loaded.columns.titles, workers, progress, head_start)
+            await catalog._preparing.start(loaded.planned, workers, progress, head_start)
             yield catalog
         finally:
             if catalog is not None:

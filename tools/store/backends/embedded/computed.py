@@ -1,5 +1,5 @@
-"""What was computed, kept on disk: one .npz a kind, named by what it was computed from, written atomically, checked when
-read.
+"""What was computed, kept on disk: one .npz a kind (.npy for a matrix that is mapped), named by what it was computed from,
+written atomically, checked when read.
 
 Of each kind two stay. No pickle. The archive's own CRC-32 finds corruption; shapes and ranges are checked besides, so that a
 foreign or truncated file is rebuilt and never trusted.
@@ -7,17 +7,21 @@ foreign or truncated file is rebuilt and never trusted.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tools.store.backends.embedded.mapped import Floats, map_matrix, write_matrix
 
 FORMAT = "2"
 KEPT = 2
@@ -43,7 +47,7 @@ class ComputedStore:
                 arrays = {name: archive[name] for name in archive.files}
             with suppress(OSError):  # a folder that is only read
                 os.utime(path)  # what is used is not what is removed
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile):
             return None
         return arrays if bytes(arrays.pop("key", np.zeros(0, np.uint8))) == key.encode() else None
 
@@ -53,30 +57,76 @@ class ComputedStore:
         if path is None:
             return
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._replace(path, {**arrays, "key": np.frombuffer(key.encode(), np.uint8)})
-            _remove_older(path, kind)
+            named = {**arrays, "key": np.frombuffer(key.encode(), np.uint8)}
+            self._replace(path, kind, lambda file: np.savez(file, allow_pickle=False, **named))
         except OSError:
             return
 
-    def _replace(self, path: Path, arrays: Arrays) -> None:
+    def map(self, kind: str, key: str) -> Floats | None:
+        """The matrix kept for `key`, mapped: processes share it. None when there is none that is whole. Blocking."""
+        path = self._path(kind, key, ".npy")
+        return None if path is None else map_matrix(path, key)
+
+    def save_matrix(self, kind: str, key: str, matrix: Floats) -> None:
+        """Keeps it for `map`. A folder that can't be written to is no failure. Blocking."""
+        path = self._path(kind, key, ".npy")
+        if path is None:
+            return
+        with suppress(OSError):
+            self._replace(path, kind, lambda file: write_matrix(file, key, matrix))
+
+    def claim(self, kind: str) -> Claim | None:
+        """The right to compute something of a kind, which one process has at a time; None while another has it. Where
+        nothing can be kept everybody has it. Blocking, but not for the other process."""
+        try:
+            return Claim(self._folder / f".{kind}.lock" if self._folder is not None else None)
+        except BlockingIOError:
+            return None
+
+    def _replace(self, path: Path, kind: str, write: Callable[[BinaryIO], None]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
         try:
             with os.fdopen(descriptor, "wb") as file:
-                np.savez(file, allow_pickle=False, **arrays)
+                write(file)
             Path(name).replace(path)
+            _remove_older(path, kind)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
 
-    def _path(self, kind: str, key: str) -> Path | None:
-        return None if self._folder is None else self._folder / f"{kind}-{sha256(key.encode()).hexdigest()[:24]}.npz"
+    def _path(self, kind: str, key: str, suffix: str = ".npz") -> Path | None:
+        return None if self._folder is None else self._folder / f"{kind}-{sha256(key.encode()).hexdigest()[:24]}{suffix}"
+
+
+class Claim:
+    """A lock on a file (flock(2)), which ends with its process as well. Raises BlockingIOError for one that is held."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._fd = path, -1
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._fd)
+            raise
+        except OSError:  # nothing can be kept here either
+            self.release()
+
+    def release(self) -> None:
+        if self._fd >= 0 and self._path is not None:
+            self._path.unlink(missing_ok=True)
+            os.close(self._fd)
+            self._fd = -1
 
 
 def _remove_older(current: Path, kind: str) -> None:
-    """All of a kind but `current` and the one that was used last before it. Safe beside other processes: what they have read
-    is in their memory, and what they miss they compute again."""
-    others = sorted(set(current.parent.glob(f"{kind}-*.npz")) - {current}, key=_used_at, reverse=True)
+    """All of a kind but `current` and the one that was used last before it. Safe beside other processes: what they have
+    read or mapped is in their memory, and what they miss they compute again."""
+    others = sorted(set(current.parent.glob(f"{kind}-*.np[yz]")) - {current}, key=_used_at, reverse=True)
     ages = ((path, time.time() - _used_at(path)) for path in current.parent.glob(f".{kind}-*.tmp"))
     for path in [*others[KEPT - 1 :], *(path for path, age in ages if age > ABANDONED_SECONDS)]:
         path.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from tools.store.backends.blas import single_threaded_blas
 from tools.store.backends.embedded.columns import TitleColumns, build_columns
 from tools.store.backends.embedded.computed import FORMAT, ComputedStore
 from tools.store.backends.embedded.lexical.index import LexicalIndex, build_index
+from tools.store.backends.embedded.meaning.vectors import VectorPlan, plan_vectors
 from tools.store.backends.embedded.searching.engine import Engine
 from tools.store.backends.embedded.stored_index import StaleArraysError, index_arrays, index_from
 from tools.store.records.catalog_file import parse, read_bytes
@@ -22,11 +23,17 @@ _STEPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`key` identifies the content and the format of everything computed from it."""
+    """`key` identifies the content and the format of everything computed from it. `plan` is what to embed, where it was made
+    together with the rest."""
 
     columns: TitleColumns
     engine: Engine
     key: str
+    plan: VectorPlan | None = None
+
+    def planned(self) -> VectorPlan:
+        """Blocking, where it was not made."""
+        return self.plan or plan_vectors(self.columns.titles)
 
 
 def load_catalog(path: Path, store: ComputedStore, progress: Progress | None = None) -> Loaded:

@@ -57,6 +57,16 @@ class EmbeddedStore:
         with closing(db):
             yield cls(db, clock)
 
+    @classmethod
+    def of_file(cls, path: Path, *, clock: Now = utc_now) -> EmbeddedStore:
+        """The store that `write_store` has put there, mapped: processes share it. Close it."""
+        db = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+        db.execute(f"PRAGMA mmap_size = {path.stat().st_size}")
+        return cls(db, clock)
+
+    def close(self) -> None:
+        self._db.close()
+
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         """Offers and volumes of the titles that are sold here. Past the deadline the rest is `unanswered`; TimedOut
         when nothing was read yet."""
@@ -142,8 +152,21 @@ _BOUGHT = (
 _PURCHASED = "SELECT title_id FROM purchases WHERE owner = ? ORDER BY last_at DESC, title_id"
 
 
+def write_store(
+    path: Path,
+    offers: Iterable[tuple[str, tuple[Offer, ...]]],
+    volumes_file: Path | None = None,
+    orders_file: Path | None = None,
+) -> None:
+    """Fills a file for `EmbeddedStore.of_file`. Raises StoreFileError. Blocking."""
+    _load(offers, volumes_file, orders_file, str(path)).close()
+
+
 def _load(
-    offers: Iterable[tuple[str, tuple[Offer, ...]]], volumes_file: Path | None, orders_file: Path | None
+    offers: Iterable[tuple[str, tuple[Offer, ...]]],
+    volumes_file: Path | None,
+    orders_file: Path | None,
+    database: str = ":memory:",
 ) -> sqlite3.Connection:
     """Everything is read and checked first, so a bad line leaves nothing behind."""
     catalogue = dict(offers)
@@ -152,7 +175,7 @@ def _load(
         if volumes_file and title_id not in catalogue:
             raise StoreFileError(volumes_file, 0, f"volumes of {title_id}, which is not in the catalogue")
     orders = read_orders(orders_file) if orders_file else []
-    db = sqlite3.connect(":memory:", check_same_thread=False)
+    db = sqlite3.connect(database, check_same_thread=False)
     try:
         fill(db, Contents(catalogue.items(), volumes, orders))
     except BaseException:

@@ -79,11 +79,6 @@ def _require(good: bool, what: str) -> None:
         raise StaleArraysError(what)
 
 
-def matrix_from(arrays: Arrays, texts: int, dimensions: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """The matrix of vectors. Raises StaleArraysError if it is not (texts, dimensions) of finite numbers."""
-    matrix = arrays.get("matrix")
-    if matrix is None or matrix.shape != (texts, dimensions) or matrix.dtype != np.float16:
-        raise StaleArraysError("matrix")
-    wide = matrix.astype(np.float32)
-    _require(bool(np.isfinite(wide).all()), "matrix")
-    return wide
+def fits(matrix: np.ndarray[tuple[int, ...], np.dtype[np.float32]], texts: int, dimensions: int) -> bool:
+    """Whether it is (texts, dimensions) of finite numbers."""
+    return matrix.shape == (texts, dimensions) and bool(np.isfinite(matrix).all())

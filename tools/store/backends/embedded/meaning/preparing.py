@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
 
 from session.resilience.tasks import start_task
 from tools.store.backends.embedded.meaning.vector_leg import VectorLeg
-from tools.store.backends.embedded.meaning.vectors import plan_vectors
+from tools.store.backends.embedded.meaning.vectors import VectorPlan
 from tools.store.failures import Failure
-from tools.store.models import Title
 
 Progress = Callable[[int, int, str], None]
 
@@ -23,12 +22,14 @@ class Preparing:
         self._leg = leg
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self, titles: Sequence[Title], workers: Executor, progress: Progress | None, head_start: float) -> None:
+    async def start(
+        self, planned: Callable[[], VectorPlan], workers: Executor, progress: Progress | None, head_start: float
+    ) -> None:
         """Looks for what is kept, and leaves the rest to the task."""
         if (leg := self._leg) is None:
             return
         loop = asyncio.get_running_loop()
-        plan = await loop.run_in_executor(workers, plan_vectors, titles)
+        plan = await loop.run_in_executor(workers, planned)
         kept = await loop.run_in_executor(workers, leg.kept, plan)
 
         async def prepare() -> None:

@@ -12,7 +12,7 @@ from session.resilience.deadline import Deadline
 from tools.store.backends.batching import batches, embed_patiently
 from tools.store.backends.embedded.computed import ComputedStore
 from tools.store.backends.embedded.meaning.vectors import VectorPlan, Vectors
-from tools.store.backends.embedded.stored_index import StaleArraysError, matrix_from
+from tools.store.backends.embedded.stored_index import fits
 from tools.store.backends.query_vectors import QueryVectors
 from tools.store.ports import Embedder
 
@@ -20,6 +20,8 @@ Floats = NDArray[np.float32]
 Progress = Callable[[int, int, str], None]
 # Small ones: 1,600 characters take about 25 ms, which is the longest a query waits behind a batch.
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
+_KIND = "vectors"
+_LOOK_AGAIN_SECONDS = 0.5
 
 
 class VectorLeg:
@@ -51,22 +53,30 @@ class VectorLeg:
         await asyncio.sleep(head_start)
         await embed_patiently(self._embedder, ["warm up"])
         self._warm = True
-        if kept is None:
-            matrix = await self._build(plan, progress)
-            self.vectors = Vectors(matrix, plan.owners, plan.titles)
-            half = matrix.astype(np.float16)
-            await asyncio.to_thread(self._store.save, "vectors", self._key, {"matrix": half})
+        while self.vectors is None:
+            self.vectors = await self._made(plan, progress)
 
     def kept(self, plan: VectorPlan) -> Vectors | None:
         """The vectors that are on disk for this catalogue and embedder. Blocking."""
-        arrays = self._store.load("vectors", self._key)
-        if arrays is None:
-            return None
-        try:
-            matrix = matrix_from(arrays, len(plan.texts), self._embedder.dimensions)
-        except StaleArraysError:
+        matrix = self._store.map(_KIND, self._key)
+        if matrix is None or not fits(matrix, len(plan.texts), self._embedder.dimensions):
             return None
         return Vectors(matrix, plan.owners, plan.titles)
+
+    async def _made(self, plan: VectorPlan, progress: Progress | None) -> Vectors | None:
+        """Computes them, or waits for a moment where another process does: then they are on disk."""
+        claim = await asyncio.to_thread(self._store.claim, _KIND)
+        if claim is None:
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            return await asyncio.to_thread(self.kept, plan)
+        try:
+            if (kept := await asyncio.to_thread(self.kept, plan)) is not None:
+                return kept
+            matrix = await self._build(plan, progress)
+            await asyncio.to_thread(self._store.save_matrix, _KIND, self._key, matrix)
+            return await asyncio.to_thread(self.kept, plan) or Vectors(matrix, plan.owners, plan.titles)
+        finally:
+            claim.release()
 
     async def query(self, text: str, deadline: Deadline) -> Floats | None:
         """The query's vector, or None when it is not there in time."""

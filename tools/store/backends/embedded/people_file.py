@@ -1,0 +1,130 @@
+"""What customers did and stated, in a file that the processes of one server share: bounded, and gone with them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from session.keys import user_hash
+from session.preferences import Kept, decode, encode
+from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, sort_key, written
+from session.resilience.clocks import Now, utc_now
+from session.resilience.deadline import Deadline
+from tools.store.failures import DependencyFailure, TimedOut
+from tools.store.models import Health
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
+MOST_EVENTS, MOST_STATED = 100_000, 1_000
+"""Rows of each table; the oldest go."""
+BUSY_SECONDS = 0.25
+"""What a write waits for another process's."""
+TABLES = """
+PRAGMA journal_mode = WAL;
+CREATE TABLE IF NOT EXISTS events (
+    owner TEXT NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
+    PRIMARY KEY (owner, at, kind, subject)
+);
+CREATE TABLE IF NOT EXISTS stated (owner TEXT PRIMARY KEY, revision TEXT, document BLOB NOT NULL);
+"""
+
+
+class PeopleFile:
+    """A connection and the one thread that uses it: a write may wait for that of another process."""
+
+    def __init__(self, path: Path) -> None:
+        """Blocking, for some milliseconds."""
+        self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None)
+        self._db.executescript(TABLES)
+        self._db.execute("PRAGMA synchronous = OFF")  # it goes with the server, and outlives only its processes
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="people")
+
+    async def run(self, work: Work[T], deadline: Deadline) -> T:
+        """Raises TimedOut at the deadline, DependencyFailure when the file cannot be used."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(max(0.0, deadline.remaining())):
+                return await loop.run_in_executor(self._worker, work, self._db)
+        except TimeoutError as error:
+            raise TimedOut("The profile did not answer in time.", dependency="profile") from error
+        except sqlite3.Error as error:
+            raise DependencyFailure("The profile cannot be read now.", dependency="profile") from error
+
+    def close(self) -> None:
+        self._worker.shutdown(wait=True, cancel_futures=True)
+        self._db.close()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProfiles:
+    """`tools.store.ports.ProfilePort`."""
+
+    file: PeopleFile
+    clock: Now = utc_now
+
+    async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
+        """Adds events, each to the profile of its user; the same one told twice counts once."""
+        rows = [(user_hash(user), event.at, event.kind.value, event.subject) for user, event in entries]
+
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?)", rows)
+            db.execute("DELETE FROM events WHERE rowid <= (SELECT max(rowid) FROM events) - ?", (MOST_EVENTS,))
+
+        await self.file.run(work, deadline)
+
+    async def recall(self, user: str, deadline: Deadline) -> Profile:
+        """The latest events that are still kept."""
+        asked = (user_hash(user), written(self.clock() - timedelta(days=KEPT_DAYS)), RECALLED)
+        sql = "SELECT kind, subject, at FROM events WHERE owner = ? AND at >= ? ORDER BY at DESC LIMIT ?"
+        rows = await self.file.run(lambda db: db.execute(sql, asked).fetchall(), deadline)
+        events = (Event(EventKind(kind), subject, at) for kind, subject, at in rows)
+        return Profile(tuple(sorted(events, key=sort_key, reverse=True)))
+
+    async def forget(self, user: str, deadline: Deadline) -> None:
+        """Removes everything that was remembered of the person."""
+        await self.file.run(lambda db: db.execute("DELETE FROM events WHERE owner = ?", (user_hash(user),)), deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        await self.file.run(lambda db: db.execute("SELECT 1"), deadline)
+        return Health(ok=True, detail="in these processes")
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPreferences:
+    """`tools.store.ports.PreferencesPort`."""
+
+    file: PeopleFile
+
+    async def stated(self, user: str, deadline: Deadline) -> Kept:
+        """What is kept for a person."""
+        sql, owner = "SELECT document, revision FROM stated WHERE owner = ?", user_hash(user)
+        row = await self.file.run(lambda db: db.execute(sql, (owner,)).fetchone(), deadline)
+        return Kept(decode(row[0]) or (), row[1]) if row else Kept()
+
+    async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
+        """Puts it in place of the state of that revision."""
+        owner, row = user_hash(user), (kept.revision, encode(kept.preferences))
+
+        def work(db: sqlite3.Connection) -> bool:
+            if in_place_of is None:
+                done = db.execute("INSERT OR IGNORE INTO stated VALUES (?, ?, ?)", (owner, *row)).rowcount == 1
+            else:
+                sql = "UPDATE stated SET revision = ?, document = ? WHERE owner = ? AND revision = ?"
+                done = db.execute(sql, (*row, owner, in_place_of)).rowcount == 1
+            if done and not kept.preferences:
+                db.execute("DELETE FROM stated WHERE owner = ? AND revision IS ?", (owner, kept.revision))
+            db.execute("DELETE FROM stated WHERE rowid <= (SELECT max(rowid) FROM stated) - ?", (MOST_STATED,))
+            return done
+
+        return await self.file.run(work, deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        await self.file.run(lambda db: db.execute("SELECT 1"), deadline)
+        return Health(ok=True, detail="in these processes")
