@@ -28,9 +28,10 @@ from server.transport.primitives.watchers import Watchers
 from server.transport.request import Context
 from server.transport.store_server import NAME, TITLE, StoreServer, quietly
 from server.transport.tool_listing import ToolListing
+from server.transport.wire_result import written
 from tools.primitive_registry import PrimitiveRegistry
 from tools.prompts.instructions import instructions
-from tools.registry import Registry
+from tools.registry import Registered, Registry
 from tools.resources.history import HISTORY
 from tools.schema.text import visible
 
@@ -57,6 +58,7 @@ class Protocol:
         self._askers = Askers(identifier, limits)
         levels = LogLevels()
         self._calls = Calls(pipeline, self._askers.process_session, levels, on_sent)
+        self._quietly_called = quietly(self._called)
         self._listing = ToolListing(access)
         self.tool_list_changes = ToolListChanges(self._listing.digest, bus)
         registry.on_change(self.tool_list_changes.may_have_changed)
@@ -119,6 +121,19 @@ class Protocol:
         if tool is None:
             raise self._unknown(ctx, params.name, await self._askers.principal(ctx))
         return await self._calls.run(ctx, tool, params.arguments or {}, call_tool_result)
+
+    def knows(self, name: str) -> bool:
+        """Tells whether a tool of this name is or was there."""
+        return self._registry.get(name) is not None
+
+    async def call_directly(self, ctx: Context, name: str, arguments: dict[str, Any]) -> bytes:
+        """Answers a call of a tool that there is with its result, written. Raises `MCPError`."""
+        tool = self._registry.get(name)
+        assert tool is not None
+        return written(ctx.protocol_version, await self._quietly_called(ctx, (tool, arguments)))
+
+    async def _called(self, ctx: Context, asked: tuple[Registered, dict[str, Any]]) -> dict[str, Any]:
+        return await self._calls.run(ctx, *asked, call_tool_result)
 
     def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
         theirs = {tool.name for tool in self._access.listed(principal)}

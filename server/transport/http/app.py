@@ -24,6 +24,7 @@ from server.transport.http.origins import AllowedOrigins
 from server.transport.http.probes import Probes
 from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sessions import Sessions
+from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.messages import MESSAGES
 from server.transport.http.sse.streams import SseStreams
 from server.transport.http.streamable.endpoint import McpEndpoint
@@ -55,8 +56,10 @@ def http_app(
     challenge, jwt = _challenge(settings, app), settings.auth == "jwt"
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
     bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions)
-    most, gauge = settings.max_sse_sessions, app.metrics.streams
-    streams = SseStreams(app.protocol.mcp, most, bodies, admission, gauge, names=app.reach.name)
+    protocol, most = app.protocol, settings.max_sse_sessions
+    direct = DirectTools(protocol.call_directly, protocol.knows)
+    gauge, name = app.metrics.streams, app.reach.name
+    streams = SseStreams(protocol.mcp, most, bodies, admission, gauge, names=name, direct=direct)
     session_streams = app.protocol.tool_list_changes.streams
     endpoint = McpEndpoint(
         app.protocol.mcp, streams, bodies, admission, settings.max_body_bytes, scope_check, session_streams

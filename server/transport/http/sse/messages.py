@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
+from pydantic_core import to_json
 from starlette.types import Send
 
 from server.telemetry.answers import sent
@@ -31,6 +34,10 @@ HEADERS = (
     (b"x-accel-buffering", b"no"),
 )
 Item = SessionMessage | Exception
+Unread = tuple[contextvars.Context, SessionMessage] | None
+Taken = Callable[[SessionMessage], bool]
+MOST_LEADING = 8
+"""Messages before the first request."""
 
 
 class _Closing:
@@ -51,21 +58,40 @@ class Incoming(_Closing):
     """What the client has posted. `last_context` is the context of the POST that brought the message last read."""
 
     def __init__(self) -> None:
-        self._unread: asyncio.Queue[tuple[contextvars.Context, SessionMessage] | None] = asyncio.Queue()
+        self._unread: asyncio.Queue[Unread] = asyncio.Queue()
+        self._lead: deque[Unread] = deque()
+        self._taken: Taken | None = None
         self.last_context: contextvars.Context | None = None
 
     def has_room(self, messages: int) -> bool:
         return self._unread.qsize() + messages <= MOST_UNREAD
 
     def put(self, message: SessionMessage) -> None:
-        self._unread.put_nowait((contextvars.copy_context(), message))
+        if self._taken is None or not self._taken(message):
+            self._unread.put_nowait((contextvars.copy_context(), message))
+
+    def pass_by(self, taken: Taken | None) -> None:
+        """Shows each further message to `taken` first: what that takes is not read here."""
+        self._taken = taken
+
+    async def opening(self) -> types.JSONRPCRequest | None:
+        """The first request, which is read again, with what came before it; None where the client leaves without one. As
+        with the SDK, of what comes before it only so much is kept."""
+        while (item := await self._unread.get()) is not None:
+            request = isinstance(item[1].message, types.JSONRPCRequest)
+            if request or len(self._lead) < MOST_LEADING:
+                self._lead.append(item)
+            if isinstance(item[1].message, types.JSONRPCRequest):
+                return item[1].message
+        self.end()
+        return None
 
     def end(self) -> None:
         """The client has gone: there is nothing more to read."""
         self._unread.put_nowait(None)
 
     async def receive(self) -> Item:
-        item = await self._unread.get()
+        item = self._lead.popleft() if self._lead else await self._unread.get()
         if item is None:
             self.end()  # for whoever asks again
             raise anyio.EndOfStream
@@ -108,6 +134,12 @@ class Outgoing(_Closing):
         if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
             self.under_way.discard(str(item.message.id))
             sent()
+
+    async def answer(self, number: types.RequestId, said: bytes) -> None:
+        """Answers a request by its result or error, which is written already, under its name."""
+        await self.write(b'event: message\r\ndata: {"jsonrpc":"2.0","id":%b,%b}\r\n\r\n' % (to_json(number), said))
+        self.under_way.discard(str(number))
+        sent()
 
     async def write(self, data: bytes) -> None:
         self._unread_bytes += len(data)

@@ -19,6 +19,8 @@ from server.transport.http.bounds.holders import holder_of, owner_of
 from server.transport.http.bounds.slots import Slots
 from server.transport.http.reach import OwnSessions
 from server.transport.http.responses import busy
+from server.transport.http.sse.conversation import converse
+from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.messages import HEADERS, MESSAGES, Incoming, Outgoing
 from server.transport.http.sse.posts import SsePosts
 from server.transport.http.sse.stream import SseStream
@@ -47,9 +49,12 @@ class SseStreams:
         gauge: Gauge,
         clock: Clock = time.monotonic,
         names: Names | None = None,
+        direct: DirectTools | None = None,
     ) -> None:
+        """`direct` takes calls past the SDK's dispatcher."""
         self._mcp = mcp
         self._names = names or OwnSessions().name
+        self._direct = direct
         self._gauge = gauge
         self._slots: Slots[SseStream] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._open: dict[str, SseStream] = {}
@@ -97,7 +102,7 @@ class SseStreams:
         try:
             # Only the conversation is cancelled; the stream then ends as a response should.
             with stream.scope:
-                await self._mcp.run(stream.incoming, outgoing, self._mcp.create_initialization_options())
+                await converse(self._mcp, self._direct, stream.incoming, outgoing)
         finally:
             for keeper in keepers:
                 keeper.cancel()

@@ -1,0 +1,182 @@
+"""Calls of tools that take the short way: past the SDK's queue, task group and models, which cost more than the call.
+
+Only what is plainly a call of a handshake connection goes it, and only its way is another: who calls, what a tool may say
+and ask meanwhile, cancellation and the end of the stream are as on the long way, which takes everything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import CallOptions, coerce_request_id
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp.shared.transport_context import TransportContext
+from pydantic_core import to_json
+
+from server.transport.http.sse.messages import Outgoing
+from server.transport.request import Context
+from session.resilience.tasks import start_task
+
+Json = dict[str, Any]
+Params = Mapping[str, Any]
+PARAMS = frozenset({"name", "arguments", "_meta"})
+RESERVED = "io.modelcontextprotocol/"
+TOKEN = "progressToken"  # noqa: S105
+CLOSED_SECONDS = 1.0
+"""What a call that the end of its stream has cut off may wait for its client to take word of it."""
+PIPE = TransportContext(kind="jsonrpc", can_send_request=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectTools:
+    """`call` answers a call by the bytes of its result; it raises `MCPError` at most. `known` tells whether there ever was a
+    tool of that name."""
+
+    call: Callable[[Context, str, Json], Awaitable[bytes]]
+    known: Callable[[str], bool]
+
+
+@dataclass(slots=True)
+class Request:
+    """The way back to whoever sent a request, as the SDK's session uses it (`DispatchContext`)."""
+
+    connection: Connection
+    request_id: types.RequestId
+    message_metadata: ServerMessageMetadata
+    token: types.ProgressToken | None
+    closed: bool = False
+    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def transport(self) -> TransportContext:
+        return PIPE
+
+    @property
+    def can_send_request(self) -> bool:
+        return not self.closed
+
+    async def send_raw_request(self, method: str, params: Params | None, opts: CallOptions | None = None) -> Json:
+        if self.closed:
+            raise NoBackChannelError(method)
+        return await self.connection.outbound.send_raw_request(method, params, opts)
+
+    async def notify(self, method: str, params: Params | None, opts: CallOptions | None = None) -> None:
+        if not self.closed:
+            await self.connection.outbound.notify(method, params, opts)
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        if self.token is None:
+            return
+        said = {TOKEN: self.token, "progress": progress, "total": total, "message": message}
+        await self.notify("notifications/progress", {name: each for name, each in said.items() if each is not None})
+
+
+class DirectCalls:
+    """Of one stream. Each call under way is a task of its own, which ends with it."""
+
+    def __init__(self, tools: DirectTools, connection: Connection, outgoing: Outgoing, lifespan: Any) -> None:
+        self._tools = tools
+        self._connection = connection
+        self._outgoing = outgoing
+        self._lifespan = lifespan
+        self._under_way: dict[types.RequestId, tuple[Request, asyncio.Task[None]]] = {}
+
+    def take(self, message: SessionMessage) -> bool:
+        """Begins what is plainly a call, in the context of whoever brings it. False for everything else."""
+        asked, metadata = message.message, message.metadata
+        if isinstance(asked, types.JSONRPCNotification):
+            self._cancel(asked)
+            return False
+        if not isinstance(asked, types.JSONRPCRequest) or not isinstance(metadata, ServerMessageMetadata):
+            return False
+        params = asked.params or {}
+        if asked.method != "tools/call" or not self._connection.initialize_accepted or not self._plain(params):
+            return False
+        request = Request(self._connection, asked.id, metadata, params.get("_meta", {}).get(TOKEN))
+        task = start_task(self._answer(request, params), f"call {asked.id}")
+        self._under_way[coerce_request_id(asked.id)] = request, task
+        return True
+
+    async def aclose(self) -> None:
+        """Cancels what is under way, and waits until it is over."""
+        tasks = [task for _, task in self._under_way.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _plain(self, params: Params) -> bool:
+        """Whether the SDK, too, would take them for the parameters of a call, and for nothing more."""
+        name, meta = params.get("name"), params.get("_meta", {})
+        if not params.keys() <= PARAMS or not isinstance(name, str) or not self._tools.known(name):
+            return False
+        if not isinstance(params.get("arguments", {}), dict) or not isinstance(meta, dict):
+            return False
+        token = meta.get(TOKEN, "")
+        whole = isinstance(token, str | int) and not isinstance(token, bool)
+        return whole and not any(key.startswith(RESERVED) for key in meta)
+
+    def _cancel(self, told: types.JSONRPCNotification) -> None:
+        if told.method != "notifications/cancelled" or (number := cancelled_request_id_from_params(told.params)) is None:
+            return
+        request, task = self._under_way.get(coerce_request_id(number), (None, None))
+        if request is not None and task is not None:
+            request.cancel_requested.set()
+            task.cancel()
+
+    async def _answer(self, request: Request, params: Params) -> None:
+        number = request.request_id
+        try:
+            result = await self._tools.call(self._context(request, params), params["name"], params.get("arguments", {}))
+            self._over(request)
+            await self._outgoing.answer(number, b'"result":' + result)
+        except MCPError as error:
+            self._over(request)
+            await self._outgoing.answer(number, b'"error":' + to_json(error.error.model_dump(exclude_none=True)))
+        except asyncio.CancelledError:
+            await self._cut_off(request)
+            raise
+        finally:
+            self._over(request)
+
+    def _context(self, request: Request, params: Params) -> Context:
+        meta = params.get("_meta")
+        return ServerRequestContext(
+            session=ServerSession(request, self._connection, request_meta=meta),
+            lifespan_context=self._lifespan,
+            method="tools/call",
+            params=params,
+            request_id=request.request_id,
+            meta=meta,
+            protocol_version=self._connection.protocol_version,
+            request=request.message_metadata.request_context,
+        )
+
+    def _over(self, request: Request) -> None:
+        request.closed = True
+        key = coerce_request_id(request.request_id)
+        if self._under_way.get(key, (None,))[0] is request:
+            del self._under_way[key]
+
+    async def _cut_off(self, request: Request) -> None:
+        """A client that has cancelled hears no more of it; one whose stream ends is told, if it still listens."""
+        answered = request.closed
+        self._over(request)
+        if request.cancel_requested.is_set():
+            if request.message_metadata.on_request_unanswered is not None:
+                await request.message_metadata.on_request_unanswered()
+        elif not answered:
+            with anyio.move_on_after(CLOSED_SECONDS, shield=True):
+                await self._outgoing.answer(request.request_id, CLOSED)
+
+
+CLOSED = b'"error":' + to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
