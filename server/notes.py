@@ -43,7 +43,7 @@ def weight_of_notes(call: Call, outcome: Outcome) -> int:
 
 def _affordable(call: Call, outcome: Outcome) -> list[str]:
     notes = _beside(call, outcome)
-    if call.room is None:
+    if call.room is None or not notes:
         return notes
     room, kept = call.room - _field(outcome), []
     for note in notes:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from session.compact import compact
+
 SEARCH, RECOMMENDATIONS = "search", "recommendations"
 NOTHING = "-"
 """Stands for the ids where none were found, which is not the same as nothing having been shown."""
@@ -48,8 +50,8 @@ class LastShown:
     @property
     def fields(self) -> dict[str, str]:
         """As `read` finds them."""
-        titles = json.dumps(self.titles, ensure_ascii=False, separators=(",", ":"))
-        return {"ids": " ".join(self.title_ids) or NOTHING, "titles": titles, "query": self.query, "by": self.by}
+        ids = " ".join(self.title_ids) or NOTHING
+        return {"ids": ids, "titles": compact(self.titles), "query": self.query, "by": self.by}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class HistoryEntry:
     result: str = ""
 
     def as_json(self) -> str:
-        return json.dumps(self.as_dict(), ensure_ascii=False, separators=(",", ":"))
+        return compact(self.as_dict())
 
     def as_dict(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import from_json
+
 LARGEST_BYTES = 256 * 1024
 """A result larger than this is not kept: one odd answer must not fill the cache."""
 
@@ -43,7 +45,7 @@ def decode(stored: bytes | None) -> CachedResult | None:
         return None
     made_at, _, text = stored.partition(b" ")
     try:
-        value = json.loads(text)
+        value = from_json(text)
         made = int(made_at) / 1000
     except (ValueError, RecursionError):
         return None

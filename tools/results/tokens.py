@@ -64,4 +64,4 @@ def weight_as_json(value: Any) -> int:
 
 
 def _sum(text: bytes) -> int:
-    return int(np.frombuffer(text.translate(_WEIGHTS), np.uint8).sum(dtype=np.int64))
+    return int(np.add.reduce(np.frombuffer(text.translate(_WEIGHTS), np.uint8), dtype=np.int64))

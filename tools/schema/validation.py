@@ -13,6 +13,7 @@ from jsonschema.validators import extend
 
 from tools.schema.clean import MOST_VALUES, clean, clean_text, holds_more_than
 from tools.schema.parts import Json
+from tools.schema.surely import surely
 from tools.schema.violations import Explanations
 from tools.store.failures import InvalidArguments, Violation
 
@@ -40,6 +41,7 @@ class ArgumentsValidator:
         finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
         validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
         self._validator = validator(schema)
+        self._surely = surely(schema)
         self._properties: dict[str, Any] = schema["properties"]
         self._explanations = Explanations(self._properties, [n for n in self._properties if _bare(n) not in IDENTITY])
         self._optional = frozenset(self._properties) - frozenset(schema.get("required", ()))
@@ -53,12 +55,15 @@ class ArgumentsValidator:
             fix = "use only what the tool's schema names"
             raise InvalidArguments([Violation("$", "maxProperties", "the arguments hold far too many values", fix)])
         cleaned = self._one_form({clean_text(name): clean(value) for name, value in given.items()})
-        violations = [v for error in self._validator.iter_errors(cleaned) for v in self._explanations.of(error)]
+        violations = [] if self._surely(cleaned) else self._violations(cleaned)
         if self._check is not None:
             violations += self._check(cleaned)
         if violations:
             raise InvalidArguments(sorted(violations, key=lambda v: v.path)[:MOST_VIOLATIONS])
         return self._defaults | cleaned
+
+    def _violations(self, cleaned: Json) -> list[Violation]:
+        return [v for error in self._validator.iter_errors(cleaned) for v in self._explanations.of(error)]
 
     def ignored(self, given: Json) -> list[str]:
         """Names among arguments that were found valid which say who calls, and which the tool does not know."""

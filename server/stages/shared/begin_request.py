@@ -65,7 +65,9 @@ def without_foreign_results(call: Call, begun: Begun, now: float) -> Begun:
     if claim is not None and claim.result is not None and not _ours(call, claim.result, now):
         claim = replace(claim, result=None)
     cached = _opened(call, begun.cached) if begun.cached is not None else None
-    return replace(begun, cached=cached if cached is not None and _ours(call, cached, now) else None, claim=claim)
+    begun.cached = cached if cached is not None and _ours(call, cached, now) else None
+    begun.claim = claim
+    return begun
 
 
 def _opened(call: Call, kept: CachedResult) -> CachedResult | None:

@@ -65,9 +65,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10.0)
     asked = parser.parse_args()
     measured = cached if asked.what == cached.__name__ else search
-    with tempfile.TemporaryDirectory() as folder:
-        with asyncio.Runner(loop_factory=None if measured is cached else OneThread) as runner:
-            stacks, calls, took = runner.run(measured(Path(folder), asked.seconds))
+    loop = None if measured is cached else OneThread
+    with tempfile.TemporaryDirectory() as folder, asyncio.Runner(loop_factory=loop) as runner:
+        stacks, calls, took = runner.run(measured(Path(folder), asked.seconds))
     title = f"{asked.what}: {calls} calls in {took:.1f} s, {stacks.total()} samples of processor time"
     asked.file.write_text(flame_graph(stacks, title), "utf-8")
     if asked.stacks:

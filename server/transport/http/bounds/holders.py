@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext, authorization_context
@@ -26,6 +27,7 @@ def owner_of(scope: Scope) -> AuthorizationContext | None:
     return authorization_context(user) if isinstance(user, AuthenticatedUser) else None
 
 
+@lru_cache(maxsize=1024)
 def _loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback

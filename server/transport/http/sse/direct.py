@@ -22,12 +22,13 @@ from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.shared.transport_context import TransportContext
 from pydantic_core import to_json
+from starlette.requests import Request as HttpRequest
 
 from server.transport.http.sse.messages import Outgoing
-from server.transport.request import Context
 from session.resilience.tasks import start_task
 
 Json = dict[str, Any]
+Context = ServerRequestContext[Any, HttpRequest]
 Params = Mapping[str, Any]
 PARAMS = frozenset({"name", "arguments", "_meta"})
 RESERVED = "io.modelcontextprotocol/"

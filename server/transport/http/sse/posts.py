@@ -17,6 +17,8 @@ from server.transport.http.responses import plain
 from server.transport.http.sse.inbox import Refused, take
 from server.transport.http.sse.stream import STREAM, SseStream
 
+NAMED = b"session_id="
+
 
 @dataclass(frozen=True, slots=True)
 class SsePosts:
@@ -63,5 +65,7 @@ class SsePosts:
 
 
 def _named(query: bytes) -> str | None:
+    if query.startswith(NAMED) and query[len(NAMED) :].isalnum():  # as streams name it, and nothing else
+        return query[len(NAMED) :].decode("ascii")
     values = parse_qs(query.decode("latin-1")).get("session_id")
     return values[0] if values else None
