@@ -37,7 +37,7 @@ from tests.stack.children import child
 from tests.stack.redis_servers import Cluster, Redis
 from tests.stack.require import require
 from tests.support.redis_kinds import as_cluster_of_one, cluster_address, reached
-from tests.support.valkey import ask, connected, eventually, private_valkey
+from tests.support.valkey import SOON, ask, connected, eventually, private_valkey
 
 
 @pytest.fixture(scope="module")
@@ -137,13 +137,13 @@ async def test_three_hundred_cold_callers_at_once_are_all_answered_by_tls(tls_cl
 async def test_more_trips_than_may_go_at_once_wait_for_their_turn(cluster: Cluster) -> None:
     """None is refused; one whose time is over meanwhile is unavailable, and takes nobody's place."""
     redis = ClusteredRedis(cluster_address(cluster.url), most_trips=2)
-    await redis.connect(Deadline.after(5))
+    await redis.connect(Deadline.after(SOON))
 
     async def own(n: int) -> bool:
         return await redis.trip([Command(("INCR", f"{{turn-{n}}}"))], Deadline.after(20)) == [1]
 
     assert all(await asyncio.gather(*(own(n) for n in range(200))))
-    long = [asyncio.create_task(redis.trip([Command(("BLPOP", "none", "0.3"))], Deadline.after(5))) for _ in range(2)]
+    long = [asyncio.create_task(redis.trip([Command(("BLPOP", "none", "0.3"))], Deadline.after(SOON))) for _ in range(2)]
     await asyncio.sleep(0)
     with pytest.raises(MemoryUnavailable):
         await read(redis, "x", seconds=0.01)
@@ -155,7 +155,7 @@ async def test_more_trips_than_may_go_at_once_wait_for_their_turn(cluster: Clust
 async def test_a_trip_asks_several_nodes_at_once(redis: ClusteredRedis, cluster: Cluster) -> None:
     """The replies of three nodes stand in the order of the steps."""
     keys = [key_on(node, redis) for node in cluster.nodes]
-    later = Deadline.after(10)
+    later = Deadline.after(SOON)
     await redis.trip([Command(("SET", key, n)) for n, key in enumerate(keys)], later)
     assert await read(redis, *reversed(keys)) == [b"2", b"1", b"0"]
 
@@ -188,7 +188,7 @@ async def test_calls_go_on_while_their_slot_moves_and_each_is_counted_once(redis
             for key in own:
                 counts[key] += 1
                 limit = Evaluation(Script.load("limit"), (f"{key}:limit",), (1000, 1000))
-                assert await redis.trip([Command(("INCR", key)), limit], Deadline.after(5)) == [counts[key], 0]
+                assert await redis.trip([Command(("INCR", key)), limit], Deadline.after(SOON)) == [counts[key], 0]
 
     async with moving("{moving}", redis, cluster) as move:
         callers = [asyncio.create_task(count(keys[n::5])) for n in range(5)]
@@ -211,20 +211,20 @@ async def test_a_new_key_is_made_where_its_slot_goes_and_a_torn_pair_is_unavaila
 ) -> None:
     """What Redis answers with TRYAGAIN is a failure of the port's kind, and not a reply."""
     async with moving("{torn}", redis, cluster) as move:
-        await redis.trip([Command(("SET", "{torn}:here", 1))], Deadline.after(5))
+        await redis.trip([Command(("SET", "{torn}:here", 1))], Deadline.after(SOON))
         await move.begin()
         new = Evaluation(Script.load("limit"), ("{torn}:limit",), (10, 40))
-        assert await redis.trip([new, Command(("SET", "{torn}:there", 2)), new], Deadline.after(5)) == [0, b"OK", 0]
+        assert await redis.trip([new, Command(("SET", "{torn}:there", 2)), new], Deadline.after(SOON)) == [0, b"OK", 0]
         with pytest.raises(MemoryUnavailable, match="now"):
-            await redis.trip([Command(("MGET", "{torn}:here", "{torn}:there"))], Deadline.after(5))
+            await redis.trip([Command(("MGET", "{torn}:here", "{torn}:there"))], Deadline.after(SOON))
         await ask(move.source, "MIGRATE", "127.0.0.1", move.port, "{torn}:here", 0, 5000)
         await move.end()
-        assert await redis.trip([Command(("MGET", "{torn}:here", "{torn}:there"))], Deadline.after(5)) == [[b"1", b"2"]]
+        assert await redis.trip([Command(("MGET", "{torn}:here", "{torn}:there"))], Deadline.after(SOON)) == [[b"1", b"2"]]
         assert owner_of("{torn}", redis) == move.port, "known at once, and not when the topology has been learnt anew"
 
 
 async def test_steps_across_slots_in_one_command_are_a_refusal(redis: ClusteredRedis) -> None:
-    (reply,) = await redis.trip([Command(("MGET", "{a}", "{b}"))], Deadline.after(5))
+    (reply,) = await redis.trip([Command(("MGET", "{a}", "{b}"))], Deadline.after(SOON))
     assert isinstance(reply, MemoryRefused)
 
 
@@ -275,7 +275,7 @@ async def test_a_node_that_hangs_costs_its_own_keys_their_time_and_the_others_no
             await asyncio.sleep(0.01)
         with pytest.raises(MemoryUnavailable):
             await redis.trip([Command(("PING",))], Deadline.after(0.5))
-    await until_it_answers(redis, *keys, seconds=5)
+    await until_it_answers(redis, *keys)
     assert await redis.trip([Command(("PING",))], Deadline.after(1)) == [b"PONG"]
 
 
@@ -291,7 +291,7 @@ async def test_one_node_that_hangs_takes_nobodys_memory_away_but_its_own(redis: 
 
     sessions = {owner_of(f"{{{n}}}", redis): str(n) for n in range(100)}
     there, away = sessions[cluster.nodes[0].port], sessions[cluster.nodes[1].port]
-    deadline = Deadline.after(10)
+    deadline = Deadline.after(SOON)
     while not all([await remembers(there), await remembers(away)]):
         assert not deadline.expired()
     with paused(cluster.nodes[1]):
@@ -303,11 +303,12 @@ async def test_one_node_that_hangs_takes_nobodys_memory_away_but_its_own(redis: 
         while not await remembers(there):
             assert not deadline.expired()
             await asyncio.sleep(0.02)
-        for _ in range(30):
-            assert not await remembers(away)
-            assert await remembers(there)
-    await until_it_answers(redis, f"{{{away}}}", seconds=5)
-    deadline = Deadline.after(5)
+        told = [(await remembers(away), await remembers(there)) for _ in range(30)]
+    assert not any(lost for lost, _ in told)
+    # On a busy machine a trip may take more than its 50 ms; a breaker that is open for all would refuse each of them.
+    assert sum(kept for _, kept in told) > 20
+    await until_it_answers(redis, f"{{{away}}}")
+    deadline = Deadline.after(SOON)
     while not await remembers(away):
         assert not deadline.expired()
 
@@ -320,12 +321,12 @@ async def test_a_replica_takes_a_killed_primarys_place_and_its_keys_are_found_th
         async with reached(cluster_address(cluster.url)) as redis:
             assert isinstance(redis, ClusteredRedis)
             keys = [key_on(node, redis) for node in cluster.nodes]
-            await redis.trip([Command(("SET", key, "kept")) for key in keys], Deadline.after(5))
+            await redis.trip([Command(("SET", key, "kept")) for key in keys], Deadline.after(SOON))
             async with connected(RedisAddress.parse(cluster.nodes[2].url)) as primary:
                 assert await ask(primary, "WAIT", 1, 5000) == 1
             cluster.nodes[2].child.kill()
-            await eventually(lambda: owner_of(keys[2], redis) == cluster.replica.port, 15)  # type: ignore[union-attr]
-            await until_it_answers(redis, *keys, seconds=5)
+            await eventually(lambda: owner_of(keys[2], redis) == cluster.replica.port)  # type: ignore[union-attr]
+            await until_it_answers(redis, *keys)
             assert await read(redis, *keys) == [b"kept"] * 3
             await until_it_answers(redis, keys[2])
             assert cluster.nodes[2].port not in {where.port for where in redis.nodes.primaries}
@@ -349,7 +350,7 @@ async def test_a_node_that_is_killed_is_used_again_when_it_is_back(redis: Cluste
         await read(redis, keys[0])
     with started_again(cluster.nodes[2]):
         await until_it_answers(redis, *keys)
-        assert await redis.trip([Command(("SET", keys[2], "2"))], Deadline.after(5)) == [b"OK"]
+        assert await redis.trip([Command(("SET", keys[2], "2"))], Deadline.after(SOON)) == [b"OK"]
 
 
 # -- what a node says of where it is, and what certificates say of whom they are
@@ -379,7 +380,10 @@ async def test_a_node_is_found_under_the_name_that_its_certificate_allows(
         address = replace(cluster_address(own.url), host=seed)
         async with reached(await as_cluster_of_one(address)) as redis:
             assert isinstance(redis, ClusteredRedis)
-            assert await redis.trip([Command(("SET", "x", "1")), Command(("PING",))], Deadline.after(5)) == [b"OK", b"PONG"]
+            assert await redis.trip([Command(("SET", "x", "1")), Command(("PING",))], Deadline.after(SOON)) == [
+                b"OK",
+                b"PONG",
+            ]
             assert list(redis.nodes.primaries) == [(reached_as, own.port)]
 
 
@@ -424,10 +428,10 @@ async def test_a_user_that_may_not_ask_for_the_topology_is_unavailable_and_docto
             await redis.connect(Deadline.after(0.1))
             with pytest.raises(MemoryUnavailable):
                 await read(redis, "x")
-            assert (await diagnose(address, None, Deadline.after(5))).detail == "its user may not do what serving needs"
+            assert (await diagnose(address, None, Deadline.after(SOON))).detail == "its user may not do what serving needs"
             await ask(direct, "ACL", "SETUSER", "app", "+cluster|slots")
             await until_it_answers(redis, "x")
-            assert (await diagnose(address, None, Deadline.after(5))).detail == "a cluster, all slots served"
+            assert (await diagnose(address, None, Deadline.after(SOON))).detail == "a cluster, all slots served"
             await redis.aclose()
 
 
@@ -439,12 +443,12 @@ async def test_callers_that_leave_leave_nothing_behind(valkey_cluster: KeyValue)
     own = valkey_cluster
     await ask(own, "SET", "mine", "1")
     tasks = asyncio.all_tasks()
-    gone = [asyncio.create_task(own.trip([Command(("GET", f"{n}"))], Deadline.after(5))) for n in range(100)]
+    gone = [asyncio.create_task(own.trip([Command(("GET", f"{n}"))], Deadline.after(SOON))) for n in range(100)]
     await asyncio.sleep(0)
     for task in gone:
         task.cancel()
     await asyncio.gather(*gone, return_exceptions=True)
-    assert await own.trip([Command(("GET", "mine"))], Deadline.after(5)) == [b"1"]
+    assert await own.trip([Command(("GET", "mine"))], Deadline.after(SOON)) == [b"1"]
     await eventually(lambda: asyncio.all_tasks() <= tasks)
 
 
@@ -465,13 +469,13 @@ async def test_one_that_is_closed_leaves_no_task_and_ends_every_trip(moment: str
         if moment == "while it dials":
             own.hang()
         else:
-            await redis.connect(Deadline.after(5))
+            await redis.connect(Deadline.after(SOON))
         if moment == "while it hangs":
             own.hang()
         trips = [asyncio.create_task(redis.trip([Command(("BLPOP", f"{n}", 0))], Deadline.after(60))) for n in range(20)]
         await asyncio.sleep(0.05)
         await redis.aclose()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             ended = await asyncio.gather(*trips, return_exceptions=True)
         assert {type(each) for each in ended} == {MemoryUnavailable}
         await eventually(lambda: asyncio.all_tasks() <= tasks)
@@ -492,7 +496,7 @@ async def test_nothing_is_deprecated_and_nothing_is_left_open() -> None:
             own.go_on()
             own.kill()
             with pytest.raises(MemoryUnavailable):
-                await redis.trip([Command(("GET", "x"))], Deadline.after(5))
+                await redis.trip([Command(("GET", "x"))], Deadline.after(SOON))
         del redis
         gc.collect()
     assert [str(each.message) for each in heard] == []
@@ -514,13 +518,13 @@ async def test_memory_is_degraded_while_the_cluster_hangs_and_whole_again_after_
             arithmetic = TurnArithmetic(3000, TurnShadows())
             memory = SessionMemory(redis, breaker, arithmetic, None, LocalLimits(Rate()))
             request = BeginRequest("s", "u", TurnRequest("key", IMPLICIT, Deadline.after(0).at), limited=False)
-            deadline = Deadline.after(10)
+            deadline = Deadline.after(SOON)
             while (await memory.begin(request)).degraded:
                 assert not deadline.expired()
             own.hang()
             assert (await memory.begin(request)).degraded
             own.go_on()
-            deadline = Deadline.after(10)
+            deadline = Deadline.after(SOON)
             while (await memory.begin(request)).degraded:
                 assert not deadline.expired(), "the cluster was not found again"
                 await asyncio.sleep(0.01)
@@ -531,7 +535,7 @@ async def test_a_cluster_slower_to_greet_than_a_trip_may_take_is_reached_all_the
     with private_valkey("--cluster-enabled", "yes") as own:
         address = await as_cluster_of_one(own.address)
         redis = ClusteredRedis(address)
-        deadline = Deadline.after(10)
+        deadline = Deadline.after(SOON)
         while True:
             try:
                 assert await redis.trip([Command(("PING",))], Deadline.after(0.002)) == [b"PONG"]
@@ -548,7 +552,7 @@ async def test_the_setting_reaches_the_cluster(redis_cluster_url: str) -> None:
         redis = await open_redis(Settings.from_environment({"MANGA_REDIS_URL": url}), stack)
         assert isinstance(redis, ClusteredRedis)
         assert len(redis.nodes.primaries) == 3
-        assert await redis.trip([Command(("PING",))], Deadline.after(5)) == [b"PONG"]
+        assert await redis.trip([Command(("PING",))], Deadline.after(SOON)) == [b"PONG"]
 
 
 # -- signing in with AWS credentials
@@ -581,8 +585,8 @@ def signing_in(address: RedisAddress) -> ClusteredRedis | MultiplexedRedis:
 @pytest.mark.usefixtures("role")
 async def test_each_connection_signs_in_as_the_user_with_a_token(guarded: RedisAddress) -> None:
     redis = signing_in(guarded)
-    await redis.connect(Deadline.after(5))
-    assert await redis.trip([Command(("SET", "x", "1"))], Deadline.after(5)) == [b"OK"]
+    await redis.connect(Deadline.after(SOON))
+    assert await redis.trip([Command(("SET", "x", "1"))], Deadline.after(SOON)) == [b"OK"]
     await redis.aclose()
     async with connected(replace(guarded, cluster=False, password="any")) as direct:
         assert b"user=app" in await ask(direct, "CLIENT", "LIST")

@@ -65,7 +65,7 @@ async def as_cluster_of_one(address: RedisAddress) -> RedisAddress:
     return replace(address, cluster=True)
 
 
-async def cluster_is_ok(node: KeyValue, seconds: float = 20.0) -> None:
+async def cluster_is_ok(node: KeyValue, seconds: float = SOON) -> None:
     """Waits until a node finds every slot served."""
     deadline = Deadline.after(seconds)
     while b"cluster_state:ok" not in (told := await ask(node, "CLUSTER", "INFO")):
