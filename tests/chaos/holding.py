@@ -16,7 +16,7 @@ from tests.support.process import until
 from tools.registry import TOOLS
 from tools.store.ports import CatalogPort
 
-SOON = 10.0
+SOON = 30.0
 PATIENT_SECONDS = 60.0
 
 

@@ -104,7 +104,7 @@ async def valkey_on(path: Path) -> AsyncIterator[asyncio.subprocess.Process]:
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        await until(path.exists, 5, "Valkey's socket")
+        await until(path.exists, 30, "Valkey's socket")
         yield process
     finally:
         if process.returncode is None:

@@ -18,7 +18,7 @@ from tests.chaos.words import WORDS, language_of
 REQUEST = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n" + b"x" * 400
 SLOW = 0.2
-SOON = 5.0
+SOON = 30.0
 NEVER = 0.4
 
 

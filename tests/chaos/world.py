@@ -82,7 +82,7 @@ class World:
             self.samples.catch_up()
             return bool(self.samples.of("holdings", since))
 
-        await until(told, 10.0, "the server's holdings")
+        await until(told, 30.0, "the server's holdings")
         return self.samples.of("holdings", since)[-1]
 
     def _lose_name(self, backend: str, seconds: float | None) -> None:

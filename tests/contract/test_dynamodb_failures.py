@@ -213,11 +213,11 @@ async def test_a_cancelled_call_hangs_up_and_leaves_no_task(call: str) -> None:
     async with playing(lambda _: never()) as (store, server):
         before = asyncio.all_tasks()
         asked = asyncio.create_task(CALLS[call](store, Deadline.after(30)))
-        await asyncio.wait_for(server.arrived.wait(), 10)
+        await asyncio.wait_for(server.arrived.wait(), 30)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
-        await asyncio.wait_for(server.left.wait(), 10)
+        await asyncio.wait_for(server.left.wait(), 30)
         assert server.gone == 1
         server_side = {task for task in asyncio.all_tasks() if "WrongDynamo" in repr(task.get_coro())}
         assert asyncio.all_tasks() - server_side <= before

@@ -18,7 +18,7 @@ from tests.stack.artefacts import StackError
 from tests.stack.children import Child, child, free_port, run_until_stopped, temporary
 
 PROGRAMS = ("redis-server", "redis-cli")
-START_SECONDS = 10.0
+START_SECONDS = 30.0
 COMMAND_SECONDS = 30
 BUS = 10_000  # a cluster's nodes talk to each other on their port and this
 NODES = 3

@@ -80,6 +80,6 @@ async def test_a_paused_server_hangs_and_a_killed_one_refuses() -> None:
             with pytest.raises(redis.TimeoutError):
                 await client.ping()
             server.child.resume()
-            server.child.wait_until(lambda: answers(server.port), 5)
+            server.child.wait_until(lambda: answers(server.port), 30)
         server.child.kill()
         assert not answers(server.port)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 30.0
 VERSION_2025 = "2025-11-25"
 VERSION_2026 = "2026-07-28"
 BOTH = {"accept": "application/json, text/event-stream", "content-type": "application/json"}

@@ -123,7 +123,7 @@ def wait_for_meaning(serving: Serving) -> None:
     """A new catalogue's vectors are computed after the start; until then searches go by words alone and say so."""
     give_up = time.monotonic() + MEANING_SECONDS
     while time.monotonic() < give_up:
-        with urlopen(f"{serving.url}/readyz", timeout=5) as response:
+        with urlopen(f"{serving.url}/readyz", timeout=30) as response:
             catalog = json.load(response)["dependencies"]["catalog"]
         if "meaning" in catalog.get("detail", ""):
             return

@@ -29,8 +29,7 @@ from tests.support.ports import free_port
 from tests.support.process import until
 from tests.support.virtual_time import outside
 
-START_SECONDS = 10.0
-SOON = 20.0
+START_SECONDS = SOON = 30.0
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ def guarded(serve: Callable[..., Serving]) -> Serving:
 
 @pytest.fixture
 async def http(guarded: Serving) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=guarded.url, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=guarded.url, timeout=30) as client:
         yield client
 
 
@@ -91,21 +91,21 @@ async def test_secrets_in_a_file_are_replaced_without_a_restart(serve: Callable[
     file = tmp_path / "tokens"
     file.write_text(f"{FIRST}\n")
     serving = serve(MANGA_AUTH="token", MANGA_AUTH_TOKENS_FILE=str(file))
-    async with httpx.AsyncClient(base_url=serving.url, timeout=10) as http:
+    async with httpx.AsyncClient(base_url=serving.url, timeout=30) as http:
 
         async def admits(token: str) -> bool:
             return (await http.delete("/sessions/any", headers=bearer(token))).status_code == 204
 
         assert (await admits(FIRST), await admits(SECOND)) == (True, False)
         file.write_text(f"{FIRST}\n{SECOND}\n")
-        await until(lambda: admits(SECOND), 10, "the new secret is taken")
+        await until(lambda: admits(SECOND), 30, "the new secret is taken")
         assert await admits(FIRST)
         file.write_text(f"{SECOND}\n")
 
         async def refused() -> bool:
             return not await admits(FIRST)
 
-        await until(refused, 10, "the old secret is taken no more")
+        await until(refused, 30, "the old secret is taken no more")
         assert await admits(SECOND)
 
 

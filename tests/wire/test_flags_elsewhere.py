@@ -13,7 +13,7 @@ from tests.support.clients import Connections, OfSdk
 from tests.support.flags import FlagsServer
 from tests.support.two_replicas import TwoReplicas
 
-SECONDS = 10.0
+SECONDS = 30.0
 OFF = "get_recommendations"
 FLIPS = 10
 

@@ -28,7 +28,7 @@ from tests.support.valkey import eventually
 pytestmark = pytest.mark.timeout(240)
 """The first of them starts two servers and a dozen clients."""
 
-SECONDS = 10.0
+SECONDS = 30.0
 OFF = "get_recommendations"
 
 

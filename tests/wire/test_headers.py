@@ -97,7 +97,7 @@ class Plain:
             "Mcp-Name": tool,
             **headers,
         }
-        async with httpx.AsyncClient(timeout=10) as http:
+        async with httpx.AsyncClient(timeout=30) as http:
             response = await http.post(self._url, json=body, headers=sent)
         assert response.status_code == 200, response.text
         return dict(response.json()["result"])

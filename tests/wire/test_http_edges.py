@@ -23,7 +23,7 @@ BOTH = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture
 async def http(server: Serving) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=server.url, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
         yield client
 
 

@@ -50,7 +50,7 @@ def believing(serve: Callable[..., Serving], issuer: Issuer) -> Serving:
 
 @pytest.fixture
 async def http(believing: Serving) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=believing.url, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=believing.url, timeout=30) as client:
         yield client
 
 
@@ -313,7 +313,7 @@ async def test_a_token_that_expires_on_an_open_stream_takes_no_more_calls(http: 
         async def refused() -> bool:
             return (await http.post(messages, json=list_, headers=bearer(ending))).status_code == 401
 
-        await until(refused, 10, "the expired token is refused")
+        await until(refused, 30, "the expired token is refused")
         assert (await http.post(messages, json=list_, headers=bearer(issuer.token("demo-user-1")))).status_code == 202
 
 
@@ -389,7 +389,7 @@ async def test_an_issuer_that_is_away_at_the_start_keeps_nothing_from_starting(s
     with issuing(issuer=issuer):
         port = int(issuer.name.rpartition(":")[2])
     serving = serve(**issuer.settings)
-    async with httpx.AsyncClient(base_url=serving.url, timeout=10) as http:
+    async with httpx.AsyncClient(base_url=serving.url, timeout=30) as http:
         body, headers = in_2026(message("tools/list", {}))
         answer = await http.post("/mcp", json=body, headers=headers | bearer(issuer.token()))
         assert answer.status_code == 503
@@ -402,12 +402,12 @@ async def test_an_issuer_that_is_away_at_the_start_keeps_nothing_from_starting(s
         async def served() -> bool:
             return await status(serving, issuer.token()) == 200
 
-        await until(served, 20, "the issuer's keys are there")
+        await until(served, 30, "the issuer's keys are there")
 
 
 async def status(serving: Serving, token: str) -> int:
     body, headers = in_2026(message("tools/list", {}))
-    async with httpx.AsyncClient(base_url=serving.url, timeout=10) as http:
+    async with httpx.AsyncClient(base_url=serving.url, timeout=30) as http:
         return (await http.post("/mcp", json=body, headers=headers | bearer(token))).status_code
 
 

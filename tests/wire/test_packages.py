@@ -86,7 +86,7 @@ async def word(client: Client) -> str:
 
 async def state(url: str) -> dict[str, Any]:
     def read() -> dict[str, Any]:
-        with urlopen(f"{url}/readyz", timeout=5) as response:
+        with urlopen(f"{url}/readyz", timeout=30) as response:
             return dict(json.load(response))
 
     return await asyncio.to_thread(read)

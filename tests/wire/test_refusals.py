@@ -49,7 +49,7 @@ class Asking:
 async def test_what_never_reaches_a_tool_is_limited_as_calls_are(tool: str, name: str, limited: Serving) -> None:
     """And nobody else is."""
     headers = {"Accept": "application/json, text/event-stream"}
-    async with httpx.AsyncClient(base_url=limited.url, headers=headers, timeout=10) as http:
+    async with httpx.AsyncClient(base_url=limited.url, headers=headers, timeout=30) as http:
         loud, calm = Asking(http, uuid.uuid4().hex), Asking(http, uuid.uuid4().hex)
         found = [await loud.call(tool, {}) for _ in range(ENOUGH)]
         assert set(found) == {name, "RATE_LIMITED"}

@@ -34,7 +34,7 @@ def smoke(url: str, temporary: Path, **environment: str) -> subprocess.Completed
 
 
 def open_streams(url: str) -> float:
-    with urlopen(f"{url}/metrics", timeout=5) as response:
+    with urlopen(f"{url}/metrics", timeout=30) as response:
         lines = response.read().decode().splitlines()
     return float(next(line.split()[1] for line in lines if line.startswith("manga_sse_streams ")))
 

@@ -17,7 +17,7 @@ from tests.support.listed import LISTED
 from tests.support.serving import Serving
 
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
-SECONDS = 10.0
+SECONDS = 30.0
 OFF = "get_recommendations"
 
 

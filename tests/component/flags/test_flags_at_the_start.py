@@ -117,6 +117,6 @@ async def test_a_server_says_on_readyz_how_its_flags_fare() -> None:
 
             assert await state("ok")
             flags.mood = FAILING
-            await until(lambda: state("down"), 10, "what is wrong is seen")
+            await until(lambda: state("down"), 30, "what is wrong is seen")
             flags.mood = "well"
-            await until(lambda: state("ok"), 10, "it is over")
+            await until(lambda: state("ok"), 30, "it is over")

@@ -88,7 +88,7 @@ class Client:
         scope: dict[str, Any] = {"type": "http", "method": self._method, "headers": headers, **where}
         if self.principal is not None:
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=self.principal, scopes=[]))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self._endpoint(scope, self._receive, self._send)
         return self.status
 
@@ -132,7 +132,7 @@ async def test_one_that_takes_no_answer_keeps_nobody_from_opening_a_session() ->
     async with serving() as edge:
         deaf = Client(edge, json.dumps(INITIALIZE).encode())
         asking = asyncio.create_task(deaf.ask())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await deaf.was_sent.wait()
         assert await opening(edge).ask() == 200
         deaf.takes.set()

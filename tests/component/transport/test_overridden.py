@@ -118,7 +118,7 @@ async def test_a_request_under_way_tells_what_is_asked_of_it() -> None:
     cycle = connection.cycle
     assert isinstance(cycle.message_event, asyncio.Event)
     assert (cycle.disconnected, cycle.response_started, cycle.response_complete) == (False, False, False)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not cycle.response_complete:
             await asyncio.sleep(0)
     assert called.is_set()

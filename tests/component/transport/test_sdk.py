@@ -28,7 +28,7 @@ from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, call,
 
 URL = "http://127.0.0.1/mcp"
 IDLE_SECONDS = 600.0
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 30.0
 
 
 @asynccontextmanager

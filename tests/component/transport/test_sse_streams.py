@@ -61,7 +61,7 @@ class OpenStream:
 
     async def event(self) -> tuple[str, str]:
         """The name and data of the next event or comment."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self._reader.readline()  # the chunk's length
             first = (await self._reader.readline()).decode().strip()
             if first.startswith(":"):
@@ -74,12 +74,12 @@ class OpenStream:
             return first.removeprefix("event: "), data
 
     async def begin(self) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             self.head = await self._reader.readuntil(b"\r\n\r\n")
         _, self.path = await self.event()
 
     async def last_chunk(self) -> bytes:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await self._reader.readuntil(b"0\r\n\r\n")
 
     async def post(self, body: object, **headers: str) -> tuple[int, bytes]:
@@ -103,7 +103,7 @@ async def request(port: int, method: str, path: str, body: bytes = b"", headers:
     lines = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
     writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         answer = await reader.read()
     writer.close()
     head, _, content = answer.partition(b"\r\n\r\n")
@@ -148,7 +148,7 @@ async def edge() -> AsyncIterator[Edge]:
         finally:
             await own.close_all()
             http.should_exit = True
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await task
 
 
@@ -167,7 +167,7 @@ async def opened(edge: Edge, principal: str | None = None) -> AsyncIterator[Open
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -206,7 +206,7 @@ async def test_a_client_that_goes_away_cancels_its_calls(edge: Edge) -> None:
         await stream.post(call("wait", 2))
         await edge.waiting.wait()
         assert open_streams(edge) == 1
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await edge.cancelled.wait()
     await until(lambda: open_streams(edge) == 0)
 
@@ -329,7 +329,7 @@ async def test_an_id_is_taken_while_its_request_is_under_way(edge: Edge) -> None
         assert (await stream.post({**call("echo", 0, say="twice"), "id": "7"}))[0] == 400
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
         assert (await stream.post(cancelled))[0] == 202
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await edge.cancelled.wait()
         assert (await stream.asked(call("echo", 7, say="again")))["result"]["content"][0]["text"] == "again"
         assert (await stream.asked(call("echo", 7, say="once more")))["id"] == 7

@@ -68,10 +68,10 @@ async def test_secrets_of_a_file_are_followed_without_a_restart(
     following = asyncio.create_task(tokens.follow(settings.tokens))
     try:
         file.write_text("the-old-secret\nthe-new-secret\n")
-        await until(lambda: accepted(tokens, "the-new-secret"), 10, "the new secret is taken")
+        await until(lambda: accepted(tokens, "the-new-secret"), 30, "the new secret is taken")
         assert await accepted(tokens, "the-old-secret")
         file.write_text("the-new-secret\n")
-        await until(lambda: refused(tokens, "the-old-secret"), 10, "the old secret is taken no more")
+        await until(lambda: refused(tokens, "the-old-secret"), 30, "the old secret is taken no more")
         file.unlink()
         await until(
             lambda: "there is no token in it" in caplog.text or f"{file} cannot be read" in caplog.text, 10, "it is told"
@@ -79,7 +79,7 @@ async def test_secrets_of_a_file_are_followed_without_a_restart(
         assert "stay as they were" in caplog.text
         assert await accepted(tokens, "the-new-secret")
         file.write_text("the-newest-secret\n")
-        await until(lambda: accepted(tokens, "the-newest-secret"), 10, "it goes on")
+        await until(lambda: accepted(tokens, "the-newest-secret"), 30, "it goes on")
     finally:
         following.cancel()
     assert "newest" not in caplog.text

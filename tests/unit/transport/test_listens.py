@@ -41,7 +41,7 @@ class Subscriber:
         self._news.set()
 
     async def begun(self) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self._news.wait()
 
 
@@ -75,7 +75,7 @@ async def test_whoever_holds_every_subscription_gives_one_to_a_newcomer() -> Non
     async with listening(subscriptions, "a", "a", "a", bus=bus) as (longest, *others):
         assert not subscriptions.is_open_to(holder_of(scope_of("a")))
         async with listening(subscriptions, "b", bus=bus) as (newcomer,):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 assert (await longest.task).meta == {"io.modelcontextprotocol/subscriptionId": 1}
             await bus.publish(ToolsListChanged())
             for each in (*others, newcomer):
@@ -111,7 +111,7 @@ async def test_all_of_them_end_when_the_server_stops() -> None:
     subscriptions = Subscriptions()
     async with listening(subscriptions, "a", "b") as subscribers:
         subscriptions.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await asyncio.gather(*(each.task for each in subscribers))
 
 
