@@ -20,6 +20,7 @@ from tests.support.catalogs import (
     local_embedder,
     opensearch_catalog,
     records,
+    standby_bundle,
     titles,
 )
 from tests.support.dynamodb import dynamodb_address, dynamodb_shop, dynamodb_url
@@ -44,6 +45,7 @@ __all__ = [
     "redis_cluster_url",
     "redis_tls_url",
     "redis_url",
+    "standby_bundle",
     "titles",
     "valkey",
 ]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from session.resilience.deadline import Deadline
+from tests.support.standby import bundle_of, open_standby_bundle
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.embedder import LocalEmbedder
 from tools.store.backends.opensearch.address import OpenSearchAddress
@@ -27,7 +28,7 @@ from tools.store.records.catalog_file import Record
 from tools.store.records.catalog_file import load as read_records
 
 CATALOG = Path(__file__).resolve().parents[2] / "infra" / "demo" / "catalog.jsonl"
-CATALOGS = ["embedded", "opensearch"]
+CATALOGS = ["embedded", "opensearch", "standby"]
 
 
 @pytest.fixture(scope="session")
@@ -58,26 +59,38 @@ def opensearch_catalog(opensearch_url: str, records: Sequence[Record], local_emb
 
 
 @pytest.fixture(scope="session")
+def standby_bundle(tmp_path_factory: pytest.TempPathFactory, records: Sequence[Record], local_embedder: Embedder) -> Path:
+    """The demo catalogue as the seed makes a bundle of it."""
+    path = tmp_path_factory.mktemp("standby") / "full.bundle"
+    return in_a_loop_of_its_own(bundle_of(path, records, local_embedder))
+
+
+@pytest.fixture(scope="session")
 def catalog_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("catalog")
 
 
 @pytest.fixture(params=CATALOGS)
-def catalog_source(request: pytest.FixtureRequest) -> OpenSearchAddress | None:
-    """Where the catalogue under test is; None for the embedded one."""
-    return request.getfixturevalue("opensearch_catalog") if request.param == "opensearch" else None
+def catalog_source(request: pytest.FixtureRequest) -> OpenSearchAddress | Path | None:
+    """Where the catalogue under test is, a standby's bundle among the places; None for the embedded one."""
+    fixtures = {"opensearch": "opensearch_catalog", "standby": "standby_bundle"}
+    return request.getfixturevalue(fixtures[request.param]) if request.param in fixtures else None
 
 
 @pytest.fixture
 async def catalog(
-    catalog_source: OpenSearchAddress | None, local_embedder: LocalEmbedder, catalog_cache: Path
+    catalog_source: OpenSearchAddress | Path | None, local_embedder: LocalEmbedder, catalog_cache: Path
 ) -> AsyncIterator[CatalogPort]:
     async with _opened(catalog_source, local_embedder, catalog_cache) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def _opened(source: OpenSearchAddress | None, embedder: Embedder, cache: Path) -> AsyncIterator[CatalogPort]:
+async def _opened(source: OpenSearchAddress | Path | None, embedder: Embedder, cache: Path) -> AsyncIterator[CatalogPort]:
+    if isinstance(source, Path):
+        async with open_standby_bundle(source, embedder) as there:
+            yield there
+        return
     if source is not None:
         async with OpenSearchCatalog.open(source, embedder) as there:
             yield there

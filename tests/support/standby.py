@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from infra.seed.standby import StandbyLoad, Wanted
 from server.standby.manifest import FULL, Manifest
 from server.standby.places.file import FilePlace
 from server.standby.places.place import Place
-from server.standby.replica import Loaded
+from server.standby.replica import Loaded, Replica
+from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import Record
 
@@ -47,3 +48,16 @@ async def seeded(place: Place, records: Sequence[Record], embedder: Embedder | N
 async def bundle_of(path: Path, records: Sequence[Record], embedder: Embedder | None = None, kind: str = FULL) -> Path:
     await seeded(FilePlace(path), records, embedder, kind)
     return path
+
+
+@asynccontextmanager
+async def open_standby_bundle(path: Path, embedder: Embedder | None, kind: str = FULL) -> AsyncIterator[EmbeddedCatalog]:
+    """As a server opens it, and warm."""
+    replica = Replica(FilePlace(path), kind, embedder)
+    assert await replica.look()
+    assert replica.current is not None
+    try:
+        assert await replica.current.catalog.wait_for_vectors()
+        yield replica.current.catalog
+    finally:
+        await replica.current.opened.aclose()

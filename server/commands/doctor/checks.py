@@ -33,6 +33,7 @@ async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tupl
     registry, report = await installed_tools(settings, packages.IMPORT_SECONDS)
     return {
         "catalog": _catalog(settings, embedder, stack),
+        **_standby(settings, embedder, stack),
         **_store(settings, stack),
         "pages": _pages(settings, stack),
         "redis": _redis(settings, stack),
@@ -53,6 +54,15 @@ def _catalog(settings: Settings, embedder: Embedder | None, stack: AsyncExitStac
 
     address = OpenSearchAddress.parse(settings.catalog_url)
     return str(address), lambda deadline: diagnose(address, embedder, deadline)
+
+
+def _standby(settings: Settings, embedder: Embedder | None, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
+    url = settings.standby_url
+    if url is None:
+        return {}
+    from server.standby.diagnosis import diagnose
+
+    return {"standby": (shown(url), lambda deadline: diagnose(settings, embedder, stack, deadline))}
 
 
 def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:

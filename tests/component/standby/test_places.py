@@ -55,7 +55,6 @@ async def place(
     request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket, redis: MultiplexedRedis
 ) -> AsyncIterator[Place]:
     urls = {"file": (tmp_path / "there" / "manga.bundle").as_uri(), "s3": bucket.url(KEY), "redis": "redis:"}
-    await ask(redis, "FLUSHDB")
     async with AsyncExitStack() as stack:
         yield await open_place(urls[request.param], redis, stack)
 
@@ -134,7 +133,6 @@ async def test_redis_that_is_away_is_told(written: Path, tmp_path: Path) -> None
 async def test_a_bundle_in_redis_that_was_replaced_goes_and_a_reader_in_its_middle_ends(
     redis: MultiplexedRedis, written: Path
 ) -> None:
-    await ask(redis, "FLUSHDB")
     place = RedisPlace(redis)
     await place.publish(written)
     (old,) = await ask(redis, "KEYS", f"{MARK}:*")
