@@ -150,7 +150,7 @@ async def test_whatever_bedrock_answers_the_customer_is_answered(
     result = await called(by_bedrock, TOOL, {"text": "少年漫画のホラー"})
     assert result["structuredContent"]["by"] == "local"
     assert result["structuredContent"]["tags"][0]["tag"] == "Horror"
-    assert result["_meta"]["com.mangaassist/call"]["degraded"] == ["bedrock"]
+    assert "bedrock" in result["_meta"]["com.mangaassist/call"]["degraded"], "as may be what else is late on a busy machine"
 
 
 async def test_by_the_titles_of_the_catalogue_stories_in_any_language_are_told_apart(tmp_path: Path) -> None:
@@ -159,9 +159,11 @@ async def test_by_the_titles_of_the_catalogue_stories_in_any_language_are_told_a
         await app.prepared()
 
         async def told(text: str) -> dict[str, Any]:
-            """Once the text has a vector: on a busy machine a first one takes longer than a call waits."""
-            while (answer := await called(app, TOOL, {"text": text}))["_meta"]["com.mangaassist/call"]["degraded"]:
-                await asyncio.sleep(0.01)
+            """Once the text has a vector: on a busy machine a first one takes longer than a call waits, and nothing tells
+            when it is there."""
+            async with asyncio.timeout(60):
+                while (answer := await called(app, TOOL, {"text": text}))["_meta"]["com.mangaassist/call"]["degraded"]:
+                    await asyncio.sleep(0.01)
             found: dict[str, Any] = answer["structuredContent"]
             return found
 
