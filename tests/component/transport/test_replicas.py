@@ -22,7 +22,8 @@ from session.redis.keyvalue import KeyValue
 from session.redis.subscriber import Redis
 from tests.support.flags import MemorySource
 from tests.support.pipeline import registry_of
-from tests.support.valkey import ask, connected, eventually, private_valkey
+from tests.support.process import until
+from tests.support.valkey import SOON, ask, connected, eventually, private_valkey
 from tools.registry import TOOLS
 
 OFF = b'{"get_recommendations": false}'
@@ -66,10 +67,12 @@ async def replicas(address: RedisAddress, number: int = 2) -> AsyncIterator[list
 
 
 async def listening(admin: KeyValue, number: int) -> None:
-    """Until Redis counts so many who listen."""
-    async with asyncio.timeout(10):
-        while (await ask(admin, "PUBSUB", "NUMSUB", "manga:mcp:changes:1"))[1] != number:
-            await asyncio.sleep(0.01)
+    """Until Redis counts so many who listen: it tells whoever asks, and nobody else."""
+
+    async def all_listen() -> bool:
+        return bool((await ask(admin, "PUBSUB", "NUMSUB", "manga:mcp:changes:1"))[1] == number)
+
+    await until(all_listen, SOON, f"{number} who listen")
 
 
 async def settled() -> None:
