@@ -35,6 +35,8 @@ ALL_SCOPES = (*ALL_TOOLS, "profile")
 """Of the resources, orders have their tool's and the profile has its own."""
 METADATA = "/.well-known/oauth-protected-resource"
 LEEWAY = 30
+SOME_SECONDS = 6
+"""That a token still lives: long enough for two requests on a busy machine."""
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +308,7 @@ async def test_a_2025_session_belongs_to_its_principal(http: httpx.AsyncClient, 
 async def test_a_token_that_expires_on_an_open_stream_takes_no_more_calls(http: httpx.AsyncClient, issuer: Issuer) -> None:
     """Every POST is checked. The stream itself stays for the refreshed token: it says nothing but what was asked for."""
     list_ = message("tools/list", {})
-    ending = issuer.token("demo-user-1", exp=time.time() - LEEWAY + 2)
+    ending = issuer.token("demo-user-1", exp=time.time() - LEEWAY + SOME_SECONDS)
     async with opened_stream(http, bearer(ending)) as messages:
         assert (await http.post(messages, json=list_, headers=bearer(ending))).status_code == 202
 
