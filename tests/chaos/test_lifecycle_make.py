@@ -19,7 +19,8 @@ import pytest
 
 from tests.support.process import LISTENING, Process, alive, command_of, descendants, run, until
 
-END_SECONDS = 5.0
+END_SECONDS = 30.0
+"""That it ends at all: how soon is promised, and measured, in tests/chaos/test_lifecycle_endings.py."""
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None or sys.platform != "linux", reason="needs make, and /proc")
 

@@ -8,9 +8,12 @@ import signal
 
 import pytest
 
-from tests.chaos.test_lifecycle_endings import END_SECONDS, SEARCH
+from tests.chaos.test_lifecycle_endings import SEARCH
 from tests.support.process import Process, alive, run, until
 from tests.support.raw import INITIALIZE, call
+
+END_SECONDS = 30.0
+"""That it ends at all: how soon is promised, and measured, in tests/chaos/test_lifecycle_endings.py."""
 
 
 async def answer_on_stdio(process: Process, request: dict[str, object]) -> dict[str, object]:

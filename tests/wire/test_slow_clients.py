@@ -18,7 +18,7 @@ from tests.support.process import LISTENING, Process, run, until
 from tests.support.sse import SseClient
 
 PATIENCE = 1.5
-WAIT = 15.0
+WAIT = 30.0
 ROOM = 80
 KNOWN = raw.call("get_manga_details", {"title_id": "manga-002001"})
 LARGE = raw.call("search_manga_catalog", {"query": "high school love story", "max_results": 20})
