@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from infra.seed.loads import Done, Progress, SeedError
 from server.backends import EMBEDDED, open_redis
+from server.config.parsing import parsed
 from server.config.settings import Settings
 from server.config.standby_url import IN_REDIS, standby_url
 from server.standby.bundle import RECORDS, pack
@@ -40,8 +41,8 @@ class Wanted:
     @classmethod
     def of(cls, place: str | None, kind: str | None, settings: Settings) -> Wanted | None:
         """What the command line names, else what the settings do; a place may be the path of a file, or `redis`. Raises
-        ValueError for a wrong one."""
-        url = settings.standby_url if place is None else _url(place)
+        SettingError for a wrong one."""
+        url = settings.standby_url if place is None else parsed("--standby", place, _url)
         own = settings.standby if settings.standby != "off" else FULL
         return None if url is None else cls(kind or own, url)
 
@@ -107,10 +108,8 @@ class StandbyLoad:
         done.lines.append(f"standby    {self._wanted.url.partition('?')[0]}, {time.monotonic() - started:.1f} s")
         what = f"{manifest.titles:,} titles ({manifest.kind})"
         size = f", {manifest.size / 1e6:.1f} MB" if manifest.size else ""
-        would = "would be " if dry_run else ""
-        done.lines.append(
-            f"           {what} are there already" if self._there else f"           {what} {would}put there{size}"
-        )
+        becomes = f"{'would be ' if dry_run else ''}put there{size}"
+        done.lines.append(f"           {what} {'are there already' if self._there else becomes}")
         done.nothing_to_do &= self._there
 
     async def _made(self) -> Manifest:

@@ -1,6 +1,7 @@
 """`make quality`: how good the search is, as a Markdown table on stdout.
 
-`--backend opensearch` measures the same on a real node, which it starts (MANGA_STACK_OPENSEARCH names one that runs).
+`--backend opensearch` measures the same on a real node, which it starts (MANGA_STACK_OPENSEARCH names one that runs),
+`--backend standby-full` and `standby-names` on a standby catalogue, made and loaded as a server does.
 Exit code 1 when a set that is there misses its bar; a set that is not there is named and skipped.
 """
 
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.quality.measure import Measured, macro, measure, table
 from tests.quality.opensearch import node_url, run_on_opensearch
 from tests.quality.sets import JudgedSet, demo_set, evaluation_set, missing_message
+from tests.quality.standby import STANDBYS, run_on_standby
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.embedder import LocalEmbedder
 
@@ -44,6 +46,8 @@ def report(judged: JudgedSet, results: list[Measured], worst: int) -> bool:
 
 def runner(options: argparse.Namespace, stack: ExitStack) -> Callable[[JudgedSet], Coroutine[Any, Any, list[Measured]]]:
     """What measures a set on the chosen backend; a node that it starts lives as long as `stack`."""
+    if options.backend in STANDBYS:
+        return lambda judged: run_on_standby(judged, STANDBYS[options.backend])
     if options.backend == "embedded":
         return lambda judged: run_set(judged, options.cache_dir, options.lexical)
     url = stack.enter_context(node_url())
@@ -52,7 +56,7 @@ def runner(options: argparse.Namespace, stack: ExitStack) -> Callable[[JudgedSet
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", choices=("embedded", "opensearch"), default="embedded")
+    parser.add_argument("--backend", choices=("embedded", "opensearch", *STANDBYS), default="embedded")
     parser.add_argument("--cache-dir", type=Path, default=None, help="keep what is computed here")
     parser.add_argument("--lexical", action="store_true", help="leave the vector leg out (bars do not apply)")
     parser.add_argument("--worst", type=int, default=0, help="print so many of the worst queries")

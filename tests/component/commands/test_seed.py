@@ -14,11 +14,13 @@ import pytest
 from infra.seed.__main__ import main
 from infra.seed.contents import Sources, read
 from server.config.settings import DEMO
+from server.standby.bundle import read_manifest
 from tools.store.backends.dynamodb.items import release_of, title_of
 from tools.store.backends.dynamodb.tables import RELEASES, STOCK, TITLES
 from tools.store.models import Release
 
 TITLE = {"title_id": "manga-000001", "title": {"en": "One"}, "offers": [{"format": "digital", "price_jpy": 500}]}
+NAMES = ["--standby-kind", "names"]
 VOLUME = {"title_id": "manga-000001", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 600, "stock": 3}
 
 
@@ -187,3 +189,35 @@ def test_an_embedder_that_cannot_work_is_no_matter_of_minutes(
     monkeypatch.setenv("MANGA_CATALOG_URL", f"http://127.0.0.1:{refused_port()}")
     assert main([]) == 2
     assert "AWS_DEFAULT_REGION" in capsys.readouterr().err
+
+
+def test_a_standby_is_put_where_it_is_asked_for_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside nothing else where everything is embedded; the same again is nothing to do, and a dry run changes nothing."""
+    catalog, place = str(lines(tmp_path / "catalog.jsonl", TITLE)), str(tmp_path / "standby.bundle")
+    asked = ["--catalog", catalog, "--standby", place, "--standby-kind", "names"]
+    assert main([*asked, "--dry-run"]) == 0
+    assert not Path(place).exists()
+    assert "1 titles (names) would be put there" in capsys.readouterr().out
+    assert main(asked) == 0
+    assert read_manifest(Path(place)).titles == 1
+    capsys.readouterr()
+    assert main(asked) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("place", "status", "said"),
+    [
+        ("s3://bucket", 2, "--standby: "),
+        ("http://shop.example/standby", 2, "--standby: "),
+        ("redis", 1, "MANGA_REDIS_URL names no Redis"),
+        ("/proc/nowhere/standby", 1, "/proc/nowhere/standby: "),
+    ],
+)
+def test_a_place_that_cannot_be_used_is_one_line(
+    place: str, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--catalog", str(lines(tmp_path / "catalog.jsonl", TITLE)), "--standby", place, *NAMES]) == status
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1

@@ -1,0 +1,80 @@
+"""What doctor says of a standby catalogue's place."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.config.parsing import SettingError
+from server.config.settings import Settings
+from server.standby.diagnosis import diagnose
+from server.standby.manifest import NAMES
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import Diagnosis
+from tests.support.s3 import Bucket, hangs, serving
+from tests.support.standby import bundle_of
+from tests.support.store import RECORDS
+from tools.store.records.catalog_file import parse
+
+OPENSEARCH = {"MANGA_CATALOG_URL": "http://127.0.0.1:9200"}
+
+
+class Other:
+    name, dimensions = "other", 4
+
+
+async def seen(url: str, embedder: Any = None, seconds: float = 10.0) -> Diagnosis:
+    settings = Settings(standby="full", standby_url=url)
+    async with AsyncExitStack() as stack:
+        return await diagnose(settings, embedder, stack, Deadline.after(seconds))
+
+
+@pytest.fixture
+async def bundle(tmp_path: Path) -> Path:
+    import json
+
+    records = parse("".join(f"{json.dumps(each)}\n" for each in RECORDS).encode())
+    await bundle_of(tmp_path / "names.bundle", records, kind=NAMES)
+    return await bundle_of(tmp_path / "full.bundle", records)
+
+
+async def test_a_bundle_is_told_by_its_first_line(bundle: Path) -> None:
+    found = await seen(bundle.as_uri())
+    assert (found.state, found.detail) == ("ok", "6 titles (full), made 0.0 h ago")
+
+
+async def test_one_that_would_be_refused_or_that_lacks_its_vectors_is_told_with_what_to_do(bundle: Path) -> None:
+    for url, embedder, said in (
+        (bundle.with_name("names.bundle").as_uri(), None, "it holds names, MANGA_STANDBY says full"),
+        (bundle.as_uri(), Other(), "its vectors are not of MANGA_EMBEDDER"),
+        (bundle.with_name("nowhere").as_uri(), None, "there is no bundle"),
+        (Path(__file__).as_uri(), None, "it is no standby catalogue"),
+    ):
+        found = await seen(url, embedder)
+        assert found.state == "degraded"
+        assert said in found.detail
+        assert "infra.seed" in (found.remedy or "")
+
+
+async def test_a_bucket_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    async with serving(Bucket()) as bucket:
+        bucket.answer = hangs
+        found = await seen(bucket.url("standby.bundle"), seconds=1.0)
+    assert (found.state, found.detail) == ("degraded", "it does not answer")
+
+
+@pytest.mark.parametrize(
+    ("set_to", "said"),
+    [
+        ({"MANGA_STANDBY": "full"}, "needs MANGA_STANDBY_URL"),
+        ({"MANGA_STANDBY_URL": "redis:"}, "no effect with MANGA_STANDBY=off"),
+        ({"MANGA_STANDBY": "names", "MANGA_STANDBY_URL": "redis:", "MANGA_CATALOG_URL": "embedded:"}, "stands by for"),
+    ],
+)
+def test_settings_that_do_not_fit_stop_the_start(set_to: dict[str, str], said: str) -> None:
+    with pytest.raises(SettingError, match=said):
+        Settings.from_environment(OPENSEARCH | set_to)
