@@ -58,6 +58,10 @@ class Serving:
         return self.process.pid
 
     @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    @property
     def host(self) -> str:
         return self.url.removeprefix("http://")
 

@@ -54,8 +54,9 @@ class WorkerPlace:
     @asynccontextmanager
     async def open(self, server: PatientServer) -> AsyncIterator[None]:
         self._server = server
+        await server.ready.wait()
+        reporting = start_task(self._report(server), "reports")
         async with self._peers.answering():
-            reporting = start_task(self._report(server), "reports")
             try:
                 yield
             finally:
@@ -64,7 +65,6 @@ class WorkerPlace:
                 self._server = None
 
     async def _report(self, server: PatientServer) -> None:
-        await server.ready.wait()
         while True:
             self._end.tell(Report(takes=True, connections=server.open_connections))
             await asyncio.sleep(REPORT_SECONDS)

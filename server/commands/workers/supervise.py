@@ -63,6 +63,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         )
         status = supervisor.run()
     logger.info("stopped")
+    leave(status)  # to take everything apart that was loaded would take a part of the five seconds
     return status
 
 

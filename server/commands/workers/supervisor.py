@@ -27,7 +27,7 @@ ACCEPTED_AT_ONCE = 64
 TOGETHER_SECONDS = 1.0
 """A signal to the whole process group comes twice, because make passes it on."""
 TICK_SECONDS = 1.0
-CLOSE_SECONDS = 1.5
+CLOSE_SECONDS = 1.4
 """What a worker has, beyond the turns that it answers, until it is killed."""
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
@@ -74,8 +74,12 @@ class Supervisor:
         return self._status
 
     def _patience(self) -> float:
-        now = time.monotonic()
-        return max(0.0, min([TICK_SECONDS, *(due - now for due in self._due.values())]))
+        waited_for = [*self._due.values(), *([self._latest_end] if self._stopped_at is not None else [])]
+        return max(0.0, min([TICK_SECONDS, *(each - time.monotonic() for each in waited_for)]))
+
+    @property
+    def _latest_end(self) -> float:
+        return (self._stopped_at or 0.0) + self._budget_seconds + CLOSE_SECONDS
 
     def _start_due(self) -> None:
         for number in [each for each, due in self._due.items() if due <= time.monotonic()]:
@@ -128,7 +132,7 @@ class Supervisor:
         """Ends who does not end, and who says nothing any more."""
         now = time.monotonic()
         if self._stopped_at is not None:
-            if now > self._stopped_at + self._budget_seconds + CLOSE_SECONDS:
+            if now >= self._latest_end:
                 self._tell_all(signal.SIGKILL)
             return
         for worker in self._workers.values():

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from server.config.parsing import SettingError
-from session.redis.embedded import SOCKET, START_SECONDS, STOP_SECONDS, launch_command
+from session.redis.embedded import SOCKET, START_SECONDS, launch_command
 
 logger = logging.getLogger(__name__)
 
@@ -53,11 +53,7 @@ class SharedValkey:
         )
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
+        """At once: nothing of it is ever written to a disk."""
+        if self._process is not None:
             self._process.kill()
             self._process.wait()
