@@ -44,3 +44,15 @@ def _is_valkey_child(pid: int, parent: int) -> bool:
 def _stat(pid: int) -> list[str]:
     """Fields from the third on: the second is the name in brackets, which may hold anything."""
     return Path(f"/proc/{pid}/stat").read_text("utf-8").rsplit(")", 1)[1].split()
+
+
+def memory_mb(pid: int) -> tuple[float, float]:
+    """USS and PSS: what it has alone, and that with its share of what several have (proc(5), `smaps_rollup`)."""
+    rows = (line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()[1:])
+    kilobytes = {row[0].rstrip(":"): int(row[1]) for row in rows}
+    return (kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]) / 1024, kilobytes["Pss"] / 1024
+
+
+def is_worker_or_server(pid: int) -> bool:
+    """Whether it is a process of `python -m server`, and not one that such a one has started."""
+    return "-m\0server" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")

@@ -243,7 +243,7 @@ async def test_what_one_worker_learned_all_know(two: Serving) -> None:
         for number in range(4):
             assert not (await told(number, "remember_preference", {"preference": "I don't like gore"})).get("isError")
             gone = await told(3 - number, "forget_preference", {"preference": "I don't like gore"})
-            assert gone["structuredContent"]["forgotten"] == ["I don't like gore"], gone
+            assert gone["structuredContent"]["removed"] == ["I don't like gore"], gone
 
 
 async def test_flags_reach_both(cache: Path) -> None:
