@@ -6,9 +6,7 @@ As a program this is a load generator: one process, commands as JSON lines on st
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

@@ -11,10 +11,10 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.responses import busy, plain
+from server.transport.http.responses import plain
 from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
 from server.transport.relay.answer import Answer, Lost
-from server.transport.relay.cut import end_of
+from server.transport.relay.cut import end_of, in_place
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part
 from server.transport.relay.post import Gone, Relay, Unreached
 
@@ -46,9 +46,9 @@ class Asking:
         except Gone:
             await _no_session(to)(scope, receive, send)
         except Unreached:
-            await _unanswered(to, AWAY)(scope, receive, send)
+            await in_place(to, body, AWAY)(scope, receive, send)
         except Lost:
-            await _unanswered(to, LOST)(scope, receive, send)
+            await in_place(to, body, LOST)(scope, receive, send)
         finally:
             del self._open[number]
             if taken and answer.unfinished:
@@ -136,7 +136,3 @@ def _no_session(to: str) -> Response:
     if to == SESSIONS:
         return refusal(INVALID_REQUEST, "Session not found", 404)
     return plain(404, "There is no such session.")
-
-
-def _unanswered(to: str, why: str) -> Response:
-    return refusal(INVALID_REQUEST, why, 503) if to == SESSIONS else busy(why)

@@ -1,31 +1,39 @@
-"""How an answer ends that was cut on its way: with an error for the request that it was to answer, where it can hold one."""
+"""What a client is told in place of an answer that does not come, or whose rest does not."""
 
 from __future__ import annotations
 
 from mcp_types import INTERNAL_ERROR
 from pydantic_core import from_json, to_json
+from starlette.responses import Response
 
-from server.transport.relay.frames import Pairs
+from server.transport.http.responses import busy
+from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
+from server.transport.relay.frames import SESSIONS, Pairs
+
+
+def in_place(to: str, asked: bytes, why: str) -> Response:
+    """Returns the response to what was `asked`. A request of Streamable HTTP is answered by an error of its own: a client of
+    mcp 1.x whose POST fails posts nothing any more, and its call waits for ever. All else is told to come back."""
+    if to == SESSIONS and (error := _error(asked, why)) is not None:
+        return Response(error, media_type="application/json")
+    return refusal(INVALID_REQUEST, why, 503) if to == SESSIONS else busy(why)
 
 
 def end_of(headers: Pairs, asked: bytes, why: str) -> bytes:
-    """Returns the last bytes of a response with these headers; `asked` is the request's body. A stream that answers a
-    request tells of it by an event; any other ends as if nothing more were to be said, and its client opens a new one."""
-    number = _number_of(asked) if (b"content-type", b"text/event-stream") in _kinds(headers) else None
-    if number is None:
-        return b""
-    error = {"jsonrpc": "2.0", "id": number, "error": {"code": INTERNAL_ERROR, "message": why}}
-    return b"event: message\r\ndata: %b\r\n\r\n" % to_json(error)
+    """Returns the last bytes of a response with these headers that has begun. A stream that answers a request tells of it by
+    an event; any other ends as if nothing more were to be said, and its client opens a new one."""
+    streams = any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
+    error = _error(asked, why) if streams else None
+    return b"" if error is None else b"event: message\r\ndata: %b\r\n\r\n" % error
 
 
-def _kinds(headers: Pairs) -> list[tuple[bytes, bytes]]:
-    return [(name.lower(), value.partition(b";")[0].strip()) for name, value in headers]
-
-
-def _number_of(asked: bytes) -> int | str | None:
+def _error(asked: bytes, why: str) -> bytes | None:
+    """Answers the request; None for what is none."""
     try:
         message = from_json(asked)
     except ValueError:
         return None
     number = message.get("id") if isinstance(message, dict) and "method" in message else None
-    return number if isinstance(number, int | str) else None
+    if not isinstance(number, int | str):
+        return None
+    return to_json({"jsonrpc": "2.0", "id": number, "error": {"code": INTERNAL_ERROR, "message": why}})

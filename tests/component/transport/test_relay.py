@@ -1,0 +1,250 @@
+"""Two servers in this process on one Redis, or one folder of sockets: what reaches either is answered by the one with the
+session, as if it had come there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from server.config.settings import Settings
+from server.transport.http.reach import OwnSessions
+from server.transport.relay.relayed import Relayed
+from session.redis.address import RedisAddress
+from tests.support.inprocess import HeldCatalog, InProcess, in_process
+from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Answer, Connection, Json, ask, call, message
+from tests.support.sse import SseClient
+from tests.support.valkey import eventually, private_valkey
+
+ONE, OTHER = "secret-of-one-agent", "secret-of-another-agent"
+
+
+@pytest.fixture
+def settings(valkey: RedisAddress) -> Settings:
+    return Settings(redis_url=f"unix://{valkey.path}", auth="token", auth_tokens=(ONE, OTHER))
+
+
+@pytest.fixture(params=["redis", "sockets"])
+def each_way(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> Settings:
+    return settings if request.param == "redis" else replace(settings, relay=f"unix://{tmp_path}/relay")
+
+
+def search() -> Json:
+    """What nobody has searched for."""
+    return {"query": f"a story of {uuid.uuid4().hex}"}
+
+
+@asynccontextmanager
+async def two_of(settings: Settings) -> AsyncIterator[tuple[InProcess, InProcess, HeldCatalog]]:
+    """The catalogue is the first one's. It holds what is searched until its gate is open."""
+    held: list[HeldCatalog] = []
+
+    def holding(ports):  # type: ignore[no-untyped-def]
+        held.append(HeldCatalog(ports.catalog))
+        return replace(ports, catalog=held[0])
+
+    async with in_process(holding, settings) as one, in_process(settings=settings) as two:
+        held[0].gate.set()
+        yield one, two, held[0]
+
+
+def proof(secret: str = ONE) -> dict[str, str]:
+    return {"authorization": f"Bearer {secret}"}
+
+
+async def post(port: int, session: str, body: Json, secret: str = ONE) -> Answer:
+    headers = {**BOTH, **proof(secret), "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
+    return await ask(port, "POST", "/mcp", body, headers)
+
+
+async def opened(port: int) -> str:
+    """A session of Streamable HTTP, whose name says where it is."""
+    answer = await ask(port, "POST", "/mcp", INITIALIZE, {**BOTH, **proof()})
+    session = answer.headers["mcp-session-id"]
+    assert (await post(port, session, INITIALIZED)).status == 202
+    return session
+
+
+async def test_a_message_to_the_other_replica_is_answered_on_the_stream(each_way: Settings) -> None:
+    async with two_of(each_way) as (one, two, _), SseClient.to(one.port, proof()) as client:
+        client.port = two.port
+        for number in range(5):
+            answer = await client.call("get_manga_details", {"title_id": f"manga-00100{number + 1}"})
+            assert not answer["isError"], answer
+        assert len([each for each in client.heard if "result" in each]) == 6  # each once
+
+
+async def test_the_other_replica_serves_from_the_first_moment(settings: Settings) -> None:
+    """Whoever has read the name of its stream may post to it wherever they like."""
+    async with two_of(settings) as (one, two, _):
+        for _ in range(20):
+            async with Connection.to(one.port) as stream, Connection.to(two.port) as posts:
+                await stream.ask("GET", "/sse", headers={"accept": "text/event-stream", **proof()})
+                await stream.begin()
+                endpoint = (await stream.chunk() or b"").decode().split("data: ")[1].strip()
+                answer = await posts.request("POST", endpoint, INITIALIZE, proof())
+                assert answer.status == 202, answer
+                event = (await stream.chunk() or b"").decode()
+                assert json.loads(event.partition("data: ")[2])["id"] == "init"
+
+
+async def test_a_call_runs_in_a_session_of_the_other_replica(each_way: Settings) -> None:
+    async with two_of(each_way) as (one, two, _):
+        session = await opened(one.port)
+        answer = await post(two.port, session, call("get_manga_details", {"title_id": "manga-001001"}, number=7))
+        assert (answer.status, answer.complete) == (200, True)
+        assert answer.headers["mcp-session-id"] == session
+        assert answer.json()["id"] == 7
+        assert answer.json()["result"]["structuredContent"]["title_id"] == "manga-001001"
+
+
+@pytest.mark.parametrize("wrong", ["another principal", "no such session"])
+async def test_who_did_not_open_a_session_learns_nothing_of_it_on_any_replica(wrong: str, settings: Settings) -> None:
+    """Word for word what is said where the session is."""
+    async with two_of(settings) as (one, two, _):
+        session, secret = await opened(one.port), OTHER
+        async with SseClient.to(one.port, proof()) as client:
+            messages = client.messages
+            if wrong == "no such session":
+                secret, session, messages = ONE, session[:-1] + "x", messages[:-1] + "x"
+            for port in (two.port, one.port):
+                said = await post(port, session, message("ping"), secret)
+                assert (said.status, said.json()["error"]["message"]) == (404, "Session not found")
+                told = await ask(port, "POST", messages, message("ping"), {**BOTH, **proof(secret)})
+                assert (told.status, told.body) == (404, b"There is no such session.\n")
+            assert (await client.post(message("ping", number=3))).status == 202
+        assert (await post(two.port, await opened(one.port), message("ping"))).status == 200
+
+
+async def test_a_refusal_is_said_where_it_was_asked_for(settings: Settings) -> None:
+    """Before it is passed on, and by the one that holds the session."""
+    async with two_of(settings) as (one, two, held), SseClient.to(one.port, proof()) as client:
+        client.port = two.port
+        held.gate.clear()
+        number = await client.start("search_manga_catalog", search())
+        twice = await client.post(call("search_manga_catalog", search(), number=number))
+        assert (twice.status, twice.body) == (400, b"There is a request with this id under way in this session.\n")
+        assert (await client.post(b"no JSON")).status == 400
+        assert (await client.post(message("tools/list", {"filler": "x" * 2**16}))).status == 413
+        assert (await client.post(b"x" * (2**18 + 1))).status == 413
+        held.gate.set()
+        assert "result" in await client.answer_to(number)
+
+
+async def test_large_arguments_are_passed_on_whole(each_way: Settings) -> None:
+    """As large as a message may be, beyond what goes through a channel."""
+    async with two_of(each_way) as (one, two, _):
+        async with SseClient.to(one.port, proof()) as client:
+            client.port = two.port
+            answer = await client.call("classify_genre", {"text": "冒険" * 10_000})
+        assert "isError" in answer
+        session = await opened(one.port)
+        said = await post(two.port, session, call("classify_genre", {"text": "x" * 100_000}, number=1))
+        assert "structuredContent" in said.json()["result"]
+
+
+async def test_a_cancellation_on_one_replica_stops_the_call_that_another_passed_on(
+    settings: Settings,
+) -> None:
+    async with two_of(settings) as (one, two, held):
+        held.gate.clear()
+        async with SseClient.to(one.port, proof()) as client:
+            client.port = two.port
+            number = await client.start("search_manga_catalog", search())
+            await eventually(lambda: held.under_way == 1)
+            client.port = one.port
+            assert (await client.post(message("notifications/cancelled", {"requestId": number}, number=None))).status == 202
+            await eventually(lambda: held.under_way == 0 and held.stopped)
+            number = await client.start("search_manga_catalog", search())
+            await eventually(lambda: held.under_way == 1)
+            client.port = two.port
+            assert (await client.post(message("notifications/cancelled", {"requestId": number}, number=None))).status == 202
+            await eventually(lambda: len(held.stopped) == 2)
+
+
+async def test_delete_ends_a_session_from_any_replica(settings: Settings) -> None:
+    async with two_of(settings) as (one, two, _):
+        session = await opened(one.port)
+        headers = {**proof(), "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
+        assert (await ask(two.port, "DELETE", "/mcp", headers={**headers, **proof(OTHER)})).status == 404
+        assert (await ask(two.port, "DELETE", "/mcp", headers=headers)).status == 200
+        for port in (one.port, two.port):
+            assert (await post(port, session, message("ping"))).status == 404
+        assert len(one.http.endpoint.sessions) == 0
+
+
+async def test_the_stream_of_a_session_is_opened_and_left_through_the_other_replica(
+    each_way: Settings,
+) -> None:
+    """And opened again: the first one's end is known where the session is."""
+    async with two_of(each_way) as (one, two, _):
+        session = await opened(one.port)
+        headers = {"accept": "text/event-stream", **proof(), "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
+        for port in (two.port, one.port, two.port):
+
+            async def opens(port: int = port) -> int:
+                async with Connection.to(port) as stream:
+                    await stream.ask("GET", "/mcp", headers=headers)
+                    status = (await stream.begin()).status
+                    if status == 200:
+                        async with Connection.to(two.port) as second:
+                            await second.ask("GET", "/mcp", headers=headers)
+                            assert (await second.begin()).status == 409
+                    return status
+
+            async with asyncio.timeout(30):
+                while (status := await opens()) != 200:
+                    assert status == 409  # until the last one's end has come there
+
+
+async def test_a_client_that_goes_away_ends_what_was_passed_on_for_it(settings: Settings) -> None:
+    async with two_of(settings) as (one, two, held):
+        session = await opened(one.port)
+        assert isinstance(one.app.reach, Relayed)
+        assert isinstance(two.app.reach, Relayed)
+        headers = {"accept": "text/event-stream", **proof(), "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
+        async with Connection.to(two.port) as stream:
+            await stream.ask("GET", "/mcp", headers=headers)
+            assert (await stream.begin()).status == 200
+            assert (len(two.app.reach._asking), len(one.app.reach._serving)) == (1, 1)
+        await eventually(lambda: not len(one.app.reach._serving) and not len(two.app.reach._asking))
+
+
+async def test_without_another_process_to_reach_nothing_is_opened(valkey: RedisAddress) -> None:
+    for settings in (Settings(), Settings(redis_url=f"unix://{valkey.path}", relay="off")):
+        async with in_process(settings=settings) as own:
+            assert isinstance(own.app.reach, OwnSessions)
+            async with SseClient.to(own.port) as client:
+                assert "." not in client.messages
+
+
+async def test_without_redis_a_replica_serves_its_own_and_says_so_of_others() -> None:
+    with private_valkey() as redis:
+        settings = Settings(redis_url=f"redis://127.0.0.1:{redis.port}")
+        async with two_of(settings) as (one, two, _), SseClient.to(one.port) as client:
+            session = (await ask(one.port, "POST", "/mcp", INITIALIZE, BOTH)).headers["mcp-session-id"]
+            redis.kill()
+            assert not (await client.call("get_manga_details", {"title_id": "manga-001001"}))["isError"]
+            assert (await post(one.port, session, message("ping"))).status == 200
+            client.port = two.port
+            refused = await client.post(message("ping", number=77))
+            assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+            told = await post(two.port, session, message("ping", number=5))
+            assert (told.status, told.json()["id"]) == (200, 5)
+            assert "does not answer" in told.json()["error"]["message"]
+            assert (await post(two.port, session, INITIALIZED)).status == 503
+            redis.start_again()
+
+            async def reached() -> bool:
+                return "result" in (await post(two.port, session, message("ping"))).json()
+
+            async with asyncio.timeout(30):
+                while not await reached():
+                    await asyncio.sleep(0.05)
+            assert not (await client.call("get_manga_details", {"title_id": "manga-001002"}))["isError"]
