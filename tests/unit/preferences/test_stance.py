@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.reading import read
 from tools.store.models import Audience, Conditions, Range, Status
 from tools.store.preferences.stance import Stance, stance_of
 from tools.store.search.reading.reading import Reading
@@ -90,3 +91,30 @@ def test_what_only_may_go_with_what_is_asked_for_is_still_ruled_out(
     """Who wants no gore may like horror; who wanted no horror, and now asks for it, is spared none of it."""
     now = stance_of(Reading(subject, subject), Vocabulary.shipped())
     assert now.leaves(Conditions(without_tags=older)) == Conditions(without_tags=left)
+
+
+@pytest.mark.parametrize(
+    ("text", "older", "left"),
+    [
+        ("やっぱり完結していなくてもいい", Conditions(statuses=(Status.FINISHED,)), Conditions()),
+        (
+            "ongoing is ok too",
+            Conditions(statuses=(Status.FINISHED,)),
+            Conditions(statuses=(Status.FINISHED, Status.PUBLISHING)),
+        ),
+        (
+            "price doesn't matter",
+            Conditions(price=Range(None, 700), without_tags=("Gore",)),
+            Conditions(without_tags=("Gore",)),
+        ),
+        ("it need not be short", Conditions(volumes=Range(None, 10)), Conditions(volumes=Range(None, 10))),
+        ("it need not be short", Conditions(volumes=Range(None, 3)), Conditions()),
+        ("out of stock is fine", Conditions(in_stock=True), Conditions()),
+        ("digital is fine too", Conditions(format="physical"), Conditions()),
+        ("doesn't have to be digital", Conditions(format="physical"), Conditions(format="physical")),
+        ("it doesn't have to be highly rated", Conditions(min_rating=4.0), Conditions()),
+    ],
+)
+def test_what_is_no_requirement_takes_back_the_same_matter(text: str, older: Conditions, left: Conditions) -> None:
+    stance = stance_of(read(text), Vocabulary.shipped())
+    assert (stance.leaves(older), stance.stated) == (left, True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tools.store.models import Conditions
 from tools.store.search.query.wordings import GENRES
+from tools.store.search.reading.freedom import Freedom
 from tools.store.search.reading.reading import Reading
 from tools.store.search.reading.vocabulary import Vocabulary
 from tools.store.search.text.characters import normalise
@@ -32,13 +33,15 @@ _WELCOMES = re.compile(
 class Stance:
     """`welcome`: tags, and `welcome_genres` readerships, that are named and not ruled out; `adult`: what is sold to adults
     alone is asked for. `along`: of each phrase the tag that it names first, and those that may go with it ("horror", and its
-    gore): whoever ruled out the first is no longer spared the others, and whoever ruled out one of the others still is."""
+    gore): whoever ruled out the first is no longer spared the others, and whoever ruled out one of the others still is.
+    `freedoms`: what is said to be no requirement."""
 
     conditions: Conditions = NOTHING
     welcome: frozenset[str] = frozenset()
     welcome_genres: frozenset[str] = frozenset()
     adult: bool = False
     along: tuple[tuple[str, frozenset[str]], ...] = ()
+    freedoms: tuple[Freedom, ...] = ()
     taken: frozenset[str] = field(init=False)
     """The names of the conditions whose place is taken."""
 
@@ -51,7 +54,7 @@ class Stance:
 
     @property
     def stated(self) -> bool:
-        return bool(self.conditions.stated or self.welcome or self.welcome_genres)
+        return bool(self.conditions.stated or self.welcome or self.welcome_genres or self.freedoms)
 
     def leaves(self, older: Conditions) -> Conditions:
         """What of an earlier statement still holds: all but what is stated here of the same matter."""
@@ -61,6 +64,8 @@ class Stance:
         left = older
         if (tags, genres, authors) != (older.without_tags, older.without_genres, older.without_authors):
             left = replace(older, without_tags=tags, without_genres=genres, without_authors=authors)
+        for freedom in self.freedoms:
+            left = freedom.leaves(left)
         taken = [name for name in self.taken if getattr(left, name)]
         return left.but(*taken) if taken else left
 
@@ -93,6 +98,7 @@ def stance_of(reading: Reading, vocabulary: Vocabulary, *, only_if_said_to_be: b
         frozenset(genre for genre, wording in GENRES.items() if subject and wording.search(subject)),
         reading.adult,
         tuple((each.tags[0], frozenset((*each.tags, *each.also))) for each in named if each.tags),
+        reading.freedoms,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tools.store.models import Conditions, Ordering
+from tools.store.search.reading.freedom import Freedom
 
 NOTHING = Conditions()
 
@@ -53,7 +54,7 @@ class Claim:
     `says` is the condition in a few English words: "finished", "at most 9 volumes", "without Gore". `obeyed`: False for what
     was understood and cannot be judged by facts ("can be here by Friday"). `loose`: its measure is ours, as of "short" and
     "recent"; it yields to a number that is stated of the same. `relative`: to the first title of a claim about `LIKE`.
-    `adult`: titles for adults alone are asked for.
+    `adult`: titles for adults alone are asked for. `freedom`: what is said to be no requirement.
     """
 
     start: int
@@ -67,6 +68,7 @@ class Claim:
     loose: bool = False
     relative: Relative | None = None
     adult: bool = False
+    freedom: Freedom | None = None
 
 
 Find = Callable[[str], Iterable[Claim]]

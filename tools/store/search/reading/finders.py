@@ -7,9 +7,12 @@ from tools.store.search.reading.adjectives import adjectives_in
 from tools.store.search.reading.availability import find_availability, find_format
 from tools.store.search.reading.claim import Find
 from tools.store.search.reading.comparison import Comparison
+from tools.store.search.reading.indifference import find_indifference
 from tools.store.search.reading.length import find_lengths, find_read_so_far
 from tools.store.search.reading.magazine import magazines_from
+from tools.store.search.reading.needless import Needless
 from tools.store.search.reading.negation import negatable
+from tools.store.search.reading.optional import optional
 from tools.store.search.reading.orderings import find_ordering
 from tools.store.search.reading.permission import Permission
 from tools.store.search.reading.persons import find_bought_for
@@ -27,22 +30,24 @@ def finders(terms: CatalogTerms, this_year: int) -> tuple[Find, ...]:
     """The finders of a catalogue of these words."""
     vocabulary = Vocabulary.of(terms.tags) if terms.tags else Vocabulary.shipped()
     return (
+        Needless(vocabulary),
         Permission(vocabulary),
         Comparison(vocabulary),
-        Unwanted(vocabulary),
-        find_recipient,
+        optional(Unwanted(vocabulary), allows=False),
+        optional(find_recipient, allows=False),
         find_bought_for,
-        find_readership,
-        negatable(find_status),
+        optional(find_readership, allows=False),
+        optional(negatable(find_status)),
+        find_indifference,
         find_read_so_far,
-        negatable(find_lengths),
-        negatable(years_from(this_year)),
-        negatable(adjectives_in(this_year)),
-        find_rating,
-        negatable(awards_from(terms)),
-        find_price,
-        negatable(find_format),
-        find_availability,
-        find_ordering,
-        magazines_from(terms),
+        optional(negatable(find_lengths)),
+        optional(negatable(years_from(this_year))),
+        optional(negatable(adjectives_in(this_year))),
+        optional(find_rating),
+        optional(negatable(awards_from(terms))),
+        optional(find_price),
+        optional(negatable(find_format)),
+        optional(find_availability),
+        optional(find_ordering),
+        optional(magazines_from(terms)),
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tools.store.models import Called, CatalogTerms, Conditions, Title
 from tools.store.search.reading.claim import Claim
 from tools.store.search.reading.claims import apart
+from tools.store.search.reading.lifted import lifted
 from tools.store.search.reading.names import Phrase, excepted, protected
 from tools.store.search.reading.permitted import permits_in_vain, permitted
 from tools.store.search.reading.reading import Reading, Understood
@@ -25,7 +26,7 @@ def heard(
     known = {claim: outcome for claim, outcome in known.items() if not permits_in_vain(claim, known)}
     if not any(outcome.like for outcome in known.values()):
         known = {claim: outcome for claim, outcome in known.items() if claim.relative is None}
-    return permitted(text, [known[claim] for claim in apart(known)])
+    return lifted(text, permitted(text, [known[claim] for claim in apart(known)]))
 
 
 def compared(held: Sequence[Resolved], title: Title | None) -> tuple[Resolved, ...]:
@@ -56,6 +57,7 @@ def reading_of(text: str, held: Sequence[Resolved]) -> Reading:
         understood=tuple(_understood(text, each.claim) for each in binding if each.claim.says),
         vague=vague,
         adult=any(each.claim.adult for each in held),
+        freedoms=tuple(each.claim.freedom for each in held if each.claim.freedom),
     )
 
 

@@ -12,12 +12,14 @@ from typing import Any
 
 from tools.store.models import DIGITAL, PAPER, Conditions, Range, Status
 from tools.store.search.reading.claim import Claim, Find
+from tools.store.search.reading.optional import unneeded
 
 _REACH = 28
 _BEFORE = re.compile(
     r"(?:\b(?:not|no|nothing|none|non|without|avoid|except(?: for)?|excluding|exclude|other than|isn't|aren't|is not"
     r"|are not|wasn't"
-    r"|don't want|do not want|hate|rather not|anything but)(?: (?:any|anything|a|an|the|too|that|is|are|from|have"
+    r"|don't want|do not want|hate|dislike|(?:don't|do not) (?:like|care for)|shouldn't|mustn't|rather not"
+    r"|anything but)(?: (?:any|anything|a|an|the|too|that|is|are|from|have"
     r"|has|to be|been|very|so|really|be)){0,3}[ -])$"
 )
 _AFTER = re.compile(
@@ -39,10 +41,11 @@ def negatable(find: Find) -> Find:
 
 
 def denial(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where the words `text[start:end]` and those that deny them stand; None where nothing does."""
+    """Where the words `text[start:end]` and those that deny them stand; None where nothing does, or they are only said to be
+    no requirement."""
     before = _BEFORE.search(text, max(0, start - _REACH), start)
     after = _AFTER.match(text, end)
-    if not before and not after:
+    if (not before and not after) or unneeded(text, start, end):
         return None
     return before.start() if before else start, after.end() if after else end
 

@@ -14,11 +14,12 @@ from tools.store.search.reading.persons import KIN_JA
 from tools.store.search.reading.vocabulary import Named, Vocabulary
 
 _MOST = 8
-_CHANGED = (
+CHANGED = (
     r"(?:\b(?:actually|wait|well|hmm|oh|no|sorry|on second thoughts?|scratch that|never ?mind|come to think of it|i mean"
     r"|changed my mind|because|but|and|though|although|while|i think|i guess)\b[,. ]{0,3}"
     r"|(?:やっぱり|やはり|いや|あ、)、?){0,4}"
 )
+"""Leads to what one has thought better of."""
 _BY = r"(?: (?:for|with|by) (?:me|us|him|her|them|myself|(?:my|our|the) [a-z]{2,12}))"
 _AFTERWARDS = rf"(?:{_BY}| too| after all| actually| personally| myself| though| either| now){{0,3}}"
 _FINE = (
@@ -38,9 +39,11 @@ _TAKEN = (
     r"| can (?:handle|take|stomach|deal with))(?: (?:the|any|some|all))?"
 )
 PERMITTED = re.compile(
-    rf"{_CHANGED}(?:{_TAKEN} (?P<which>[a-z][a-z -]{{2,24}}?){_AFTERWARDS}(?=$|[,.;!?]| but\b)"
+    rf"{CHANGED}(?:{_TAKEN} (?P<which>[a-z][a-z -]{{2,24}}?){_AFTERWARDS}(?=$|[,.;!?]| but\b)"
     rf"|(?P<what>(?! )(?:(?! but )[^,.;!?、。]){{2,30}}?){_FINE})"
 )
+_DENIED = re.compile(r"[な無]く$")
+"""Not that is what is fine: ホラーじゃなく|てもいい."""
 _SLIGHT = re.compile(r"\b(?:a (?:little|bit of|touch of)|some|mild(?:ly)?|minor)\b|少し|多少|ちょっと")
 _NOT_FOR = re.compile(
     r",? but (?:he|she|they|(?:my|our|the) [a-z]{2,12}) (?:can't|cannot|can not|doesn't|does not|don't|won't|isn't"
@@ -72,7 +75,7 @@ class Permission:
 
     def _claim(self, match: re.Match[str], words: str, everything: Sequence[Named]) -> Claim | None:
         """What a narrower word of the text names is not meant: "no gore, but violence is fine"."""
-        named = self._vocabulary.named(words)
+        named = () if _DENIED.search(words) else self._vocabulary.named(words)
         genres = tuple(genre for genre, wording in GENRES.items() if wording.search(words))
         if not named and not genres:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tools.store.models import Conditions, Ordering
+from tools.store.search.reading.freedom import Freedom
 
 NOTHING = Conditions()
 
@@ -26,7 +27,8 @@ class Reading:
     hold, the titles that must not be answers among them (`without_titles`). `like`: ids of the titles that the answers are
     to be like; `known`: ids of titles that the customer said they know, which those of `like` are among. `vague`: nothing
     that is left says what a title is about ("something good"). `adult`: the words ask for what is sold to adults alone.
-    `unnamed`: the catalogue did not say in time what goes by the names in the text, and what was said of them is lost."""
+    `freedoms`: what is no requirement, whatever was asked for before. `unnamed`: the catalogue did not say in time what goes
+    by the names in the text, and what was said of them is lost."""
 
     text: str
     subject: str
@@ -37,4 +39,5 @@ class Reading:
     understood: tuple[Understood, ...] = ()
     vague: bool = False
     adult: bool = False
+    freedoms: tuple[Freedom, ...] = ()
     unnamed: bool = False
