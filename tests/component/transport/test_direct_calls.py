@@ -1,0 +1,223 @@
+"""Calls that go past the SDK's dispatcher on an SSE stream: what is told, asked, cancelled and cut off is as beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from pydantic_core import from_json
+
+from server.transport.http.sse.conversation import converse
+from server.transport.http.sse.direct import DirectTools
+from server.transport.http.sse.messages import Incoming, Outgoing
+from tests.support import process
+
+PARAMS = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": PARAMS}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+ENVELOPE = {types.PROTOCOL_VERSION_META_KEY: "2026-07-28"}
+
+
+async def until(true: Callable[[], bool]) -> None:
+    await process.until(true, 30, "what the test waits for")
+
+
+def call(number: Any = 1, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "tell", **params}}
+
+
+@dataclass
+class Talk:
+    """A stream in the process. `direct` are the arguments of the calls that took the short way, `listed` of those that
+    took the long one; `go` lets a call end."""
+
+    incoming: Incoming
+    said: list[Any] = field(default_factory=list)
+    direct: list[Any] = field(default_factory=list)
+    long: list[Any] = field(default_factory=list)
+    unanswered: list[Any] = field(default_factory=list)
+    cancelled: int = 0
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def post(self, message: dict[str, Any]) -> None:
+        async def unanswered() -> None:
+            self.unanswered.append(message["id"])
+
+        metadata = ServerMessageMetadata(on_request_unanswered=unanswered)
+        read = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+        self.incoming.put(SessionMessage(read, metadata))
+
+    async def answer(self, number: Any) -> Any:
+        await until(lambda: any(each.get("id") == number for each in self.said))
+        return next(each for each in self.said if each.get("id") == number)
+
+
+@asynccontextmanager
+async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
+    own = Talk(Incoming())
+
+    async def send(part: Any) -> None:
+        body = part.get("body", b"")
+        if b"data: " in body:
+            own.said.append(from_json(body.partition(b"data: ")[2].strip()))
+
+    async def called(ctx: Any, name: str, arguments: dict[str, Any]) -> bytes:
+        own.direct.append(arguments)
+        await ctx.session.report_progress(1, 2, "on it")
+        if arguments.get("wrong"):
+            raise MCPError(types.INTERNAL_ERROR, "no")
+        if arguments.get("ask"):
+            answer = await ctx.session.send_request(types.PingRequest(), types.EmptyResult)
+            assert isinstance(answer, types.EmptyResult)
+        if arguments.get("wait"):
+            try:
+                await own.go.wait()
+            except asyncio.CancelledError:
+                own.cancelled += 1
+                raise
+        return b'{"content":[]}'
+
+    async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        own.long.append(params.arguments)
+        return types.CallToolResult(content=[])
+
+    server: Server[Any] = Server("it", on_call_tool=on_call_tool)
+    tools = DirectTools(called, {"tell"}.__contains__)
+    running = asyncio.create_task(converse(server, tools, own.incoming, Outgoing(send)))
+    own.post(first)
+    try:
+        yield own
+    finally:
+        own.incoming.end()
+        await asyncio.wait_for(running, 30)
+
+
+async def opened(own: Talk) -> None:
+    await own.answer(0)
+    own.post(INITIALIZED)
+
+
+async def test_a_plain_call_takes_the_short_way() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(arguments={"a": 1}))
+        own.post(call("two", _meta={"x": 1}))
+        assert await own.answer(1) == {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
+        assert (await own.answer("two"))["result"] == {"content": []}
+        assert own.direct == [{"a": 1}, {}]
+        assert own.long == []
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"arguments": {}, "more": 1},
+        {"_meta": {"io.modelcontextprotocol/logLevel": "info"}},
+        {"name": "unheard"},
+        {"arguments": None},
+        {"_meta": None},
+    ],
+)
+async def test_whatever_else_there_is_takes_the_long_way(params: dict[str, Any]) -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(**params))
+        assert "result" in await own.answer(1)
+        assert own.direct == []
+
+
+@pytest.mark.parametrize("params", [{"arguments": []}, {"_meta": {"progressToken": 1.5}}, {"name": 5}, {"_meta": []}])
+async def test_what_is_malformed_is_refused_as_ever(params: dict[str, Any]) -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(**params))
+        assert (await own.answer(1))["error"]["code"] == types.INVALID_PARAMS
+        assert own.direct == own.long == []
+
+
+async def test_before_the_handshake_nothing_is_called() -> None:
+    async with talk(call(0)) as own:
+        assert "error" in await own.answer(0)
+        own.post(call(1))
+        assert "error" in await own.answer(1)
+        assert own.direct == own.long == []
+
+
+async def test_the_other_era_is_refused_after_a_handshake() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(_meta=ENVELOPE))
+        assert (await own.answer(1))["error"]["code"] == types.INVALID_REQUEST
+        assert own.direct == own.long == []
+
+
+async def test_progress_is_told_to_whom_asked_for_it() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(1))
+        own.post(call(2, _meta={"progressToken": 0}))
+        await own.answer(2)
+        told = [each["params"] for each in own.said if each.get("method") == "notifications/progress"]
+        assert told == [{"progressToken": 0, "progress": 1, "total": 2, "message": "on it"}]
+
+
+async def test_an_error_of_the_protocol_is_answered_as_one() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(arguments={"wrong": True}))
+        assert (await own.answer(1))["error"] == {"code": types.INTERNAL_ERROR, "message": "no"}
+
+
+async def test_a_call_may_ask_its_client() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(7, arguments={"ask": True}))
+        await until(lambda: any(each.get("method") == "ping" for each in own.said))
+        number = next(each["id"] for each in own.said if each.get("method") == "ping")
+        own.post({"jsonrpc": "2.0", "id": number, "result": {}})
+        assert (await own.answer(7))["result"] == {"content": []}
+
+
+@pytest.mark.parametrize("written", [lambda number: number, str])
+async def test_a_cancelled_call_is_not_answered(written: Callable[[int], Any]) -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(5, arguments={"wait": True}))
+        await until(lambda: len(own.direct) == 1)
+        own.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": written(5)}})
+        await until(lambda: own.unanswered == [5])
+        own.post(call(6))
+        await own.answer(6)
+        assert own.cancelled == 1
+        assert all(each.get("id") != 5 for each in own.said)
+
+
+async def test_the_end_of_a_stream_cancels_its_calls() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(5, arguments={"wait": True}))
+        await until(lambda: len(own.direct) == 1)
+    assert own.cancelled == 1
+    assert [each["error"]["code"] for each in own.said if each.get("id") == 5] == [types.CONNECTION_CLOSED]
+
+
+async def test_messages_before_the_first_request_are_read_in_order_and_bounded() -> None:
+    incoming = Incoming()
+    opening = asyncio.create_task(incoming.opening())
+    notification = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")
+    for _ in range(20):
+        incoming.put(SessionMessage(notification))
+    request = types.JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
+    incoming.put(SessionMessage(request))
+    assert await opening == request
+    incoming.end()
+    read = [each.message async for each in incoming if isinstance(each, SessionMessage)]
+    assert read == [*[notification] * 8, request]

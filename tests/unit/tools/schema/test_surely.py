@@ -1,0 +1,59 @@
+"""Who says that arguments are surely valid is never wrong, and not silent on what callers commonly send."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from tools.contract import Tool
+from tools.registry import TOOLS
+from tools.schema.surely import surely
+
+COMMON: dict[str, dict[str, Any]] = {
+    "search_manga_catalog": {"query": "dark fantasy with demons", "max_results": 5},
+    "get_manga_details": {"title_id": "manga-001001"},
+    "check_inventory": {"title_ids": ["manga-001001"]},
+    "lookup_order": {"order_id": "MNG-AAAA0001"},
+}
+TEXTS = st.text(max_size=12) | st.sampled_from(["manga-001001", "MNG-AAAA0001", "ja", "en", "x" * 600, "a\n", ""])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3_000) | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=25) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=30,
+)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@given(data=st.data())
+def test_what_is_surely_valid_is_valid(tool: Tool, data: st.DataObject) -> None:
+    names = st.sampled_from([*tool.input_schema["properties"], "unheard"])
+    arguments = data.draw(st.dictionaries(names, VALUES, max_size=4))
+    if surely(tool.input_schema)(arguments):
+        Draft202012Validator(tool.input_schema).validate(arguments)
+
+
+@pytest.mark.parametrize(("name", "arguments"), COMMON.items())
+def test_what_is_commonly_sent_is_surely_valid(name: str, arguments: dict[str, Any]) -> None:
+    schema = next(tool.input_schema for tool in TOOLS if tool.name == name)
+    assert surely(schema)(arguments)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string", "format": "date"}, "2026-11-23"),
+        ({"type": ["string", "null"]}, "x"),
+        ({"type": "object", "properties": {}}, {}),
+        ({"anyOf": [{"type": "string"}]}, "x"),
+        ({"type": "integer", "enum": [1]}, True),
+        ({"type": "integer"}, 1.0),
+        ({"type": "string", "pattern": "^a$"}, "a\n"),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 1}, ["a", "b"]),
+    ],
+)
+def test_where_it_is_not_sure_it_says_no(schema: dict[str, Any], value: Any) -> None:
+    assert not surely(schema)(value)

@@ -1,0 +1,38 @@
+"""What is written of a result is what the SDK makes of it, for every version of the handshake era."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp_types.methods import serialize_server_result
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic_core import to_json
+
+from server.content_blocks import FROM_ELSEWHERE
+from server.results import compact
+from server.transport.wire_result import METHOD, TEXT, written
+
+VALUES: list[dict[str, Any]] = [
+    {"title": '進撃の巨人 "quoted" \\ and\nlines', "price_jpy": None, "nested": [{"a": []}, 1.5, True], TEXT: TEXT},
+    {},
+    {"error": {"code": -32001, "name": "TIMEOUT", "message": "late", "data": {"details": {}}}},
+]
+BESIDE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+META = {"com.mangaassist/call": {"callId": "1", "degraded": [], "budget": {"turnId": None, "totalMs": 3000}}}
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+@pytest.mark.parametrize("beside", [[], [BESIDE]])
+@pytest.mark.parametrize("value", VALUES)
+def test_it_is_what_the_sdk_writes(version: str, value: dict[str, Any], beside: list[dict[str, Any]]) -> None:
+    failed = "error" in value
+    block = {"type": "text", "text": compact(value)} | ({} if failed else FROM_ELSEWHERE)
+    result = {
+        "resultType": "complete",
+        "content": [block, *beside],
+        "structuredContent": value,
+        "isError": failed,
+        "_meta": META,
+    }
+    assert written(version, result) == to_json(serialize_server_result(METHOD, version, result))
