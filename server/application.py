@@ -56,6 +56,11 @@ class Outside:
     reach: Reach = field(default_factory=OwnSessions)
     clocks: Clocks = field(default_factory=Clocks)
 
+    def all_probes(self) -> Mapping[str, Probe]:
+        """Returns those of what has no breaker."""
+        embedder = self.ports.embedder
+        return {"embedder": embedder.health, **self.probes} if embedder else self.probes
+
 
 @dataclass(frozen=True, slots=True)
 class Application:

@@ -27,7 +27,6 @@ from server.packages.reload_socket import Reloads
 from server.pipeline import Parts, Pipeline, build
 from server.runtime.background import Background
 from server.runtime.dependencies import dependencies
-from server.runtime.health import Probe
 from server.runtime.lifecycle import Lifecycle
 from server.runtime.profile_queue import ProfileQueue
 from server.standby.opening import open_standby
@@ -149,7 +148,7 @@ def wire(settings: Settings, outside: Outside) -> Application:
         turns=turns,
         backends=backends,
         inventory=stock_snapshot(store, memory, outside.ports.stock, outside.clocks),
-        dependencies=dependencies(store, memory, _other_probes(outside), breakers, clock),
+        dependencies=dependencies(store, memory, outside.all_probes(), breakers, clock),
         lifecycle=lifecycle,
         metrics=metrics,
         prepared=outside.ports.prepared,
@@ -194,9 +193,3 @@ def _parts(
         audit=outside.audit,
         second=outside.second,
     )
-
-
-def _other_probes(outside: Outside) -> Mapping[str, Probe]:
-    """Returns those of what has no breaker."""
-    embedder = outside.ports.embedder
-    return {"embedder": embedder.health, **outside.probes} if embedder else outside.probes

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from server.config.addresses import host_name, hosts, is_loopback, networks
 from server.config.bearer_secrets import LEAST_TOKEN, token_list, tokens_in
 from server.config.checks import check
+from server.config.declaration import setting, stated
 from server.config.files import file_to_write, folder, path
 from server.config.flags_url import flags_url
 from server.config.pages_url import pages_url
 from server.config.parsing import (
-    Rule,
     choice,
     classifier,
     embedder,
     integer,
     listed,
     optional,
-    parsed,
     shop_name,
     switch,
     user_id,
@@ -31,16 +29,8 @@ from server.config.standby_url import standby_url
 from server.config.urls import file_of, jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 
-PREFIX = "MANGA_"
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "infra" / "demo"
-
-
-def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
-    """Declares one. `about` is what the documents say of it; the range that a `Rule` allows is added to it."""
-    if isinstance(parse, Rule):
-        about = f"{about} {parse.allowed}."
-    return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +177,7 @@ class Settings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """Reads all of them. Raises `SettingError` for a value that cannot be used."""
-        known = {PREFIX + each.name.upper(): each for each in fields(cls)}
-        values = {
-            each.name: parsed(name, environment[name], each.metadata["parse"])
-            for name, each in known.items()
-            if environment.get(name, "").strip()
-        }
-        settings = cls(**values)
+        settings = cls(**stated(cls, environment))
         check(settings)
         return settings
 

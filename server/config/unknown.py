@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 
-from server.config.settings import PREFIX, Settings
+from server.config.declaration import PREFIX
+from server.config.settings import Settings
 
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:

@@ -8,7 +8,8 @@ from collections.abc import Container, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 
-from server.config.settings import PREFIX, ROOT, Settings
+from server.config.declaration import PREFIX
+from server.config.settings import ROOT, Settings
 from server.transport.tool_listing import listed_tool
 from tests.snapshots.guide import GUIDE, guide_as_the_files_are
 from tests.snapshots.map import picture

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from server.config.declaration import PREFIX
 from server.config.flags_url import FlagsItem, shown
 from server.config.parsing import SettingError
-from server.config.settings import PREFIX, ROOT, Settings
+from server.config.settings import ROOT, Settings
 from server.config.unknown import unknown_settings
 from tests.snapshots.derived import env_example
 from tools.store.catalog.adult import Adult
