@@ -19,12 +19,14 @@ SAMPLE = 64
 @dataclass(slots=True)
 class LoopWork:
     """`longest` is the most lines of Python that were run between two turns of the loop, each repetition counted; `where`
-    the functions in which most of them were, as far as samples tell."""
+    the functions in which most of them were, as far as samples tell. `total` are all lines."""
 
     longest: int = 0
+    total: int = 0
     where: dict[str, int] = field(default_factory=dict)
 
     def ran(self, lines: int, functions: dict[str, int]) -> None:
+        self.total += lines
         if lines > self.longest:
             self.longest, self.where = lines, functions
 

@@ -39,6 +39,9 @@ from tools.store.models import Conditions, Order
 pytestmark = [pytest.mark.timeout(400), pytest.mark.virtual_time]
 
 MOST_LINES = 75_000
+MOST_LINES_A_CALL = 15_000
+"""On the loop, of the longest text. To read it there as well would be four times as many."""
+BURST, LONGEST_TEXT = 40, 2_000
 OPENING_SECONDS = 300.0
 """Eight on a machine that has nothing else to do."""
 REFUSED = ("VALIDATION_ERROR", "RATE_LIMITED", "INTERNAL_ERROR")
@@ -166,6 +169,19 @@ async def sweep(large: Large, kit: Kit, tool: Tool, name: str) -> None:
             assert outcome.failure is None or outcome.failure.name not in REFUSED, outcome.failure
             assert name == Mood.FAILS or outcome.fallback is None, f"{kind}: {sorted(arguments)} ended early"
             assert work.longest <= MOST_LINES, f"{kind}: {work.told()}"
+
+
+async def test_a_burst_of_descriptions_leaves_little_to_the_loop(large: Large, redis: MultiplexedRedis) -> None:
+    """Whoever asks when all of them are there already waits for what the loop does for them, which is next to nothing: texts
+    are read and embedded on threads. So many lines as are counted here take some tens of milliseconds."""
+    longest = [f"{number} {'a boy who dreams of pirates 海賊 ' * 100}"[:LONGEST_TEXT] for number in range(BURST)]
+    async with open_kit(redis, large.shelf.in_moods()) as kit:
+        await kit.ask("classify_genre", {"text": "the first one loads what is loaded once"}, session="first", user="first")
+        asked = [kit.call("classify_genre", {"text": text}, session=f"s{n}", user=f"u{n}") for n, text in enumerate(longest)]
+        with counted() as work:
+            outcomes = await asyncio.gather(*(kit.pipeline.run(call) for call in asked))
+    assert [outcome.failure for outcome in outcomes] == [None] * BURST
+    assert work.total <= BURST * MOST_LINES_A_CALL, f"{work.total} lines for {BURST} calls"
 
 
 async def test_the_counting_sees_what_is_done_at_a_stretch() -> None:
