@@ -77,7 +77,7 @@ class NamesLeg:
         if among is not None:
             dice[~among[self._rows.titles]] = 0.0
         best = np.argpartition(-dice, _RECALL)[:_RECALL] if len(dice) > _RECALL else np.arange(len(dice))
-        return {int(r) for r in best if dice[r] > 0.0}
+        return set(best[dice[best] > 0.0].tolist())
 
 
 def _by_consonants(rows: NameRows) -> dict[str, list[int]]:

@@ -103,7 +103,7 @@ class PeopleLeg:
         asked = dict.fromkeys(grams(key), 1.0)
         dice = self._rows.grams.score(asked) / (self._masses + np.float32(self._rows.grams.weight_of(asked)))
         best = np.argpartition(-dice, _RECALL)[:_RECALL] if len(dice) > _RECALL else np.arange(len(dice))
-        return {int(self._rows.authors[row]) for row in best if dice[row] > 0}
+        return set(self._rows.authors[best[dice[best] > 0]].tolist())
 
 
 def _keys_of(rows: PeopleRows, authors: int) -> list[AuthorKeys]:

@@ -7,6 +7,7 @@ NumPy vectors give both at once, and one index type serves prose and name grams.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -83,12 +84,12 @@ class SparseIndex:
 def idf_of(rows: int, size: int) -> float:
     """The idf of a term that so many rows hold, at most all of them."""
     held = min(rows, size)
-    return float(np.log(1.0 + (size - held + 0.5) / (held + 0.5)))
+    return math.log(1.0 + (size - held + 0.5) / (held + 0.5))
 
 
 def unknown_idf(size: int) -> float:
     """The idf of a term that no row holds."""
-    return float(np.log(1.0 + (size + 0.5) / 0.5))
+    return math.log(1.0 + (size + 0.5) / 0.5)
 
 
 def build(documents: Iterable[Mapping[str, float]], *, k1: float = 1.2, b: float = 0.3) -> SparseIndex:
