@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
 import mcp_types as types
 import pytest
 from mcp.server.lowlevel.server import Server
@@ -36,8 +37,8 @@ def call(number: Any = 1, **params: Any) -> dict[str, Any]:
 
 @dataclass
 class Talk:
-    """A stream in the process. `direct` are the arguments of the calls that took the short way, `listed` of those that
-    took the long one; `go` lets a call end."""
+    """A stream in the process. `direct` are the arguments of the calls that took the short way, `long` of those that took
+    the long one; `go` lets a call end, `scope` is that of the conversation."""
 
     incoming: Incoming
     said: list[Any] = field(default_factory=list)
@@ -46,6 +47,7 @@ class Talk:
     unanswered: list[Any] = field(default_factory=list)
     cancelled: int = 0
     go: asyncio.Event = field(default_factory=asyncio.Event)
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     def post(self, message: dict[str, Any]) -> None:
         async def unanswered() -> None:
@@ -91,7 +93,12 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
 
     server: Server[Any] = Server("it", on_call_tool=on_call_tool)
     tools = DirectTools(called, {"tell"}.__contains__)
-    running = asyncio.create_task(converse(server, tools, own.incoming, Outgoing(send)))
+
+    async def conversing() -> None:
+        with own.scope:
+            await converse(server, tools, own.incoming, Outgoing(send))
+
+    running = asyncio.create_task(conversing())
     own.post(first)
     try:
         yield own
@@ -205,6 +212,17 @@ async def test_the_end_of_a_stream_cancels_its_calls() -> None:
         await opened(own)
         own.post(call(5, arguments={"wait": True}))
         await until(lambda: len(own.direct) == 1)
+    assert own.cancelled == 1
+    assert [each["error"]["code"] for each in own.said if each.get("id") == 5] == [types.CONNECTION_CLOSED]
+
+
+async def test_a_conversation_that_is_cancelled_tells_what_it_cuts_off() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(5, arguments={"wait": True}))
+        await until(lambda: len(own.direct) == 1)
+        own.scope.cancel()
+        await own.answer(5)
     assert own.cancelled == 1
     assert [each["error"]["code"] for each in own.said if each.get("id") == 5] == [types.CONNECTION_CLOSED]
 

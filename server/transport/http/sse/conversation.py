@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.lowlevel.server import Server
@@ -17,6 +18,8 @@ from mcp.shared.transport_context import TransportContext
 from server.transport.http.sse.direct import DirectCalls, DirectTools
 from server.transport.http.sse.messages import Incoming, Outgoing
 
+END_SECONDS = 2.0
+"""What calls that were cut off may take to be over; longer than one waits to tell its client (`direct.CLOSED_SECONDS`)."""
 OTHER_ERA = (
     "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope are not accepted on it"
 )
@@ -43,10 +46,10 @@ async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incom
             await dispatcher.run(_of_one_era(runner), runner.on_notify)
         finally:
             incoming.pass_by(None)
-            try:
+            # Where the whole conversation is cancelled, what it waits for at its end is not.
+            with anyio.move_on_after(END_SECONDS, shield=True):
                 await calls.aclose()
-            finally:
-                await aclose_shielded(connection)
+            await aclose_shielded(connection)
 
 
 def _of_one_era(runner: ServerRunner[Any]) -> Any:
