@@ -38,11 +38,13 @@ class RoundRobin:
         self.served = [0] * len(urls)
 
     async def serve(self, reader: _Requests, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            while head := await _head(reader):
-                if not await self._pass_on(head, reader, writer):
-                    break
-        writer.close()
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                while head := await _head(reader):
+                    if not await self._pass_on(head, reader, writer):
+                        break
+        finally:
+            writer.close()
 
     async def _pass_on(self, head: Head, reader: _Requests, writer: asyncio.StreamWriter) -> bool:
         """One request and its answer. Tells whether another may follow on this connection."""
@@ -93,6 +95,7 @@ async def round_robin(urls: Sequence[str], port: int = 0) -> AsyncIterator[tuple
         for task in list(connections):
             task.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
+        await asyncio.sleep(0)  # for the ends of the connections, which the loop tells of in its next turn
 
 
 async def _head(reader: asyncio.StreamReader) -> Head:
