@@ -15,7 +15,6 @@ from tests.load.calls import search_bodies
 from tests.load.raw_client import Client
 from tests.load.worker import Worker
 
-PROMISED = b'\\"results\\":['
 SETTLE_SECONDS = 1.0
 """After the last answer: what comes twice comes by then."""
 
@@ -45,12 +44,13 @@ class PacedClients(Worker):
             CountingClient(ports[number % len(ports)], search_bodies(run, number, clients), b"") for number in range(clients)
         ]
         await asyncio.gather(*(client.connect() for client in self._clients))
-        for client in self._clients:
-            client.answers.clear()
         return {}
 
     async def go(self, calls: int, rate: float) -> dict[str, Any]:
         """Each client in its turn; one that still waits is passed over."""
+        for each in self._clients:
+            each.answers.clear()
+            each.latencies.clear()
         loop = asyncio.get_running_loop()
         began, asking, idle, failed = loop.time(), set[asyncio.Task[None]](), list(self._clients), list[str]()
 
