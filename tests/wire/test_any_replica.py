@@ -16,7 +16,7 @@ from tests.support import installed
 from tests.support.clients import Connections
 from tests.support.environments import python_of
 from tests.support.loop_thread import Held, LoopThread
-from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, Answer, ask, message
+from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, Answer, Connection, ask, message
 from tests.support.round_robin import RoundRobin, round_robin
 from tests.support.serving import ROOT, clean_environment, start
 from tests.support.sse import SseClient
@@ -115,16 +115,20 @@ async def test_a_killed_replica_is_said_to_be_away_at_once_and_clients_begin_ane
         stack.callback(two.kill)
         port, other = int(one.host.rpartition(":")[2]), int(two.host.rpartition(":")[2])
         session = (await ask(port, "POST", "/mcp", INITIALIZE, BOTH)).headers["mcp-session-id"]
-        async with SseClient.to(port) as client:
+        headers = {**BOTH, "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
+        async with SseClient.to(port) as client, Connection.to(other) as stream:
+            await stream.ask("GET", "/mcp", headers=headers)
+            assert (await stream.begin()).status == 200
             client.port = other
             assert not (await client.call("get_manga_details", {"title_id": "manga-001001"}))["isError"]
             await asyncio.to_thread(one.kill)
             assert await client.end(SECONDS) is False
+            async with asyncio.timeout(SECONDS):
+                assert await stream.chunk() is None  # its proper end
             told = await _told(lambda: client.post(message("ping", number=50)), until=404)
         assert {answer.status for answer, _ in told[:-1]} <= {503}
         assert min(seconds for _, seconds in told) < DEAD_OWNER_SECONDS
         assert sorted(seconds for _, seconds in told)[len(told) // 2] < DEAD_OWNER_SECONDS
-        headers = {**BOTH, "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
         gone = await ask(other, "POST", "/mcp", message("ping"), headers)
         assert (gone.status, gone.json()["error"]["message"]) == (404, "Session not found")
         async with SseClient.to(other) as client:

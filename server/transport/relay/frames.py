@@ -85,17 +85,15 @@ def decoded(message: bytes) -> Frame | None:
     """Returns None for anything that is not of these forms, whoever wrote it."""
     line, _, body = message.partition(b"\n")
     try:
-        words = from_json(line)
-        match words["k"]:
-            case "ask":
+        match from_json(line):
+            case {"k": "ask", "from": str(), "n": int()} as words:
                 return _ask(words, body)
-            case "part":
-                headers = _pairs(words.get("headers", ()))
-                about = words["from"], words["n"], words["order"], body, words["more"]
-                return Part(*about, status=words.get("status", 0), headers=headers)
-            case "left":
-                return Left(words["from"], words["n"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            case {"k": "part", "from": str(sender), "n": int(number), "order": int(order), "more": bool(more)} as words:
+                status, headers = int(words.get("status", 0)), _pairs(words.get("headers", ()))
+                return Part(sender, number, order, body, more, status, headers)
+            case {"k": "left", "from": str(sender), "n": int(number)}:
+                return Left(sender, number)
+    except (ValueError, TypeError, KeyError, LookupError, AttributeError, RecursionError):
         pass
     return None
 
@@ -105,7 +103,7 @@ def _ask(words: dict[str, Any], body: bytes) -> Ask:
     return Ask(
         sender=words["from"],
         number=words["n"],
-        to=words["to"],
+        to=str(words["to"]),
         method=words["method"],
         path=words["path"],
         query=words["query"].encode("latin-1"),
@@ -113,7 +111,7 @@ def _ask(words: dict[str, Any], body: bytes) -> Ask:
         headers=_pairs(words["headers"]),
         client=None if client is None else (client[0], client[1]),
         user=words["user"],
-        waited_ms=words["waited"],
+        waited_ms=int(words["waited"]),
         body=body,
     )
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Scope
 
 from server.transport.http.responses import busy
 from server.transport.relay.frames import Ask, Left
-from server.transport.relay.post import Gone, Relay
+from server.transport.relay.post import Relay
 from server.transport.relay.reply import Reply
 from session.resilience.tasks import start_task
 
@@ -72,8 +72,6 @@ class Serving:
         try:
             await app(_scope(ask), body.receive, reply.send)
             await reply.end()
-        except Gone:
-            pass
         except Exception:
             logger.exception("a request that another process passed on has failed")
             await reply.fail()

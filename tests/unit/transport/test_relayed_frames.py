@@ -1,0 +1,129 @@
+"""What processes say to each other is read as it was written, whatever comes in its place; and an answer is put together again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.transport.relay.answer import MOST_UNREAD_BYTES, Answer, Lost
+from server.transport.relay.cut import end_of, in_place
+from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, decoded
+from server.transport.relay.names import named, parted
+from server.transport.relay.post import NAME, new_name
+
+OWNER = "0123456789ab"
+PINGED = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
+EVENTS = [(b"Content-Type", b"text/event-stream; charset=utf-8")]
+header = st.binary(max_size=20)
+headers = st.lists(st.tuples(header, header), max_size=3)
+
+
+def part(order: int, body: bytes = b"x", *, more: bool = True) -> Part:
+    return Part(OWNER, 1, order, body, more, 200, EVENTS)
+
+
+@given(body=st.binary(), query=st.binary(), said=headers, user=st.none() | st.text(st.characters(codec="utf-8")))
+def test_a_request_is_read_as_it_was_written(
+    body: bytes, query: bytes, said: list[tuple[bytes, bytes]], user: str | None
+) -> None:
+    """Whatever is in its body, its query, its headers and the name of who asks."""
+    ask = Ask(OWNER, 1, SESSIONS, "POST", "/mcp", query, "https", said, ("::1", 80), user, 12, body)
+    assert decoded(ask.encoded()) == ask
+
+
+@given(body=st.binary(), said=headers, more=st.booleans())
+def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, bytes]], more: bool) -> None:
+    first = Part(OWNER, 3, 0, body, more, 404, said)
+    assert decoded(first.encoded()) == first
+    assert decoded(Left(OWNER, 3).encoded()) == Left(OWNER, 3)
+    later = decoded(Part(OWNER, 3, 2, body, more, 404, said).encoded())
+    assert later == Part(OWNER, 3, 2, body, more, headers=[])  # only the first has a head
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"",
+        b"\n",
+        b"[]\n",
+        b"{}\n",
+        b'{"k":"ask"}\n',
+        b'{"k":"ask","from":"a","n":1}\n',
+        b'{"k":"part","from":1,"n":1}\n',
+        b"\xff\n",
+    ]
+    + [b'{"k":"part","from":"a","n":1,"order":"0","more":true}\n', b'{"k":"left","from":"a","n":"1"}\n', b"[" * 9999],
+)
+def test_anything_else_is_nothing(message: bytes) -> None:
+    assert decoded(message) is None
+
+
+def test_a_name_says_whose_it_is() -> None:
+    own = new_name()
+    assert NAME.fullmatch(own)
+    assert parted(named(own, "inner.with.dots")) == (own, "inner.with.dots")
+    for name in ("0" * 32, "", ".", "short.x", f"{own.upper()}g.x", f"{own}"):
+        assert parted(name) == (None, name)
+
+
+async def test_parts_come_in_their_order_and_each_once() -> None:
+    answer = Answer(OWNER)
+    for each in (part(0), part(0), part(1, b"y"), part(0), part(2, b"z", more=False), part(2, b"z", more=False)):
+        answer.take(each)
+    assert [(await answer.part()).body for _ in range(3)] == [b"x", b"y", b"z"]
+    assert not answer.unfinished
+
+
+async def test_a_part_that_is_missing_loses_the_rest() -> None:
+    answer = Answer(OWNER)
+    answer.take(part(0))
+    answer.take(part(2))
+    assert (await answer.part()).order == 0
+    with pytest.raises(Lost):
+        await answer.part()
+    assert answer.unfinished
+
+
+async def test_who_does_not_read_loses_the_rest_and_who_reads_does_not() -> None:
+    large = b"x" * (MOST_UNREAD_BYTES // 2 + 1)
+    slow, quick = Answer(OWNER), Answer(OWNER)
+    for order in range(3):
+        slow.take(part(order, large))
+        quick.take(part(order, large))
+        assert (await quick.part()).order == order
+    assert [(await slow.part()).order for _ in range(2)] == [0, 1]
+    with pytest.raises(Lost):
+        await slow.part()
+
+
+async def test_who_waits_is_told_of_the_end() -> None:
+    answer = Answer(OWNER)
+    waiting = asyncio.create_task(answer.part())
+    await asyncio.sleep(0)
+    answer.lose()
+    with pytest.raises(Lost):
+        await waiting
+
+
+def test_a_request_is_answered_by_an_error_of_its_own() -> None:
+    told = in_place(SESSIONS, PINGED, "gone")
+    assert (told.status_code, told.media_type) == (200, "application/json")
+    assert json.loads(told.body)["id"] == 7
+    assert json.loads(told.body)["error"]["message"] == "gone"
+    event = end_of(EVENTS, PINGED, "gone").decode()
+    assert event.startswith("event: message\r\ndata: ")
+    assert json.loads(event.partition("data: ")[2]) == json.loads(told.body)
+
+
+@pytest.mark.parametrize("asked", [b"", b"{", b"[]", b'{"method":"x"}', b'{"id":1,"result":{}}', b'{"id":[],"method":"x"}'])
+def test_what_is_no_request_is_told_to_come_back(asked: bytes) -> None:
+    for to in (SESSIONS, MESSAGES):
+        told = in_place(to, asked, "gone")
+        assert (told.status_code, told.headers["retry-after"]) == (503, "1")
+    assert end_of(EVENTS, asked, "gone") == b""
+    assert in_place(MESSAGES, PINGED, "gone").status_code == 503  # whose answer comes on the stream, if anywhere
+    assert end_of([(b"content-type", b"application/json")], PINGED, "gone") == b""
