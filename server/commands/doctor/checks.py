@@ -14,6 +14,7 @@ from server.backends.redis import redis_credentials
 from server.commands.doctor import embedded, packages
 from server.commands.doctor.check import Check, always
 from server.commands.doctor.embedder import opened_embedder
+from server.commands.doctor.workers import workers_check
 from server.commands.installed_tools import installed_tools
 from server.config.flags_url import shown
 from server.config.settings import Settings
@@ -41,6 +42,7 @@ async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tupl
         **_packages(report),
         **_flags(settings, stack, registry),
         **await _classifier(settings, stack),
+        **workers_check(settings),
         **_files(settings),
         "embedder": (settings.embedder, embedding),
     }

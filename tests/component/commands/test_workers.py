@@ -1,0 +1,233 @@
+"""What several processes of one server say to each other, and what they say together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import CollectorRegistry
+from starlette.requests import Request
+
+from server.commands.doctor.workers import workers_check
+from server.commands.workers.backoff import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff
+from server.commands.workers.channel import Report, channel
+from server.commands.workers.peers import Peers
+from server.commands.workers.probes import SharedProbes
+from server.commands.workers.sums import added_up, continued, families_of, only_counts, text_of
+from server.commands.workers.valkey import SharedValkey
+from server.config.settings import Settings
+from server.runtime.health import Dependencies
+from server.runtime.lifecycle import Lifecycle
+from server.telemetry.metrics import Metrics
+from session.resilience.deadline import Deadline
+from tests.support.process import until
+from tools.store.models import Health
+
+PATIENCE = 30.0
+
+
+def registry(calls: float, seconds: float, streams: float, ready: float) -> CollectorRegistry:
+    own = CollectorRegistry()
+    Counter("manga_calls", "Calls.", ["tool"], registry=own).labels("search").inc(calls)
+    Histogram("manga_call_seconds", "Time.", buckets=(0.1, 1.0), registry=own).observe(seconds)
+    Gauge("manga_sse_streams", "Streams.", registry=own).set(streams)
+    Gauge("manga_ready", "Ready.", registry=own).set(ready)
+    Gauge("manga_breaker_state", "Breakers.", ["backend"], registry=own).labels("stock").set(2 * ready)
+    return own
+
+
+def values(text: bytes) -> dict[str, float]:
+    """By name and labels."""
+    return {
+        f"{each.name}{each.labels or ''}": each.value
+        for family in text_string_to_metric_families(text.decode())
+        for each in family.samples
+        if not each.name.endswith("_created")
+    }
+
+
+def test_counts_are_summed_and_a_state_is_the_worst() -> None:
+    told = [families_of(registry(3, 0.05, 1, 1)), families_of(registry(4, 0.5, 2, 0))]
+    assert values(text_of(added_up(json.loads(json.dumps(told))))) == {
+        "manga_calls_total{'tool': 'search'}": 7,
+        "manga_call_seconds_bucket{'le': '0.1'}": 1,
+        "manga_call_seconds_bucket{'le': '1.0'}": 2,
+        "manga_call_seconds_bucket{'le': '+Inf'}": 2,
+        "manga_call_seconds_count": 2,
+        "manga_call_seconds_sum": 0.55,
+        "manga_sse_streams": 3,
+        "manga_ready": 0,
+        "manga_breaker_state{'backend': 'stock'}": 2,
+    }
+
+
+def test_a_successor_goes_on_counting_and_has_none_of_the_gauges() -> None:
+    dead = only_counts(families_of(registry(3, 0.05, 5, 1)))
+    told = values(text_of(continued(families_of(registry(1, 0.05, 0, 1)), dead)))
+    assert told["manga_calls_total{'tool': 'search'}"] == 4
+    assert told["manga_sse_streams"] == 0
+
+
+def test_pauses_grow_while_it_ends_early_and_begin_anew_after_a_good_while() -> None:
+    backoff = Backoff()
+    assert [backoff.pause_after(1.0) for _ in range(4)] == [0.0, 0.5, 1.0, 2.0]
+    assert [backoff.pause_after(1.0) for _ in range(20)][-1] == LONGEST_PAUSE_SECONDS
+    assert backoff.pause_after(STEADY_SECONDS) == 0.0
+
+
+def test_what_was_sent_before_it_was_handed_on_arrives() -> None:
+    above, below = channel()
+    client, accepted = socket.socketpair()
+    with client, closing(above), closing(below):
+        client.send(b"hello")
+        with accepted:
+            assert above.hand(accepted)
+        taken = below.take()
+        assert taken is not None
+        with taken:
+            assert taken.recv(10) == b"hello"
+        assert below.take() is None, "there is no second one"
+
+
+def test_the_last_of_several_reports_counts_and_the_end_is_noticed() -> None:
+    above, below = channel()
+    assert above.hear() is None
+    for connections in range(200):
+        below.tell(Report(takes=True, connections=connections))
+    heard = [report for _ in range(10) if (report := above.hear()) is not None]
+    assert heard[-1] == Report(takes=True, connections=199)
+    above.close()
+    with pytest.raises(EOFError):
+        below.take()
+    below.tell(Report(takes=True, connections=1))  # nobody is there, which is no failure
+    below.close()
+
+
+@pytest.mark.parametrize(("workers", "states"), [(1, []), (2, ["ok"]), (3, ["degraded"])])
+async def test_doctor_tells_when_there_are_more_than_processors(
+    workers: int, states: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    checks = workers_check(Settings(workers=workers)).values()
+    assert [(await check(Deadline.after(1.0))).state for _, check in checks] == states
+
+
+class Two:
+    """The probes of two workers in one process, each with metrics of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lifecycles = [Lifecycle(wired=True), Lifecycle(wired=True)]
+        self.metrics = [Metrics(), Metrics()]
+        self.health = [Health(True), Health(True)]
+        self.peers = [Peers(folder, number, 2) for number in (1, 2)]
+        self.probes = [self._probes(each) for each in (0, 1)]
+
+    def _probes(self, which: int) -> SharedProbes:
+        async def stock(deadline: Deadline) -> Health:
+            return self.health[which]
+
+        dependencies = Dependencies({"stock": (stock, None)})
+        probes = SharedProbes(self.lifecycles[which], dependencies, self.metrics[which], self.peers[which])
+        self.peers[which].answers |= {"metrics": probes.own_metrics, "readiness": probes.own_readiness}
+        return probes
+
+    async def refusals(self) -> float:
+        body = bytes((await self.probes[0].metrics(Request({"type": "http"}))).body)
+        return values(body).get("manga_refusals_total{'kind': 'test'}", 0.0)
+
+
+async def test_either_is_asked_and_both_answer(tmp_path: Path) -> None:
+    two = Two(tmp_path)
+    async with two.peers[0].answering(), two.peers[1].answering():
+        for each in two.metrics:
+            each.refused("test")
+        assert await two.refusals() == 2
+        two.health[1] = Health(False, "away")
+        told = await two.probes[0].readiness()
+        assert (told["status"], told["dependencies"]["stock"]["state"]) == ("degraded", "down")
+        assert told["dependencies"]["workers"] == told["dependencies"]["workers"] | {"state": "ok", "detail": "2 of 2 serve"}
+        two.lifecycles[0].draining = True
+        assert (await two.probes[0].readiness())["status"] == "draining"
+
+
+async def test_what_a_worker_counted_outlives_it(tmp_path: Path) -> None:
+    """While it is away, and when another has taken its place: a sum that falls is a restart to whoever reads it."""
+    two = Two(tmp_path)
+    two.metrics[1].refused("test")
+    two.metrics[0].refused("test")
+    async with two.peers[0].answering():
+        async with two.peers[1].answering():
+            assert await two.refusals() == 2
+        assert await two.refusals() == 2
+        assert (await two.probes[0].readiness())["dependencies"]["workers"]["detail"] == "1 of 2 serve"
+        two.metrics[1], two.peers[1] = Metrics(), Peers(tmp_path, 2, 2)
+        two.probes[1] = two._probes(1)
+        two.metrics[1].refused("test")
+        async with two.peers[1].answering():
+            assert await two.refusals() == 3
+            assert await two.refusals() == 3
+
+
+async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from server.packages.reload_socket import ask_to_reload
+    from server.packages.report import PackageReport, Report
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    asked: list[int] = []
+
+    def reloading(number: int) -> Any:
+        async def reload() -> Report:
+            asked.append(number)
+            return Report([PackageReport("one", "1", refused="it is broken" if number == 2 else None)])
+
+        return reload
+
+    peers = [Peers(tmp_path, number, 2) for number in (1, 2)]
+    async with peers[0].answering(), peers[1].answering(), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each.answer_reloads("127.0.0.1", 1, reloading(each.number))) for each in peers]
+
+        async def there() -> bool:
+            return any(tmp_path.rglob("127.0.0.1-1.sock"))
+
+        await until(there, PATIENCE, "the socket is there")
+        report = await ask_to_reload("127.0.0.1", 1)
+        for task in tasks:
+            task.cancel()
+    assert sorted(asked) == [1, 2]
+    assert not report.well, "what one of them refuses is told"
+
+
+async def test_a_valkey_that_dies_is_replaced_at_the_same_place(tmp_path: Path) -> None:
+    valkey = SharedValkey(tmp_path)
+    with valkey as url:
+        assert url == f"unix://{tmp_path}/valkey.sock"
+        assert valkey._process is not None
+        first = valkey._process.pid
+        os.kill(first, signal.SIGKILL)
+
+        async def replaced() -> bool:
+            valkey.mind()
+            return valkey._process is not None and valkey._process.pid != first and await _answers(tmp_path / "valkey.sock")
+
+        await until(replaced, PATIENCE, "another answers")
+
+
+async def _answers(path: Path) -> bool:
+    try:
+        reader, writer = await asyncio.open_unix_connection(path)
+    except OSError:
+        return False
+    writer.write(b"PING\r\n")
+    answer = await reader.readline()
+    writer.close()
+    return answer == b"+PONG\r\n"
