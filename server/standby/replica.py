@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from server.standby.bundle import RECORDS, unpack
-from server.standby.gently import gently
+from server.standby.gently import gently, give_memory_back
 from server.standby.manifest import FULL, BundleError, Manifest
 from server.standby.places.place import Place, UnreachableError
 from session.resilience.outage import Outage
@@ -129,6 +129,7 @@ class Replica:
         while titles:  # a few at a time: to free them all at once would hold the loop up
             del titles[-FREED_AT_ONCE:]
             await asyncio.sleep(0)
+        await asyncio.to_thread(give_memory_back)
 
 
 @asynccontextmanager
