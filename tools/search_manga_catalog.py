@@ -12,6 +12,7 @@ from tools.conditions.by_name import goes_by
 from tools.conditions.finding import find
 from tools.conditions.nearly import NEARLY, nearly
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
+from tools.conditions.releases import without_releases
 from tools.conditions.spelling import SPELLED
 from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, told
 from tools.conditions.wanted import Want, wanted
@@ -68,6 +69,7 @@ INPUT = arguments(
 
 GUESSED = "No title has this name. These have similar ones: ask the customer whether one of them is meant."
 NAMED = "The title that was asked for by name is shown whatever is remembered of the customer's taste and budget."
+NOT_A_TITLE = "Nothing was searched for: this asks what comes out, not for a title."
 AT_THE_END = "There are no more: offset is past the last match."
 
 OUTPUT = answer(
@@ -90,11 +92,14 @@ def readership(text: str) -> str:
 
 
 async def search(context: ToolContext, asked: Json) -> Json:
-    want = await wanted(context, asked["query"], asked)
+    text = await without_releases(context, asked["query"])
+    if not text:
+        return no_title_asked_for(asked["query"])
+    want = await wanted(context, text, asked)
     pending = Pending.of(want.conditions, asked["max_results"], want.offset)
     found = await find(context, want, asked["max_results"] + (MORE if pending else 0))
     page, said = found.page, told(want, found.let_go)
-    said |= elsewhere(asked["query"], page.titles)
+    said |= elsewhere(asked["query"], page.titles, text)
     if not page.total:
         return results((), 0) | said | await nearly(context, found.want, page.near)
     answer = results(page.titles, page.total) | said | next_offset(want, len(page.titles), page.total)
@@ -106,9 +111,12 @@ async def search(context: ToolContext, asked: Json) -> Json:
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
     popular, most = context.store.popular, asked["max_results"]
+    text = await without_releases(context, asked["query"])
+    if not text:
+        return no_title_asked_for(asked["query"])
     if not popular.title_ids:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    want = await wanted(context, asked["query"], asked)
+    want = await wanted(context, text, asked)
     # What is kept of popular titles knows no offers: live stock alone says what can be had.
     conditions, pending = want.conditions.but(*SALE), Pending.of(want.conditions, most, want.offset, recorded=False)
     last = want.offset + most + (MORE if pending else 0)
@@ -117,9 +125,14 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     given = titles[:most]
     asked_for = [title.title_id for title in named if goes_by(title, want.text)] if want.by_name else []
     note = f"{_note(len(set(named).intersection(given)), len(given))} {_of_named(want, asked_for)}".rstrip()
-    answer = results(titles, len(titles)) | told(want) | elsewhere(asked["query"], titles) | {"note": note}
+    answer = results(titles, len(titles)) | told(want) | elsewhere(asked["query"], titles, text) | {"note": note}
     pending = pending.but_for(asked_for, want.by_name) if pending else None
     return answer | ({PENDING: pending.as_json()} if pending else {})
+
+
+def no_title_asked_for(query: str) -> Json:
+    """Where all that is asked is what comes out, any title would be an unrelated one."""
+    return results((), 0) | elsewhere(query, (), "") | {"note": NOT_A_TITLE}
 
 
 def _called(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:

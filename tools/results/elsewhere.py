@@ -15,6 +15,7 @@ from tools.store.models import Title
 from tools.store.search.text.characters import normalise
 
 ELSEWHERE = "elsewhere"
+RELEASES = "find_volumes"
 POLICIES = "manga://policies"
 """In place of a tool: everybody may read them."""
 
@@ -30,7 +31,7 @@ class Pointer:
 
 POINTERS = (
     Pointer(
-        "find_volumes",
+        RELEASES,
         re.compile(
             r"\b(?:new(?:est)?|latest|upcoming|recent) (?:(?:manga|comic) )?(?:releases?|volumes?|arrivals?)\b"
             r"|\bnext volume\b|\bwhat(?:'s| is) new\b"
@@ -59,12 +60,14 @@ POINTERS = (
 )
 
 
-def elsewhere(text: str, titles: Iterable[Title]) -> Json:
-    """The mark for a result of these titles. Words of a title's name ask for that title."""
+def elsewhere(text: str, titles: Iterable[Title], searched: str | None = None) -> Json:
+    """The mark for a result of these titles. Words of a title's name ask for that title. `searched`: what of the text was
+    searched for, the rest of which asked what comes out; by default all of it."""
     asked = normalise(text)
     found = [(pointer.tool, match[0]) for pointer in POINTERS if (match := pointer.wording.search(asked))]
     names = [normalise(name) for title in titles for name in _names(title)] if found else []
-    tools = [tool for tool, words in found if not any(words in name for name in names)]
+    tools = [RELEASES] if searched not in (None, text) else []
+    tools += [tool for tool, words in found if tool not in tools and not any(words in name for name in names)]
     return {ELSEWHERE: tools} if tools else {}
 
 

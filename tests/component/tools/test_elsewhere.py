@@ -28,7 +28,7 @@ async def test_a_tool_that_is_off_is_not_named_though_another_has_asked_the_same
 
 async def test_it_is_named_while_the_catalogue_is_away_too(kit: Kit) -> None:
     kit.backends.catalog.mood = Mood.FAILS
-    answer = await kit.ask("search_manga_catalog", ASKED)
+    answer = await kit.ask("search_manga_catalog", {"query": "new pirate volumes this month"})
     assert (answer.meta["source"], SAYS in answer.note) == ("fallback", True)
 
 
@@ -40,3 +40,20 @@ async def test_who_asks_what_shipping_costs_is_told_where_the_shop_says_so(kit: 
     for source in ("live", "cache"):
         answer = await kit.ask("search_manga_catalog", {"query": "送料はいくら?"})
         assert (answer.meta["source"], POLICIES in answer.note, ELSEWHERE in answer.value) == (source, True, False)
+
+
+@pytest.mark.parametrize("text", ["what comes out next month?", "来月は何が出る?"])
+async def test_who_asks_only_what_comes_out_is_shown_no_title_that_shares_the_words(kit: Kit, text: str) -> None:
+    for mood in (Mood.WORKS, Mood.FAILS):
+        kit.backends.catalog.mood = mood
+        answer = await kit.ask("search_manga_catalog", {"query": text})
+        assert (answer.value["results"], answer.value["total"]) == ([], 0)
+        assert answer.note.endswith(SAYS)
+        assert "Nothing was searched for" in answer.note
+
+
+@pytest.mark.parametrize("text", ["new Pirate Sea volume next month", "海賊の海の新刊は来月出る?"])
+async def test_a_title_that_is_named_in_such_a_question_is_shown_with_the_way(kit: Kit, text: str) -> None:
+    answer = await kit.ask("search_manga_catalog", {"query": text})
+    assert [card["title"] for card in answer.value["results"]][:1] == ["Pirate Sea"]
+    assert SAYS in answer.note

@@ -1,0 +1,66 @@
+"""Questions of what comes out and when: "what comes out next month?", 来月の新刊. No title answers them, and a search by
+their words would find titles that only share these.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tools.contract import ToolContext
+from tools.store.search.query.parser import without_filler
+from tools.store.search.reading.subject import is_vague
+from tools.store.search.text.characters import normalise
+
+_NAMES_SECONDS = 0.1
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|march|april|may|june|july|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?)"
+)
+_TIME = (
+    r"\b(?:(?:in|for|during|on) )?(?:(?:this|next|last|the coming) (?:weekend|week|month|year)(?:'s)?"
+    rf"|(?:(?:this|next|last|in|for|during|of) ){_MONTH}(?: 20[0-9][0-9])?)\b"
+    r"|\b(?:soon|today|tomorrow|lately|these days)\b|(?:^|(?<=[,.;!?] ))when(?:'s| is| does| do| will| are)\b"
+)
+_TIME_JA = r"(?:20[0-9][0-9]年)?(?:今月|来月|再来月|先月|今週|来週|先週|1[0-2]月|[1-9]月|もうすぐ|近々|いつ(?![かもの]))"
+_VOLUMES = r"(?:volumes?|vols?|releases?|arrivals?)"
+_RELEASE = (
+    r"\b(?:(?:to )?(?:be )?(?:com(?:e|es|ing)|came) out|(?:(?:going )?to be |being )?released|releas(?:es?|ing)"
+    r"|(?:goes |going )?on sale|(?:the )?(?:brand[- ])?(?:new(?:est)?|next|latest|upcoming)"
+    rf"(?= (?:[^,.;!?]{{1,60}} )?(?:{_VOLUMES}|books?|ones?)\b)|{_VOLUMES}|what(?:'s| is) new|out(?= {_TIME}))\b"
+)
+_RELEASE_JA = (
+    r"(?:最新刊|新刊|新巻|最新巻|次巻|続刊|近刊|次の巻|新作|(?:発売|刊行|出版)(?:予定|日|される|する|された|の)?"
+    r"|出(?:版|る|ます|た|ました|そう))"
+)
+_ASKED = (
+    re.compile(rf"\A(?=.*(?:{_TIME}))(?=.*{_RELEASE})", re.DOTALL),
+    re.compile(rf"{_TIME_JA}[^、。?!]{{0,16}}?{_RELEASE_JA}|{_RELEASE_JA}[^、。?!]{{0,8}}?いつ"),
+)
+_WORDS = re.compile(rf"{_TIME}|{_RELEASE}|\bnew\b|\bout$|\bout(?=[?!.])|{_TIME_JA}|{_RELEASE_JA}")
+_EDGES = re.compile(
+    r"^(?:(?:is|are|will|does|do|did|has|have|there|any|a|an|the|of|for|in|by|from|with|about|and)\b|'s\b|[\s,.;:!?]"
+    r"|[のはがをにもでと、。])+|(?:\b(?:be|is|are|of|for|in|by|from|that|which|the|and)|[\s,.;:!?]|[のはがをにもで、。か])+$"
+)
+_EMPTY = re.compile(
+    r"\b(?:what|which|when|will|does|do|did|has|have|there|know|tell|list|going|manga|happens?|happening|'s|s|all|else)\b"
+    r"|[\s,.;:!?'、。]|何|なに|なん|どれ|どの|どんな|なの|予定|知りたい|一覧|リスト|する|され|って|です|ます|ました|[かのはがをにもでとねよ]"
+)
+
+
+def beside_releases(text: str) -> str | None:
+    """What a normalised text asks for besides: "one piece" of "new One Piece volume next month", "" where that is all. None
+    where it asks no such question."""
+    if not any(asked.search(text) for asked in _ASKED):
+        return None
+    rest = _EDGES.sub("", " ".join(_WORDS.sub(" ", text).split()))
+    return "" if is_vague(_EMPTY.sub(" ", rest)) else rest
+
+
+async def without_releases(context: ToolContext, query: str) -> str:
+    """The query, or what is left of such a question; "" for nothing. What a title goes by is its name."""
+    text = normalise(query)
+    rest = beside_releases(text)
+    if rest is None:
+        return query
+    called, _ = await context.store.reader.called((text, without_filler(text)), context.deadline.within(_NAMES_SECONDS))
+    return query if any(each.title_ids for each in called.values()) else rest
