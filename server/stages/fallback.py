@@ -14,8 +14,9 @@ from tools.store.store import Store
 
 RUNG_SECONDS = 0.025
 """What a fallback may take: it works from memory, within the share that every call keeps back for it."""
-SECOND_SECONDS = 0.08
-"""What is kept back of a call's time for a second store, where there is one: some searches' worth, at most a third of it."""
+SECOND_SECONDS = 0.15
+"""What is kept back of a call's time for a second store, where there is one: a search's worth on a busy machine, at most a
+third of it."""
 
 
 class Ladder:

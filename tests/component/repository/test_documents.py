@@ -52,7 +52,15 @@ JWT = {
     "MANGA_JWT_ISSUER": "https://issuer.example",
     "MANGA_JWT_AUDIENCE": "manga-tools",
 }
-BESIDE = {("MANGA_AUTH", "token"): TOKEN, ("MANGA_AUTH", "jwt"): JWT, ("MANGA_HOST", "0.0.0.0"): TOKEN}
+STANDBY = {"MANGA_STANDBY": "full", "MANGA_STANDBY_URL": "redis:", "MANGA_CATALOG_URL": "https://search.example.com"}
+BESIDE = {
+    ("MANGA_AUTH", "token"): TOKEN,
+    ("MANGA_AUTH", "jwt"): JWT,
+    ("MANGA_HOST", "0.0.0.0"): TOKEN,
+    ("MANGA_STANDBY", "full"): STANDBY,
+    ("MANGA_STANDBY_URL", "redis:"): STANDBY,
+    ("MANGA_STANDBY_URL", "s3://manga-standby/catalog.bundle?region=ap-northeast-1"): STANDBY,
+}
 """What a value needs beside it."""
 NEWEST_FIRST = "CHANGELOG.md"
 """What it says of older versions was so then."""

