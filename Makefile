@@ -22,7 +22,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-stack clients installed check chaos conformance load fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo clean help
+.PHONY: run test test-stack clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
@@ -73,6 +73,9 @@ bench-orders: $(VENV)/.dev ## whether the time of an answer tells a foreign orde
 
 load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (25 minutes); writes tests/load/report.md
 	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)
+
+fleet: $(VENV)/.dev ## how many tasks a shop needs, simulated; ARGS=--write keeps tests/load/fleet.md
+	@$(BIN)/python -m tests.load.fleet $(ARGS)
 
 chaos: $(VENV)/.dev $(STRANDS)/.lock ## every fault at every backend of the real stack (15 minutes; clocks need libfaketime); writes tests/chaos/report.md
 	@$(BIN)/python -m tests.chaos.run --write $(ARGS)
