@@ -46,7 +46,7 @@ async def calls_without_memory(client: SseClient, name: str) -> None:
     assert all("session" in each["degraded"] for each in together)
 
 
-async def recovers(client: SseClient) -> None:
+async def recovers(client: SseClient, seconds: float = RECOVER_SECONDS) -> None:
     number = 0
 
     async def remembers() -> bool:
@@ -54,7 +54,12 @@ async def recovers(client: SseClient) -> None:
         number += 1
         return "session" not in (await call(client, f"back-{number}"))["degraded"]
 
-    await until(remembers, RECOVER_SECONDS, "a call with its memory back")
+    await until(remembers, seconds, "a call with its memory back")
+
+
+async def is_well(client: SseClient) -> None:
+    """To begin with. A first call on a busy machine may find Redis later than its 50 ms, and no promise is broken."""
+    await recovers(client, 30)
 
 
 async def status(port: int) -> str:
@@ -64,7 +69,7 @@ async def status(port: int) -> str:
 async def test_a_redis_that_hangs_costs_memory_and_no_call() -> None:
     """SIGSTOP of the embedded Valkey: every call is answered in time, labelled; SIGCONT, and it is as before."""
     async with serving(rate_limit="off") as server, SseClient.to(server.port) as client:
-        assert (await call(client, "before"))["degraded"] == []
+        await is_well(client)
         os.kill(server.valkey(), signal.SIGSTOP)
         await calls_without_memory(client, "hung")
         readyz = await ask(server.port, "GET", "/readyz")
@@ -82,7 +87,7 @@ async def test_a_redis_that_hangs_costs_memory_and_no_call() -> None:
 async def test_a_redis_that_dies_costs_memory_and_no_call() -> None:
     """SIGKILL of the embedded Valkey: the server goes on without it, and still ends as it should."""
     async with serving(rate_limit="off", turn_budget_ms=1500) as server, SseClient.to(server.port) as client:
-        assert (await call(client, "before"))["degraded"] == []
+        await is_well(client)
         os.kill(server.valkey(), signal.SIGKILL)
         await calls_without_memory(client, "dead")
         readyz = await ask(server.port, "GET", "/readyz")
@@ -120,7 +125,7 @@ async def test_a_redis_that_is_started_anew_is_found_again(tmp_path: Path) -> No
         serving(redis_url=f"unix://{path}", rate_limit="off") as server,
         SseClient.to(server.port) as client,
     ):
-        assert (await call(client, "before"))["degraded"] == []
+        await is_well(client)
         first.kill()
         await first.wait()
         await calls_without_memory(client, "away")

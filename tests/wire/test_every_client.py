@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -35,12 +36,19 @@ async def test_a_result_satisfies_its_output_schema_and_its_text_is_the_same_jso
 ) -> None:
     """Clients that read the text and clients that read structuredContent have to see the same."""
     schema = next(each["outputSchema"] for each in await client.tools() if each["name"] == tool)
-    answer = await client.call(tool, EACH_TOOL[tool], sessionId=session, userId=OWNER)
+    answer = await whole_answer(client, tool, sessionId=session, userId=OWNER)
     Draft202012Validator(schema).validate(answer.value)
     assert json.loads(answer.texts[0]) == answer.structured
     assert answer.texts[0] == json.dumps(answer.structured, ensure_ascii=False, separators=(",", ":"))
     assert answer.call["source"] in ("live", "cache")
-    assert answer.call["degraded"] == []
+
+
+async def whole_answer(client: Client, tool: str, **stated: str) -> Answer:
+    """One without anything left out: on a busy machine Redis or the encoder may be late for the first, and says so."""
+    async with asyncio.timeout(30):
+        while (answer := await client.call(tool, EACH_TOOL[tool], **stated)).call["degraded"]:
+            await asyncio.sleep(0.1)
+    return answer
 
 
 @pytest.mark.parametrize("query", ["One Piece", "wan piisu", "わんぴーす", "ワンピース", "ONE PIECE"])
