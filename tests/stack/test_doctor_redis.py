@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from server.commands.doctor import MOST_SECONDS
 from tests.stack import redis_servers
 from tests.stack.examined import BOUND_SECONDS, Doctor
 from tests.stack.require import require
@@ -78,7 +79,7 @@ async def test_a_redis_that_hangs_is_told_of(redis: Any, doctor: Doctor) -> None
     """Its connection is taken by the kernel, and nothing follows."""
     server = redis()
     server.child.pause()
-    found = (await doctor(redis_url=server.url))["redis"]
+    found = (await doctor(MOST_SECONDS, redis_url=server.url))["redis"]
     assert found["detail"] == "it takes the connection and does not answer"
 
 
