@@ -39,7 +39,7 @@ from tools.store.models import Conditions, Order
 pytestmark = [pytest.mark.timeout(400), pytest.mark.virtual_time]
 
 MOST_LINES = 75_000
-MOST_LINES_A_CALL = 15_000
+MOST_LINES_A_CALL = 9_000
 """On the loop, of the longest text. To read it there as well would be four times as many."""
 BURST, LONGEST_TEXT = 40, 2_000
 OPENING_SECONDS = 300.0
