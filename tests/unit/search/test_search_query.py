@@ -56,7 +56,14 @@ def test_a_query_of_filler_asks_for_nothing(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "key"), [("Pluto vol. 3", "pluto"), ("プルート 第3巻", "puruto"), ("Pluto manga", "pluto")]
+    ("query", "key"),
+    [
+        ("Pluto vol. 3", "pluto"),
+        ("プルート 第3巻", "puruto"),
+        ("Pluto manga", "pluto"),
+        ("the last volume of Pluto", "pluto"),
+        ("プルートの最終巻", "puruto"),
+    ],
 )
 def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None:
     assert PARSER.parse(query).names[0] == key

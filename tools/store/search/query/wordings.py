@@ -32,7 +32,10 @@ FILLER_JA = re.compile(
     r"|初心者(?:向け|におすすめ)?の?|(?:の話|の物語|もの|やつ|物|系|ジャンル)$"
     rf"|{_JA_ASKING}[。?？]?$"
 )
-VOLUME = re.compile(r"\b(?:vol(?:ume)?s?\.? ?#?\d+(?: of\b)?|#\d+|box ?set)\b|第?\d+巻|全巻(?:セット)?|単行本")
+VOLUME = re.compile(
+    r"\b(?:vol(?:ume)?s?\.? ?#?\d+(?: of\b)?|#\d+|box ?set|(?:the )?(?:final|last|latest|next) volumes?(?: of\b)?)\b"
+    r"|第?\d+巻|全巻(?:セット)?|単行本|の(?:最終|最新)巻"
+)
 
 REASON_JA = re.compile(
     r"^(?P<why>[^。]{1,40}?(?:[たるいだな]|です|ます)(?<!好きな|好きだ|くらい|ぐらい)(?:ので|から))[、, ]*(?P<wish>.{2,})$"
