@@ -25,7 +25,9 @@ from tests.load.searches import Searches
 from tests.load.variants import FROM_CACHE, PRODUCT
 from tests.support.ports import free_port
 
-CLIENTS, WARM_CALLS = 32, 50
+CLIENTS, WARM_CALLS = 32, 20
+WARM_SECONDS = 300.0
+"""On a busy machine some answers are none of the cache until trips to Redis are quick enough."""
 SAMPLED = "tests.load.flame.sampled"
 
 
@@ -40,7 +42,7 @@ async def cached(folder: Path, seconds: float) -> tuple[Counter[Stack], int, flo
             await server.serving(port)
             run = uuid.uuid4().hex[:12]
             await load.ask("connect", port=port, clients=CLIENTS, run=run, echo=False, promised=FROM_CACHE)
-            await load.ask("warm", calls=WARM_CALLS)
+            await load.ask("warm", calls=WARM_CALLS, within=WARM_SECONDS)
             os.kill(server.pid, signal.SIGUSR1)
             answer = await load.ask("go", seconds=seconds)
             await load.ask("close")
