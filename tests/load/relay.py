@@ -55,19 +55,22 @@ class Results:
 
     @property
     def added_ms(self) -> float:
-        return statistics.median(b - a for a, b in zip(self.p50["own"], self.p50["any"], strict=True))
+        return _median([b - a for a, b in zip(self.p50["own"], self.p50["any"], strict=True)])
 
     @property
     def added_cpu(self) -> float:
-        return statistics.median(b / a - 1 for a, b in zip(self.cpu["own"], self.cpu["any"], strict=True))
+        return _median([b / a - 1 for a, b in zip(self.cpu["own"], self.cpu["any"], strict=True)])
 
     def bars(self) -> list[tuple[str, float, float]]:
         """What it is about, what was found, and the most that it may be."""
+        costs = [
+            ("added to the median in ms", round(self.added_ms, 2), MOST_ADDED_MS),
+            ("added CPU of the replicas, of 1", round(self.added_cpu, 3), MOST_ADDED_CPU),
+        ]
         return [
             ("calls lost, or answered wrongly", self.lost + sum(wrong for _, wrong, _ in self.kinds.values()), 0),
             ("calls run or answered twice", self.doubled + sum(max(more, 0) for _, _, more in self.kinds.values()), 0),
-            ("added to the median in ms", round(self.added_ms, 2), MOST_ADDED_MS),
-            ("added CPU of the replicas, of 1", round(self.added_cpu, 3), MOST_ADDED_CPU),
+            *(costs if self.p50["any"] else ()),
         ]
 
     def missed(self) -> list[str]:
@@ -83,7 +86,7 @@ async def measure(plan: Plan, say: Say = lambda _: None) -> Results:
             say(f"round {number + 1}: p50 {results.p50['own'][-1]:.2f} and {results.p50['any'][-1]:.2f} ms")
         for kind in plan.kinds:
             results.kinds[kind] = await _kind(own, plan, results, kind)
-            say(f"{kind}: {results.kinds[kind]}")
+            say(f"{kind}: {results.kinds[kind]} {results.first_wrong or ''}")
     return results
 
 

@@ -11,17 +11,22 @@ for (let number = 0; number < clients; number++) {
   await client.connect(new SSEClientTransport(new URL(url)));
   opened.push(client);
 }
-async function ask(client, number) {
+const lanes = 8;
+async function lane(first) {
+  const own = opened.filter((_, number) => number % lanes === first);
   for (let index = 0; index < each; index++) {
-    const title = `manga-00${1001 + ((number + index) % 85)}`;
-    try {
-      const { structuredContent } = await client.callTool({ name: "get_manga_details", arguments: { title_id: title } });
-      if (structuredContent?.title_id !== title) wrong.push(JSON.stringify(structuredContent ?? null));
-    } catch (error) {
-      wrong.push(String(error));
-    }
+    for (const client of own) await ask(client, opened.indexOf(client), index);
   }
 }
-await Promise.all(opened.map(ask));
+async function ask(client, number, index) {
+  const title = `manga-00${1001 + ((number + index) % 85)}`;
+  try {
+    const { structuredContent } = await client.callTool({ name: "get_manga_details", arguments: { title_id: title } });
+    if (structuredContent?.title_id !== title) wrong.push(JSON.stringify(structuredContent ?? null));
+  } catch (error) {
+    wrong.push(String(error));
+  }
+}
+await Promise.all([...Array(lanes).keys()].map(lane));
 console.log(JSON.stringify({ calls: each * clients, wrong: wrong.length, first_wrong: wrong[0]?.slice(0, 500) ?? null }));
 process.exit(0);
