@@ -1,0 +1,148 @@
+"""WebSockets whose clients are slow, silent, or gone without a word: each bound that HTTP has, by a clock in the test's hand."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import mcp_types as types
+import uvicorn
+from mcp.server.lowlevel.server import Server
+from prometheus_client import Gauge
+from wsproto.events import CloseConnection, Message, Ping
+
+from server.transport.http.bounds.admission import Admission
+from server.transport.http.bounds.bodies import Bodies
+from server.transport.http.bounds.subscriptions import Subscriptions
+from server.transport.http.connection.connections import ANSWER_SECONDS, REQUEST_SECONDS, Connections
+from server.transport.websocket.connection import WebSocketConnection
+from server.transport.websocket.gate import Gate
+from server.transport.websocket.unfinished import Unfinished
+from server.transport.websocket.websockets import WebSockets
+from tests.support.clocks import HandClock
+from tests.support.websocket import SECONDS, WebSocket, call, websocket
+
+LARGE = "x" * 2**20
+
+
+class Heard(Connections):
+    """Tells when a client does not take what is written, and when a message was begun."""
+
+    def __init__(self, clock: HandClock) -> None:
+        super().__init__(9, clock)
+        self.unread_by_one, self.begun_by_one = asyncio.Event(), asyncio.Event()
+
+    def unread(self, connection: Any) -> None:
+        super().unread(connection)
+        self.unread_by_one.set()
+
+    def awaited(self, connection: Any) -> None:
+        super().awaited(connection)
+        if connection in self._open:
+            self.begun_by_one.set()
+
+
+@dataclass
+class Edge:
+    clock: HandClock
+    connections: Heard
+    sockets: WebSockets
+    port: int = 0
+    waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@asynccontextmanager
+async def edge(**options: Any) -> AsyncIterator[Edge]:
+    """A server whose tool `large` answers a megabyte, and whose tool `wait` waits for ever."""
+
+    async def call_tool(ctx: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name == "wait":
+            own.waiting.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                own.over.set()
+        return types.CallToolResult(content=[types.TextContent(text=LARGE)])
+
+    server: Server[object] = Server("edge", on_call_tool=call_tool)
+    gauge, clock = Gauge("sockets", "Open.", registry=None), HandClock()
+    sockets = WebSockets(server, 9, Bodies(4096), Admission(Subscriptions()), gauge)
+    own = Edge(clock, Heard(clock), sockets)
+    upgraded = partial(WebSocketConnection, all_of_them=own.connections, unfinished=Unfinished(4096))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        own.port = listener.getsockname()[1]
+        http = uvicorn.Server(uvicorn.Config(Gate(sockets), ws=upgraded, lifespan="off", log_level="error", **options))
+        http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+        task = asyncio.create_task(http.serve([listener]))
+        try:
+            yield own
+        finally:
+            await sockets.close_all()
+            http.should_exit = True
+            await asyncio.wait_for(task, SECONDS)
+
+
+async def waiting(own: Edge, client: WebSocket) -> None:
+    """With a call under way, which its end will tell of."""
+    await client.introduced()
+    client.say(call(1, "wait"))
+    await asyncio.wait_for(own.waiting.wait(), SECONDS)
+
+
+async def test_a_message_that_was_begun_has_to_be_whole_as_soon_as_a_request() -> None:
+    async with edge() as own, websocket(own.port) as client:
+        await waiting(own, client)
+        own.connections.begun_by_one.clear()
+        client.write(Message('{"jsonrpc"', message_finished=False))
+        await asyncio.wait_for(own.connections.begun_by_one.wait(), SECONDS)
+        own.clock.advance(REQUEST_SECONDS - 1)
+        own.connections.close_overdue()
+        assert not own.over.is_set()
+        own.clock.advance(2)
+        own.connections.close_overdue()
+        assert await client.closed() == 1008
+        await asyncio.wait_for(own.over.wait(), SECONDS)
+
+
+async def test_a_client_that_says_nothing_may_stay() -> None:
+    """As on an SSE stream: it is asked whether it lives, and need not do more."""
+    async with edge() as own, websocket(own.port) as client:
+        await client.introduced()
+        own.clock.advance(10 * (REQUEST_SECONDS + ANSWER_SECONDS))
+        own.connections.close_overdue()
+        client.say(call(1, "wait"))
+        await asyncio.wait_for(own.waiting.wait(), SECONDS)
+
+
+async def test_a_client_that_reads_nothing_is_let_go() -> None:
+    """With its calls; what waits for it is one message and not all of them."""
+    async with edge() as own, websocket(own.port) as client:
+        await waiting(own, client)
+        for number in range(2, 32):
+            client.say(call(number, "large"))
+        await asyncio.wait_for(own.connections.unread_by_one.wait(), SECONDS)
+        own.clock.advance(ANSWER_SECONDS + 1)
+        own.connections.close_overdue()
+        await asyncio.wait_for(own.over.wait(), SECONDS)
+
+
+async def test_a_client_that_answers_no_ping_is_taken_for_gone() -> None:
+    """And one that does is not."""
+    async with edge(ws_ping_interval=0.05, ws_ping_timeout=3.0) as own, websocket(own.port) as client:
+        await waiting(own, client)
+        for _ in range(3):
+            asked = await client.next()
+            assert isinstance(asked, Ping), asked
+            client.write(asked.response())
+        assert not own.over.is_set()
+        said = [await client.next()]
+        while not isinstance(said[-1], CloseConnection):
+            said.append(await client.next())
+        assert said[-1].code == 1011
+        await asyncio.wait_for(own.over.wait(), SECONDS)
