@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from server.config.settings import PREFIX, Settings
+from server.config.declaration import PREFIX
+from server.config.settings import Settings
 from tests.support.alone import turn
 
 

@@ -6,13 +6,14 @@ from urllib.parse import urlsplit
 
 from server.config.parsing import SettingError
 
+AUTO = "auto"
 LONGEST_FOLDER = 80
 """Of a Unix socket's path Linux takes 107 bytes; the name of a process is part of it."""
 
 
 def relay(text: str) -> str:
     """Reads it. Raises `SettingError`."""
-    if text in ("auto", "off"):
+    if text in (AUTO, "off"):
         return text
     parts = urlsplit(text)
     if parts.scheme != "unix" or parts.netloc or not parts.path.startswith("/") or parts.query:

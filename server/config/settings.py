@@ -24,7 +24,7 @@ from server.config.parsing import (
     switch,
     user_id,
 )
-from server.config.relay import relay
+from server.config.relay import AUTO, relay
 from server.config.standby_url import standby_url
 from server.config.urls import file_of, jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
@@ -74,7 +74,7 @@ class Settings:
     )
     relay: str = setting(
         relay,
-        "auto",
+        AUTO,
         "How requests reach the process with their session: auto (by a Redis of its own), unix:///FOLDER, or off.",
     )
     embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")

@@ -25,6 +25,7 @@ from server.commands.workers.place import WorkerPlace
 from server.commands.workers.supervisor import Supervisor
 from server.commands.workers.valkey import SharedValkey
 from server.config.parsing import SettingError
+from server.config.relay import AUTO
 from server.config.settings import Settings
 from server.runtime.signals import on_signals
 from server.telemetry.log.polled import leave_stderr_to_no_thread
@@ -48,7 +49,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         folder = stack.enter_context(_own_folder())
         valkey = SharedValkey(folder) if settings.redis_url == EMBEDDED else None
         if valkey is not None:
-            settings = replace(settings, redis_url=stack.enter_context(valkey))
+            settings = replace(settings, redis_url=stack.enter_context(valkey), relay=_relay(settings, folder))
         host, port = settings.host, listener.getsockname()[1]
         place = partial(WorkerPlace, settings, port, folder, preload(settings, folder, progress))
         gc.collect()
@@ -94,6 +95,11 @@ async def _serve(place: WorkerPlace, settings: Settings) -> None:
 def _unforeseen() -> int:
     traceback.print_exc(file=sys.stderr)
     return 1
+
+
+def _relay(settings: Settings, folder: Path) -> str:
+    """Workers who share what only they have need nobody else to reach one another."""
+    return f"unix://{folder / 'relay'}" if settings.relay == AUTO else settings.relay
 
 
 @contextmanager

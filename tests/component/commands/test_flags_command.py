@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from server.commands.cli import _command, _parser
-from server.config.settings import PREFIX, Settings
+from server.config.declaration import PREFIX
+from server.config.settings import Settings
 from tools.registry import TOOLS
 
 DOCUMENT = {
