@@ -16,7 +16,7 @@ from infra.agent.bedrock import problem_of
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving
 
-BOUND_SECONDS = 60
+BOUND_SECONDS = 120
 PREFIX = "com.mangaassist/"
 USER = "demo-user-1"
 ORDER = ["lookup_order", {"order_id": "MNG-DEMO1001"}]

@@ -20,7 +20,7 @@ from tests.support.serving import ROOT, Serving, clean_environment
 from tests.support.strands import OfStrands
 from tools.registry import TOOLS
 
-SECONDS = 60
+SECONDS = 120
 NAMES = [tool.name for tool in TOOLS if tool.default_on]
 TARGETS = ["sse", "http", "stdio"]
 

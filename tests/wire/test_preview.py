@@ -21,7 +21,7 @@ from tests.support.strands import OfStrands, StrandsDriver
 from tools.store.models.page import MOST_PAGE_BYTES
 
 NAME, ONE_PIECE = "preview_manga_pages", {"title_id": "manga-001001"}
-SECONDS = 60
+SECONDS = 120
 TRIES = 5
 LONGEST_LINE = 64 * 1024
 

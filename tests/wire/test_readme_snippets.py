@@ -20,7 +20,7 @@ from tests.support.serving import ROOT, Serving, clean_environment
 ADDRESS = "http://127.0.0.1:8080"
 PYTHON = ".venv/bin/python"
 SNIPPETS = [each for each in blocks("python") if "print(" in each]
-BOUND_SECONDS = 60
+BOUND_SECONDS = 120
 LOAD_SERVERS = """
 import json, pathlib, sys
 from strands.tools.mcp import MCPClient

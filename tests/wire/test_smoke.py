@@ -18,7 +18,7 @@ from tests.support.listed import LISTED
 from tests.support.serving import ROOT, Serving
 
 Serve = Callable[..., Serving]
-BOUND_SECONDS = 60
+BOUND_SECONDS = 120
 
 
 def smoke(url: str, temporary: Path, **environment: str) -> subprocess.CompletedProcess[str]:
