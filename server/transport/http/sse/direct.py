@@ -104,7 +104,7 @@ class DirectCalls:
         if asked.method != "tools/call" or not self._connection.initialize_accepted or not self._plain(params):
             return False
         request = Request(self._connection, asked.id, metadata, params.get("_meta", {}).get(TOKEN))
-        task = start_task(self._answer(request, params), f"call {asked.id}")
+        task = start_task(self._answer(request, params), "direct call")
         self._under_way[coerce_request_id(asked.id)] = request, task
         return True
 
