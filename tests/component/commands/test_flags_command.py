@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from server.commands.cli import _command, _parser
+from server.commands.cli import _parser, _run
 from server.config.declaration import PREFIX
 from server.config.settings import Settings
 from tools.registry import TOOLS
@@ -37,7 +37,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         file.write_text(document if isinstance(document, str) else json.dumps(document))
         monkeypatch.setenv("MANGA_FLAGS_URL", url or file.as_uri())
         settings = Settings.from_environment(os.environ)
-        status = asyncio.run(_command(_parser().parse_args(["flags", *arguments]), settings))
+        status = _run(_parser().parse_args(["flags", *arguments]), settings)
         out = capsys.readouterr().out
         return status, json.loads(out) if "--json" in arguments else out
 

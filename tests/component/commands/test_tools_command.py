@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from server.commands.cli import _command, _parser
+from server.commands.cli import _parser, _run
 from server.config.settings import Settings
 from server.transport.tool_listing import listed_tool
 from server.version import VERSION
@@ -24,7 +24,7 @@ AWAY = {"catalog_url": "http://127.0.0.1:9", "store_url": "dynamodb://eu-west-1?
 def shown(site: Site, capsys: pytest.CaptureFixture[str]) -> Shown:
     def run(*arguments: str) -> tuple[int, str]:
         site.forget_modules()  # each is a process of its own
-        status = asyncio.run(_command(_parser().parse_args(["tools", *arguments]), Settings(cache_ttl_s=60, **AWAY)))
+        status = _run(_parser().parse_args(["tools", *arguments]), Settings(cache_ttl_s=60, **AWAY))
         return status, capsys.readouterr().out
 
     return run
@@ -69,7 +69,7 @@ def test_a_package_that_is_refused_is_a_fault_and_the_rest_is_there(
 def test_a_reload_where_no_server_runs_is_told(
     shown: Shown, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = asyncio.run(_command(_parser().parse_args(["tools", "reload"]), Settings(port=9)))
+    status = _run(_parser().parse_args(["tools", "reload"]), Settings(port=9))
     told = capsys.readouterr()
     assert (status, told.out) == (1, "")
     assert "no server of this user at 127.0.0.1:9 (MANGA_HOST, MANGA_PORT)" in told.err
