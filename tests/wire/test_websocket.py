@@ -73,3 +73,4 @@ async def test_a_server_that_stops_answers_and_then_says_1001(serve: Callable[..
         assert await client.closed() == 1001
     status = await asyncio.to_thread(own.process.wait, SECONDS)
     assert (status, time.monotonic() - began < DRAIN_SECONDS) == (0, True), own.log[-2000:]
+    assert not [word for word in ("Traceback", " ERROR ", "[accepted]") if word in own.log], own.log

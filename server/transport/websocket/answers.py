@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from starlette.types import Send
+from uvicorn.protocols.utils import ClientDisconnected
 
 from server.transport.http.sse.messages import Outgoing
 
@@ -23,6 +25,7 @@ class Answers(Outgoing):
         """Why the server will close it, as long as its client does not."""
 
     async def accept(self) -> None:
+        """Raises `ClientDisconnected`."""
         await self._send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
 
     def _framed(self, text: bytes) -> bytes:
@@ -30,8 +33,10 @@ class Answers(Outgoing):
 
     async def _pass_on(self, data: bytes) -> None:
         async with self._one:
-            await self._send({"type": "websocket.send", "text": data.decode()})
+            with suppress(ClientDisconnected):  # it will be noticed by whoever listens, as on an SSE stream
+                await self._send({"type": "websocket.send", "text": data.decode()})
 
     async def finish(self) -> None:
         self._closed = True
-        await self._send({"type": "websocket.close", "code": self.code})
+        with suppress(ClientDisconnected):
+            await self._send({"type": "websocket.close", "code": self.code})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import mcp_types as types
+import pytest
 import uvicorn
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
@@ -120,8 +122,8 @@ async def test_a_client_that_says_nothing_may_stay() -> None:
         await asyncio.wait_for(own.waiting.wait(), SECONDS)
 
 
-async def test_a_client_that_reads_nothing_is_let_go() -> None:
-    """With its calls; what waits for it is one message and not all of them."""
+async def test_a_client_that_reads_nothing_is_let_go(caplog: pytest.LogCaptureFixture) -> None:
+    """With its calls, and without a word in the log, which is not for clients to fill."""
     async with edge() as own, websocket(own.port) as client:
         await waiting(own, client)
         for number in range(2, 32):
@@ -130,6 +132,8 @@ async def test_a_client_that_reads_nothing_is_let_go() -> None:
         own.clock.advance(ANSWER_SECONDS + 1)
         own.connections.close_overdue()
         await asyncio.wait_for(own.over.wait(), SECONDS)
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
+    assert len(own.sockets) == 0
 
 
 async def test_a_client_that_answers_no_ping_is_taken_for_gone() -> None:
