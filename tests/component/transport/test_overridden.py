@@ -32,6 +32,7 @@ OVERRIDDEN = [
         {
             "connection_made",
             "data_received",
+            "handle_websocket_upgrade",
             "on_response_complete",
             "send_400_response",
             "pause_writing",
