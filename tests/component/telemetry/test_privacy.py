@@ -172,8 +172,8 @@ async def test_a_call_that_is_refused_shows_none_of_its_arguments(tool: Tool, ki
 
 LOGS = """
 import logging
-from server.commands.cli import _log_to_stderr
-_log_to_stderr("debug")
+from server.telemetry.log.setup import log_to_stderr
+log_to_stderr("debug")
 for name in ("botocore.endpoint", "aiobotocore", "opensearch", "httpx", "mcp.server.sse", "a_library_yet_unknown", ""):
     logging.getLogger(name).info("MNG-UUUU0001")
     logging.getLogger(name).debug("MNG-UUUU0001")
