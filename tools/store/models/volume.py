@@ -39,8 +39,12 @@ class Availability:
 
     def awaited(self, volume: VolumeStock) -> bool:
         """Whether one of its volumes had still to come out at `as_of`."""
-        day = volume.release_date
-        return day is not None and day > day_in_japan(datetime.fromisoformat(self.as_of)).isoformat()
+        return volume.release_date is not None and volume.release_date > self.day
+
+    @property
+    def day(self) -> str:
+        """That of `as_of` in Japan, YYYY-MM-DD."""
+        return day_in_japan(datetime.fromisoformat(self.as_of)).isoformat()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,5 +59,5 @@ def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
     """What is sold in a format that is counted by volumes: all copies, at the lowest price that is paid for one. 0 yen only
     where every volume is free: a first one that is says nothing of the others."""
     prices = [volume.price_jpy for volume in volumes]
-    copies = sum(volume.stock for volume in volumes)
+    copies = sum([volume.stock for volume in volumes])
     return Offer(format_, min(filter(None, prices), default=0), min(copies, MOST))

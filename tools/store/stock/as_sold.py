@@ -19,10 +19,11 @@ def as_sold(row: Availability, day: str) -> Availability:
 def _of_new_books(offer: Offer, row: Availability) -> Offer:
     if offer.format != SET:
         return replace(offer, price_jpy=standing_price(offer), list_price_jpy=None, campaign=None)
-    out = [volume for volume in row.volumes if volume.format == PAPER and not row.awaited(volume)]
+    today = row.day
+    out = [v for v in row.volumes if v.format == PAPER and (v.release_date is None or v.release_date <= today)]
     if not out:
         return replace(offer, price_jpy=standing_price(offer), campaign=None)
-    price, scarcest = new_set_price(offer, sum(volume.price_jpy for volume in out)), min(volume.stock for volume in out)
+    price, scarcest = new_set_price(offer, sum([v.price_jpy for v in out])), min([v.stock for v in out])
     sets = scarcest if offer.stock is None else min(scarcest, offer.stock)
     return replace(offer, price_jpy=price, stock=sets, campaign=None)
 

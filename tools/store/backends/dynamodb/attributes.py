@@ -55,12 +55,17 @@ def plain(value: object, path: str) -> Any:
 
 def known(held: Mapping[str, Any], names: Collection[str], path: str) -> dict[str, Any]:
     """Those members of a map that have one of the names, as plain values. Raises ShapeError."""
-    values = {}
+    values: dict[str, Any] = {}
     for name, each in held.items():
         if name in names:
-            number = each.get("N") if type(each) is dict and len(each) == 1 else None
-            # Most of what a large item holds are numbers, and hundreds of them are read at a time.
-            values[name] = int(number) if type(number) is str and number.isdecimal() else plain(each, f"{path}.{name}")
+            # Most of what a large item holds are numbers and texts, and hundreds of them are read at a time.
+            alone = type(each) is dict and len(each) == 1
+            if alone and type(number := each.get("N")) is str and number.isdecimal():
+                values[name] = int(number)
+            elif alone and type(held_text := each.get("S")) is str:
+                values[name] = held_text
+            else:
+                values[name] = plain(each, f"{path}.{name}")
     return values
 
 

@@ -7,7 +7,7 @@ format counted by volumes costs and how many there are follows from them; `offer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from operator import itemgetter
 from typing import Any
@@ -61,7 +61,7 @@ def stock_row(item: Mapping[str, Any], as_of: str) -> Availability:
 def _offer(name: str, held: Mapping[str, Any]) -> Offer:
     path = f"$.offers.{name}"
     offer = decode(Offer, {**known(held, _OF_AN_OFFER, path), "format": name}, path, unknown="ignore")
-    _check_prices([offer], path)
+    _check_price(name, offer.price_jpy, path)
     return offer
 
 
@@ -78,13 +78,13 @@ def _volumes(name: str, numbered: Mapping[str, Attribute]) -> tuple[VolumeStock,
         records.append(record)
     records.sort(key=itemgetter("volume"))
     volumes: tuple[VolumeStock, ...] = decode(tuple[VolumeStock, ...], records, path, unknown="ignore")
-    _check_prices(volumes, path)
+    if volumes:
+        _check_price(name, min([each.price_jpy for each in volumes]), path)
     return volumes
 
 
-def _check_prices(sold: Sequence[Offer | VolumeStock], path: str) -> None:
-    problems = (price_problem(each.format, each.price_jpy) for each in sold)
-    if problem := next(filter(None, problems), None):
+def _check_price(name: str, least: int, path: str) -> None:
+    if problem := price_problem(name, least):
         raise ShapeError(f"{path}: price_jpy {problem}")
 
 
