@@ -10,7 +10,6 @@ import numpy as np
 from tools.store.backends.opensearch.index.cards import Card
 from tools.store.backends.opensearch.index.definition import ID
 from tools.store.backends.opensearch.index.statistics import Statistics
-from tools.store.backends.opensearch.queries.dsl import column
 from tools.store.backends.opensearch.queries.nearest import cosine_of
 from tools.store.backends.opensearch.searching.title_cache import Answer, Entry
 from tools.store.search.arrays import Floats, Mask
@@ -32,16 +31,21 @@ class Recalled:
     conditions: Check
     entries: dict[str, Entry] = field(default_factory=dict)
     senses: dict[str, float] | None = None
+    _admitted: dict[str, bool] = field(default_factory=dict)
 
     def allowed(self, ids: Sequence[str]) -> Mask:
         """Shape (ids,): which of these titles satisfy the conditions."""
-        return np.array([self.conditions.admit(self.entries[i].card.facts) for i in ids], np.bool_)
+        admitted = self._admitted
+        for title_id in ids:
+            if title_id not in admitted:
+                admitted[title_id] = self.conditions.admit(self.entries[title_id].card.facts)
+        return np.array([admitted[title_id] for title_id in ids], np.bool_)
 
     def take_senses(self, answer: Answer) -> None:
         """The scores of a search for vectors. Raises LookupError, TypeError and ValueError for what is none of ours."""
         senses = self.senses if self.senses is not None else {}
         for hit in answer["hits"]["hits"]:
-            senses[column(hit, ID)] = cosine_of(float(hit["_score"]))
+            senses[str(hit["fields"][ID][0])] = cosine_of(float(hit["_score"]))
         self.senses = senses
 
     def ordered(self) -> list[str]:

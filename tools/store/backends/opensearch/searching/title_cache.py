@@ -16,6 +16,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.index.cards import Card, card_from
+from tools.store.backends.opensearch.index.definition import ID
 from tools.store.backends.opensearch.index.documents import title_from, titles_from
 from tools.store.backends.opensearch.queries.dsl import column
 from tools.store.backends.opensearch.queries.lookups import with_ids
@@ -89,11 +90,11 @@ def _shown(entries: Sequence[Entry]) -> tuple[Title, ...]:
 
 def hit_keys(answers: Iterable[Answer]) -> list[HitKey]:
     """Where the hits of searches are. Raises LookupError and TypeError for hits that are none of ours."""
-    return [hit_key(hit) for answer in answers for hit in answer["hits"]["hits"]]
+    return [(str(hit["_index"]), str(hit["fields"][ID][0])) for answer in answers for hit in answer["hits"]["hits"]]
 
 
 def hit_key(hit: Answer) -> HitKey:
-    return str(hit["_index"]), column(hit, "title_id")
+    return str(hit["_index"]), column(hit, ID)
 
 
 def _entries(answer: Answer) -> dict[HitKey, Entry]:
