@@ -12,7 +12,7 @@ from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, Conditions, Title
 from tools.store.search.conditions.check import satisfies
-from tools.store.search.query.parser import without_filler
+from tools.store.search.query.parser import whole_names
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import names_of
 
@@ -42,7 +42,7 @@ async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit:
 
 def goes_by(title: Title, text: str) -> bool:
     """Whether a text is, as it is written, one of the title's names, with or without words that only ask."""
-    names = _names(text)
+    names = whole_names(text)
     return any(normalise(name) in names for name in names_of(title))
 
 
@@ -57,7 +57,7 @@ def _fits(lifted: Conditions, title: Title) -> bool:
 
 async def _called(context: ToolContext, want: Want) -> frozenset[str]:
     """Those that what is lifted keeps out, or may."""
-    called = await context.store.catalog.called(_names(want.text), context.deadline)
+    called = await context.store.catalog.called(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
     lifted = want.lifted
@@ -84,8 +84,3 @@ async def _before(
         page = await catalog.search(replace(want, offset=max(0, want.offset - len(named))).query(limit), deadline)
     titles = (*named[want.offset :], *page.titles)[:limit]
     return WithNamed(replace(page, titles=titles, total=page.total + len(named)), own)
-
-
-def _names(text: str) -> list[str]:
-    said = normalise(text)
-    return list(dict.fromkeys(filter(None, (said, without_filler(said)))))

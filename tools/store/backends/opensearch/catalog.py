@@ -38,7 +38,7 @@ from tools.store.models import (
 )
 from tools.store.ports import Embedder
 from tools.store.search.query.parsed import ParsedQuery
-from tools.store.search.query.parser import QueryParser
+from tools.store.search.query.parser import QueryParser, whole_names
 from tools.store.search.text.characters import normalise
 
 _THREADS = 2
@@ -148,7 +148,8 @@ class OpenSearchCatalog:
     ) -> Matches:
         pointed = parsed.points_from
         aliases = self._parser.parse(pointed).aliases if pointed else ()
-        search = Search(self._client, self._cache, statistics, query, parsed, aliases)
+        names = self._called.unknown(whole_names(query.text), statistics.name)
+        search = Search(self._client, self._cache, statistics, query, parsed, aliases, names)
         vector = None
         if self._vectors is not None and self._problem(statistics) is None:
             vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="wait for a vector")
@@ -159,6 +160,8 @@ class OpenSearchCatalog:
                 vector.cancel()
                 await asyncio.wait({vector})
         self._state.seen(search.index)
+        if search.called is not None:
+            self._called.learn(search.called, names, search.index or statistics.name)
         return found
 
 

@@ -91,6 +91,12 @@ def _subject(text: str, author: str | None) -> str:
     return subject
 
 
+def whole_names(text: str) -> list[str]:
+    """What a whole text may be the name of: as it is said, and without words that only ask."""
+    said = normalise(text)
+    return list(dict.fromkeys(filter(None, (said, without_filler(said)))))
+
+
 def without_filler(text: str) -> str:
     """`text` (normalised) without the words that ask, without volume numbers; possibly empty."""
     subject = VOLUME.sub(" ", text)

@@ -17,6 +17,7 @@ from typing import Any
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.index.statistics import Statistics
+from tools.store.backends.opensearch.queries.called import called
 from tools.store.backends.opensearch.queries.dsl import Json
 from tools.store.backends.opensearch.queries.lookups import frequencies
 from tools.store.backends.opensearch.searching.anchor import anchor_among
@@ -34,6 +35,7 @@ from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.names import asked_names, surely_called
 from tools.store.search.ranking.ranked import Ranked, rank
 from tools.store.search.ranking.weights import Weights
+from tools.store.search.titles.called import ExactName
 
 Answers = dict[str, Mapping[str, Any]]
 _KEPT_BACK = 0.03
@@ -41,7 +43,8 @@ _KEPT_BACK = 0.03
 
 
 class Search:
-    """The state of one search. `aliases` are names that the title it points from may be a nickname of."""
+    """The state of one search. `aliases` are names that the title it points from may be a nickname of, `names` those that
+    are looked for on the way."""
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class Search:
         query: CatalogQuery,
         parsed: ParsedQuery,
         aliases: Sequence[str],
+        names: Mapping[str, ExactName],
     ) -> None:
         self._client, self._cache, self._statistics = client, cache, statistics
         self._query, self._parsed, self._aliases = query, parsed, aliases
@@ -59,6 +63,9 @@ class Search:
         self._recalled = Recalled(Check(query.conditions))
         self._anchor: Anchor | None = None
         self._with_all_themes = 0
+        self._names = names
+        self.called: Mapping[str, Any] | None = None
+        """What goes by exactly one of the names."""
         self.index: str | None = None
         """Which index answered."""
 
@@ -79,9 +86,12 @@ class Search:
         terms = self._statistics.unknown((*self._parsed.terms, *self._parsed.translations))
         if terms:
             searches["frequencies"] = frequencies(terms)
+        if self._names:
+            searches["called"] = called(self._names)
         answers = await self._ask(searches, deadline)
         if terms:
             self._statistics.learn(terms, answers.pop("frequencies"))
+        self.called = answers.pop("called", None)
         if pointed := self._parsed.points_from:
             found = answers.pop("anchor")
             self._anchor = anchor_among(pointed, self._aliases, found, self._statistics, self._weights)
