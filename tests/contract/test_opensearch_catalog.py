@@ -322,6 +322,27 @@ async def test_names_are_asked_for_once_and_all_in_one_search(
         assert asked == [1, 1]
 
 
+async def test_what_a_search_was_for_is_not_asked_for_by_name_again(
+    opensearch_catalog: OpenSearchAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    searches = Client.searches
+
+    async def counted(client: Client, bodies: Sequence[Any], deadline: Deadline) -> Any:
+        asked.append(len(bodies))
+        return await searches(client, bodies, deadline)
+
+    async with OpenSearchCatalog.open(opensearch_catalog, None) as catalog:
+        await catalog.search(CatalogQuery("Do you have Berserk?", Conditions(), 5), Deadline.after(30))
+        monkeypatch.setattr(Client, "searches", counted)
+        names = ["do you have berserk?", "berserk"]
+        found = await catalog.called(names, Deadline.after(30))
+        assert asked == []
+        async with OpenSearchCatalog.open(opensearch_catalog, None) as other:
+            assert found == await other.called(names, Deadline.after(30))
+        assert found["berserk"].title_ids
+
+
 async def test_the_driver_does_not_try_again_by_itself() -> None:
     asked: list[str] = []
 
