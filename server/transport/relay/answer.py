@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 
 from server.transport.relay.frames import Part
+from server.transport.relay.post import Unreached
 
 MOST_UNREAD_BYTES = 2**20
 """What may wait for a client that does not read, beyond what its socket has taken; then its answer is cut."""
@@ -18,8 +19,10 @@ class Lost(Exception):
 class Answer:
     """Its parts in their order, each once, however they come."""
 
-    def __init__(self, owner: str) -> None:
+    def __init__(self, owner: str, patience_seconds: float) -> None:
+        """`patience_seconds` is how long its beginning is waited for."""
         self.owner = owner
+        self._patience_seconds = patience_seconds
         self._parts: deque[Part] = deque()
         self._next = 0
         self._unread_bytes = 0
@@ -47,6 +50,14 @@ class Answer:
     def lose(self) -> None:
         self._lost = True
         self._news.set()
+
+    async def first(self) -> Part:
+        """Raises `Lost`, and `Unreached` where it has not come in time."""
+        try:
+            async with asyncio.timeout(self._patience_seconds):
+                return await self.part()
+        except TimeoutError:
+            raise Unreached from None
 
     async def part(self) -> Part:
         """The next one. Raises `Lost`."""

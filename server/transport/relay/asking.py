@@ -23,10 +23,12 @@ LOST = "The process that held this session has ended before it answered."
 
 
 class Asking:
-    """`number` is that of a request here; its answer is waited for as long as its owner lives."""
+    """`number` is that of a request here; its answer is waited for as long as its owner lives, and its beginning for
+    `patience_seconds` at most: a request that was taken may be lost on the way with nobody to tell of it."""
 
-    def __init__(self, relay: Relay) -> None:
+    def __init__(self, relay: Relay, patience_seconds: float) -> None:
         self._relay = relay
+        self._patience_seconds = patience_seconds
         self._numbers = itertools.count(1)
         self._open: dict[int, Answer] = {}
 
@@ -34,7 +36,7 @@ class Asking:
         return len(self._open)
 
     async def pass_on(self, owner: str, to: str, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        number, answer, taken = next(self._numbers), Answer(owner), False
+        number, answer, taken = next(self._numbers), Answer(owner, self._patience_seconds), False
         self._open[number] = answer
         try:
             await self._relay.send(owner, self._asked(number, to, body, scope).encoded())
@@ -98,7 +100,7 @@ class Asking:
 
 
 async def _while_there(receive: Receive, answer: Answer, body: bytes, send: Send) -> None:
-    """Passes the answer back for as long as its client is there. Raises `Lost` where nothing of it has come."""
+    """Passes the answer back for as long as its client is there. Raises `Lost`, `Unreached` where nothing of it has come."""
     passing = asyncio.create_task(_passed_back(answer, body, send), name="relay-answer")
     leaving = asyncio.create_task(_left(receive), name="relay-gone")
     try:
@@ -112,8 +114,8 @@ async def _while_there(receive: Receive, answer: Answer, body: bytes, send: Send
 
 
 async def _passed_back(answer: Answer, body: bytes, send: Send) -> None:
-    """Raises `Lost` where nothing of it has come; what is lost later is ended as well as can be."""
-    part = await answer.part()
+    """Raises `Lost`, `Unreached` where nothing of it has come; what is lost later is ended as well as can be."""
+    part = await answer.first()
     await send({"type": "http.response.start", "status": part.status, "headers": part.headers})
     headers = part.headers
     try:

@@ -93,7 +93,7 @@ def decoded(message: bytes) -> Frame | None:
                 return Part(sender, number, order, body, more, status, headers)
             case {"k": "left", "from": str(sender), "n": int(number)}:
                 return Left(sender, number)
-    except (ValueError, TypeError, KeyError, LookupError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, LookupError, AttributeError, OverflowError, RecursionError):
         pass
     return None
 

@@ -16,6 +16,9 @@ from server.transport.relay.post import Relay
 from server.transport.relay.relayed import Relayed
 from session.redis.subscriber import Redis
 
+GRACE_SECONDS = 1.0
+"""Beyond a turn, within which its owner answers a request: nobody waits longer for one that was lost on the way."""
+
 
 def open_reach(settings: Settings, redis: Redis, stack: AsyncExitStack, background: Background, *, local: bool) -> Reach:
     """Listens until the stack closes; where there is no other process to be reached, there is nothing to open. `local` is
@@ -23,7 +26,7 @@ def open_reach(settings: Settings, redis: Redis, stack: AsyncExitStack, backgrou
     relay = None if local else _relay(settings, redis)
     if relay is None:
         return OwnSessions()
-    relayed = Relayed(relay)
+    relayed = Relayed(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS)
     background.run("relay", relayed.keep)
     stack.push_async_callback(relayed.aclose)
     return relayed

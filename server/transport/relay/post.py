@@ -30,7 +30,8 @@ class Relay(Protocol):
 
     async def send(self, to: str, message: bytes) -> None:
         """Raises `Gone`, or `Unreached` where nobody took it within a moment. What was taken is heard, once, in the order
-        it was sent; it may be lost with the way there, which `Missed` then tells."""
+        it was sent, but for large messages, which others may overtake; it may be lost with the way there, which `Missed`
+        then tells."""
         ...
 
     async def gone(self, names: Collection[str]) -> set[str]:

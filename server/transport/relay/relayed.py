@@ -30,12 +30,12 @@ VERSION = b"mcp-protocol-version"
 
 
 class Relayed:
-    """A `Reach` over a relay."""
+    """A `Reach` over a relay. An answer that has not begun after `patience_seconds` is waited for no longer."""
 
-    def __init__(self, relay: Relay) -> None:
+    def __init__(self, relay: Relay, patience_seconds: float) -> None:
         self._relay = relay
         self._apps: dict[str, ASGIApp] = {}
-        self._asking = Asking(relay)
+        self._asking = Asking(relay, patience_seconds)
         self._serving = Serving(relay, self._apps)
         self._replies: set[asyncio.Task[None]] = set()
 

@@ -9,7 +9,9 @@ from starlette.types import Message
 from server.transport.relay.frames import Ask, Pairs, Part
 from server.transport.relay.post import Gone, Relay, Unreached
 
-LARGEST_PART = 2**15
+LARGEST_PART = 2**14
+"""In bytes. With its head it stays below what goes through a channel (`over_redis.LARGEST_MESSAGE`): what waits in a key is
+overtaken by what is sent behind it."""
 AGAIN_SECONDS = 0.05
 PATIENCE_SECONDS = 3.0
 """For which a part is said again that nobody took: as long as it takes to know whether its reader still lives."""

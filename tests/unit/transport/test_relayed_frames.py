@@ -16,6 +16,7 @@ from server.transport.relay.names import named, parted
 from server.transport.relay.post import NAME, new_name
 
 OWNER = "0123456789ab"
+SOON = 30.0
 PINGED = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
 EVENTS = [(b"Content-Type", b"text/event-stream; charset=utf-8")]
 header = st.binary(max_size=20)
@@ -56,7 +57,12 @@ def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, b
         b'{"k":"part","from":1,"n":1}\n',
         b"\xff\n",
     ]
-    + [b'{"k":"part","from":"a","n":1,"order":"0","more":true}\n', b'{"k":"left","from":"a","n":"1"}\n', b"[" * 9999],
+    + [
+        b'{"k":"part","from":"a","n":1,"order":0,"more":true,"status":Infinity}\n',
+        b'{"k":"part","from":"a","n":1,"order":"0","more":true}\n',
+        b'{"k":"left","from":"a","n":"1"}\n',
+        b"[" * 9999,
+    ],
 )
 def test_anything_else_is_nothing(message: bytes) -> None:
     assert decoded(message) is None
@@ -71,7 +77,7 @@ def test_a_name_says_whose_it_is() -> None:
 
 
 async def test_parts_come_in_their_order_and_each_once() -> None:
-    answer = Answer(OWNER)
+    answer = Answer(OWNER, SOON)
     for each in (part(0), part(0), part(1, b"y"), part(0), part(2, b"z", more=False), part(2, b"z", more=False)):
         answer.take(each)
     assert [(await answer.part()).body for _ in range(3)] == [b"x", b"y", b"z"]
@@ -79,7 +85,7 @@ async def test_parts_come_in_their_order_and_each_once() -> None:
 
 
 async def test_a_part_that_is_missing_loses_the_rest() -> None:
-    answer = Answer(OWNER)
+    answer = Answer(OWNER, SOON)
     answer.take(part(0))
     answer.take(part(2))
     assert (await answer.part()).order == 0
@@ -90,7 +96,7 @@ async def test_a_part_that_is_missing_loses_the_rest() -> None:
 
 async def test_who_does_not_read_loses_the_rest_and_who_reads_does_not() -> None:
     large = b"x" * (MOST_UNREAD_BYTES // 2 + 1)
-    slow, quick = Answer(OWNER), Answer(OWNER)
+    slow, quick = Answer(OWNER, SOON), Answer(OWNER, SOON)
     for order in range(3):
         slow.take(part(order, large))
         quick.take(part(order, large))
@@ -101,7 +107,7 @@ async def test_who_does_not_read_loses_the_rest_and_who_reads_does_not() -> None
 
 
 async def test_who_waits_is_told_of_the_end() -> None:
-    answer = Answer(OWNER)
+    answer = Answer(OWNER, SOON)
     waiting = asyncio.create_task(answer.part())
     await asyncio.sleep(0)
     answer.lose()
