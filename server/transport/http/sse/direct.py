@@ -16,7 +16,7 @@ import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
-from mcp.shared.dispatcher import CallOptions, coerce_request_id
+from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
@@ -90,7 +90,8 @@ class DirectCalls:
         self._connection = connection
         self._outgoing = outgoing
         self._lifespan = lifespan
-        self._under_way: dict[types.RequestId, tuple[Request, asyncio.Task[None]]] = {}
+        self._under_way: dict[str, tuple[Request, asyncio.Task[None]]] = {}
+        """By their ids as those are told apart where they are let in: "07" is not 7."""
 
     def take(self, message: SessionMessage) -> bool:
         """Begins what is plainly a call, in the context of whoever brings it. False for everything else."""
@@ -105,11 +106,12 @@ class DirectCalls:
             return False
         request = Request(self._connection, asked.id, metadata, params.get("_meta", {}).get(TOKEN))
         task = start_task(self._answer(request, params), "direct call")
-        self._under_way[coerce_request_id(asked.id)] = request, task
+        self._under_way[str(asked.id)] = request, task
         return True
 
     async def aclose(self) -> None:
         """Cancels what is under way, and waits until it is over."""
+        await asyncio.sleep(0)  # a task that has not begun would end without a word to its client
         tasks = [task for _, task in self._under_way.values()]
         for task in tasks:
             task.cancel()
@@ -129,25 +131,28 @@ class DirectCalls:
     def _cancel(self, told: types.JSONRPCNotification) -> None:
         if told.method != "notifications/cancelled" or (number := cancelled_request_id_from_params(told.params)) is None:
             return
-        request, task = self._under_way.get(coerce_request_id(number), (None, None))
-        if request is not None and task is not None:
+        request, task = self._under_way.get(str(number), (None, None))
+        if request is not None and task is not None and not request.closed:
             request.cancel_requested.set()
-            task.cancel()
+            # After it has begun, which it may not have if it came in the same batch: only then does it say that it is over.
+            asyncio.get_running_loop().call_soon(task.cancel)
 
     async def _answer(self, request: Request, params: Params) -> None:
         number = request.request_id
         try:
             result = await self._tools.call(self._context(request, params), params["name"], params.get("arguments", {}))
-            self._over(request)
+            request.closed = True
             await self._outgoing.answer(number, b'"result":' + result)
         except MCPError as error:
-            self._over(request)
+            request.closed = True
             await self._outgoing.answer(number, b'"error":' + to_json(error.error.model_dump(exclude_none=True)))
         except asyncio.CancelledError:
             await self._cut_off(request)
             raise
         finally:
-            self._over(request)
+            request.closed = True
+            if self._under_way.get(str(number), (None,))[0] is request:
+                del self._under_way[str(number)]
 
     def _context(self, request: Request, params: Params) -> Context:
         meta = params.get("_meta")
@@ -162,16 +167,9 @@ class DirectCalls:
             request=request.message_metadata.request_context,
         )
 
-    def _over(self, request: Request) -> None:
-        request.closed = True
-        key = coerce_request_id(request.request_id)
-        if self._under_way.get(key, (None,))[0] is request:
-            del self._under_way[key]
-
     async def _cut_off(self, request: Request) -> None:
         """A client that has cancelled hears no more of it; one whose stream ends is told, if it still listens."""
-        answered = request.closed
-        self._over(request)
+        answered, request.closed = request.closed, True
         if request.cancel_requested.is_set():
             if request.message_metadata.on_request_unanswered is not None:
                 await request.message_metadata.on_request_unanswered()

@@ -16,10 +16,14 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic_core import from_json
 
+from server.transport import mcp
 from server.transport.http.sse.conversation import converse
 from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.messages import Incoming, Outgoing
 from tests.support import process
+from tests.support.inprocess import in_process
+from tests.support.raw import call as tool_call
+from tests.support.sse import SseClient
 
 PARAMS = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": PARAMS}
@@ -207,13 +211,24 @@ async def test_a_cancelled_call_is_not_answered(written: Callable[[int], Any]) -
         assert all(each.get("id") != 5 for each in own.said)
 
 
-async def test_the_end_of_a_stream_cancels_its_calls() -> None:
+async def test_a_call_that_is_cancelled_before_it_has_begun_is_over() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(5, arguments={"wait": True}))
-        await until(lambda: len(own.direct) == 1)
-    assert own.cancelled == 1
-    assert [each["error"]["code"] for each in own.said if each.get("id") == 5] == [types.CONNECTION_CLOSED]
+        own.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
+        await until(lambda: own.unanswered == [5])
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_the_end_of_a_stream_cancels_its_calls(begun: bool) -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call("7", arguments={"wait": True}))
+        own.post(call("07", arguments={"wait": True}))
+        await until(lambda: not begun or len(own.direct) == 2)
+    assert own.cancelled == 2
+    ended = {each["id"]: each["error"]["code"] for each in own.said if "error" in each}
+    assert ended == {"7": types.CONNECTION_CLOSED, "07": types.CONNECTION_CLOSED}
 
 
 async def test_a_conversation_that_is_cancelled_tells_what_it_cuts_off() -> None:
@@ -239,3 +254,13 @@ async def test_messages_before_the_first_request_are_read_in_order_and_bounded()
     incoming.end()
     read = [each.message async for each in incoming if isinstance(each, SessionMessage)]
     assert read == [*[notification] * 8, request]
+
+
+async def test_a_result_that_cannot_be_written_is_answered_without_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_result(*_: object) -> bytes:
+        raise ValueError("secret")
+
+    monkeypatch.setattr(mcp, "written", no_result)
+    async with in_process() as own, SseClient.to(own.port) as client:
+        await client.post(tool_call("search_manga_catalog", {"query": "one piece"}))
+        assert (await client.answer_to(1))["error"] == {"code": types.INTERNAL_ERROR, "message": "Internal server error"}
