@@ -17,13 +17,15 @@ KINDS: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array
 """Numbers that are no integers, and null, are left to the validator."""
 
 
-def surely(schema: Schema) -> Check:
+def surely(schema: Schema | bool) -> Check:
     """The check, compiled once. A word that is not known here makes it say no to everything."""
+    if isinstance(schema, bool):
+        return _never
     kind = KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
     if kind is None:
         return _never
     make, words = _MAKERS[kind]
-    if not schema.keys() <= words | SILENT | {"type", "enum"}:
+    if not schema.keys() <= words | SILENT | {"type"}:
         return _never
     checks = [make(schema)] if make else []
     if "enum" in schema:
@@ -76,10 +78,11 @@ def _object(schema: Schema) -> Check:
     return check
 
 
+# No `enum` of lists or objects: to Python [true] is among [[1]].
 _MAKERS: dict[type, tuple[Callable[[Schema], Check] | None, frozenset[str]]] = {
-    str: (_text, frozenset({"minLength", "maxLength", "pattern"})),
-    int: (_whole, frozenset({"minimum", "maximum"})),
-    bool: (None, frozenset()),
+    str: (_text, frozenset({"minLength", "maxLength", "pattern", "enum"})),
+    int: (_whole, frozenset({"minimum", "maximum", "enum"})),
+    bool: (None, frozenset({"enum"})),
     list: (_list, frozenset({"items", "minItems", "maxItems"})),
     dict: (_object, frozenset({"properties", "required", "additionalProperties"})),
 }
