@@ -130,10 +130,10 @@ class Protocol:
         """Answers a call of a tool that there is with its result, written. Raises `MCPError`."""
         tool = self._registry.get(name)
         assert tool is not None
-        return written(ctx.protocol_version, await self._quietly_called(ctx, (tool, arguments)))
+        return await self._quietly_called(ctx, (tool, arguments))
 
-    async def _called(self, ctx: Context, asked: tuple[Registered, dict[str, Any]]) -> dict[str, Any]:
-        return await self._calls.run(ctx, *asked, call_tool_result)
+    async def _called(self, ctx: Context, asked: tuple[Registered, dict[str, Any]]) -> bytes:
+        return written(ctx.protocol_version, await self._calls.run(ctx, *asked, call_tool_result))
 
     def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
         theirs = {tool.name for tool in self._access.listed(principal)}

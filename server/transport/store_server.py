@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.server.lowlevel.server import HandlerEntry, NotificationOptions, Server
@@ -18,8 +18,7 @@ logger = logging.getLogger(__name__)
 NAME = "manga-tools"
 TITLE = "MangaAssist tools"
 
-Answer = Callable[[Context, Any], Awaitable[dict[str, Any]]]
-
+Answer = TypeVar("Answer")
 
 CAPABILITIES = {
     "prompts": "prompts/list",
@@ -63,11 +62,11 @@ class StoreServer(Server[Any]):
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
-def quietly(handler: Answer) -> Answer:
+def quietly(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[Context, Any], Awaitable[Answer]]:
     """Spreads a net below the pipeline's guard, for what happens before and after it: the SDK would send older clients
     the text of an exception, which may hold anything."""
 
-    async def handle(ctx: Context, params: Any) -> dict[str, Any]:
+    async def handle(ctx: Context, params: Any) -> Answer:
         try:
             return await handler(ctx, params)
         except MCPError:
