@@ -59,6 +59,7 @@ BESIDE = {
     ("MANGA_HOST", "0.0.0.0"): TOKEN,
     ("MANGA_STANDBY", "full"): STANDBY,
     ("MANGA_STANDBY_URL", "redis:"): STANDBY,
+    ("MANGA_STANDBY_URL", "file:///tmp/catalog.bundle"): STANDBY,
     ("MANGA_STANDBY_URL", "s3://manga-standby/catalog.bundle?region=ap-northeast-1"): STANDBY,
 }
 """What a value needs beside it."""
