@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 import zipfile
+import zlib
 from dataclasses import replace
 from hashlib import file_digest
 from io import BufferedReader
@@ -20,6 +22,9 @@ from server.standby.manifest import LONGEST_LINE, BundleError, Manifest
 RECORDS = "catalog.jsonl"
 MOST_BYTES = 2**30
 """Unpacked: some 500,000 titles."""
+MOST_TIMES = 200
+"""As many times its size a bundle may unpack to; records and arrays come to ten."""
+_KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MEMBER = re.compile(r"catalog\.jsonl|(index|vectors)-[0-9a-f]{24}\.npz")
 
 
@@ -56,16 +61,22 @@ def unpack(path: Path, folder: Path) -> Manifest:
         if _sha256(bundle) != manifest.digest:
             raise BundleError("its digest is wrong")
         try:
-            _extract(zipfile.ZipFile(bundle), folder)  # which finds its beginning from its end
-        except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+            _extract(
+                zipfile.ZipFile(bundle), folder, min(MOST_BYTES, MOST_TIMES * size)
+            )  # which finds its beginning from its end
+        except BundleError:
+            raise
+        except (zipfile.BadZipFile, EOFError, RuntimeError, ValueError, struct.error, zlib.error) as error:
             raise BundleError("its archive cannot be read") from error
     return manifest
 
 
-def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
+def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
     members = archive.infolist()
-    if any(not _MEMBER.fullmatch(each.filename) for each in members) or sum(each.file_size for each in members) > MOST_BYTES:
+    if not all(_MEMBER.fullmatch(each.filename) and each.compress_type in _KINDS for each in members):
         raise BundleError("it holds what does not belong into it")
+    if sum(each.file_size for each in members) > most_bytes:
+        raise BundleError("it holds more than it may")
     if RECORDS not in archive.namelist():
         raise BundleError("it holds no records")
     archive.extractall(folder)

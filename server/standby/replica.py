@@ -78,6 +78,9 @@ class Replica:
             try:
                 manifest = await asyncio.to_thread(unpack, fetched, unpacked)
                 await self._take(await self._opened(manifest, unpacked))
+            except OSError:
+                self._seen = None  # a disk that is full now has room later
+                raise
             except (BundleError, CatalogFileError) as error:
                 self.refused += 1
                 stays = "the last good one stays" if self.current else "there is none"

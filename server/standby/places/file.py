@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
+from server.standby.bundle import MOST_BYTES
 from server.standby.manifest import LONGEST_LINE
 from server.standby.places.place import UnreachableError
 
@@ -37,8 +39,10 @@ class FilePlace:
             raise UnreachableError(f"{self._path}: {error.strerror or type(error).__name__}") from error
 
     def _copied(self, since: str | None, into: Path) -> str | None:
-        with self._path.open("rb") as file:
+        with self._opened() as file:
             state = os.fstat(file.fileno())
+            if state.st_size > MOST_BYTES:
+                raise UnreachableError(f"{self._path}: larger than any bundle")
             mark = f"{state.st_ino}-{state.st_mtime_ns}-{state.st_size}"
             if mark == since:
                 return None
@@ -46,9 +50,17 @@ class FilePlace:
                 shutil.copyfileobj(file, copy)
         return mark
 
+    def _opened(self) -> BinaryIO:
+        """A pipe would be waited for, and a device never ends: neither is read."""
+        file = os.fdopen(os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise UnreachableError(f"{self._path}: no file")
+        return file
+
     def _beginning(self) -> bytes:
         try:
-            with self._path.open("rb") as file:
+            with self._opened() as file:
                 return file.read(LONGEST_LINE)
         except FileNotFoundError:
             return b""

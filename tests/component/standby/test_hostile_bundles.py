@@ -1,0 +1,130 @@
+"""Bundles and places of bundles that nobody would make on purpose, and a disk that is full for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from server.standby import replica as replicas
+from server.standby.bundle import MOST_BYTES, MOST_TIMES, read_manifest, unpack
+from server.standby.manifest import FULL, BundleError
+from server.standby.places.file import FilePlace
+from server.standby.places.place import UnreachableError
+from server.standby.replica import Replica
+from tests.support.standby import bundle_of
+from tests.support.store import RECORDS
+from tools.store.records.catalog_file import parse
+
+SOON = 30.0
+LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
+Change = Callable[[bytes], bytes]
+
+
+@pytest.fixture
+async def bundle(tmp_path: Path) -> Path:
+    records = parse("".join(f"{json.dumps(each)}\n" for each in RECORDS).encode())
+    return await bundle_of(tmp_path / "standby.bundle", records)
+
+
+def with_archive(bundle: Path, payload: bytes) -> None:
+    """The same first line, true of another archive."""
+    said = replace(read_manifest(bundle), size=len(payload), digest=sha256(payload).hexdigest())
+    bundle.write_bytes(said.line() + payload)
+
+
+def archive(records: bytes = b"{}\n" * 99) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("catalog.jsonl", records)
+    return content.getvalue()
+
+
+def with_byte(local: int, central: int, value: int) -> Change:
+    """Says something else of its only member."""
+
+    def change(payload: bytes) -> bytes:
+        changed = bytearray(payload)
+        changed[payload.index(LOCAL) + local] = value
+        changed[payload.index(CENTRAL) + central] = value
+        return bytes(changed)
+
+    return change
+
+
+def damaged(payload: bytes) -> bytes:
+    start = payload.index(b"catalog.jsonl") + len(b"catalog.jsonl")
+    return payload[:start] + b"\xff" * 8 + payload[start + 8 :]
+
+
+ARCHIVES: dict[str, Change] = {
+    "encrypted": with_byte(6, 8, 1),
+    "of another method": with_byte(8, 10, zipfile.ZIP_BZIP2),
+    "damaged": damaged,
+    "a bomb": lambda _: archive(b"\n" * (MOST_TIMES * 20_000)),
+    "without its beginning": lambda payload: payload[payload.index(CENTRAL) :],
+}
+
+
+@pytest.mark.parametrize("wrong", ARCHIVES)
+async def test_an_archive_that_cannot_be_unpacked_is_refused(wrong: str, bundle: Path, tmp_path: Path) -> None:
+    with_archive(bundle, ARCHIVES[wrong](archive()))
+    with pytest.raises(BundleError):
+        unpack(bundle, tmp_path / "unpacked")
+    replica = Replica(FilePlace(bundle), FULL, None)
+    assert not await replica.look()
+    assert (replica.refused, replica.current) == (1, None)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+
+
+def _itself(path: Path) -> None:
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize("put", [_pipe, _device, _sparse, _itself, Path.mkdir])
+async def test_what_is_no_file_is_neither_waited_for_nor_copied(put: Callable[[Path], None], tmp_path: Path) -> None:
+    path, copy = tmp_path / "there", tmp_path / "copy"
+    put(path)
+    async with asyncio.timeout(SOON):
+        with pytest.raises(UnreachableError):
+            await FilePlace(path).fetch(None, copy)
+    assert not copy.exists()
+
+
+async def test_a_disk_that_was_full_is_tried_again(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundle has not changed, and there was nothing wrong with it."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fails(path: Path, folder: Path) -> None:
+        raise full
+
+    replica = Replica(FilePlace(bundle), FULL, None)
+    with monkeypatch.context() as patched:
+        patched.setattr(replicas, "unpack", fails)
+        assert await replica._round() == replicas.RETRY_SECONDS
+        assert "No space left" in (replica.problem or "")
+    await replica._round()
+    assert replica.current is not None
+    assert replica.problem is None
+    await replica.current.opened.aclose()
