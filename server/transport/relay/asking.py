@@ -117,10 +117,13 @@ async def _passed_back(answer: Answer, body: bytes, send: Send) -> None:
     """Raises `Lost`, `Unreached` where nothing of it has come; what is lost later is ended as well as can be."""
     part = await answer.first()
     await send({"type": "http.response.start", "status": part.status, "headers": part.headers})
-    headers = part.headers
+    headers, told = part.headers, False
     try:
         while True:
-            await send({"type": "http.response.body", "body": part.body, "more_body": part.more})
+            told = told or bool(part.body)
+            # A stream that ends without its answer, as at the end of its owner, would leave its client waiting.
+            said = part.body if told or part.more else end_of(headers, body, LOST)
+            await send({"type": "http.response.body", "body": said, "more_body": part.more})
             if not part.more:
                 return
             part = await answer.part()

@@ -6,6 +6,7 @@ import asyncio
 
 from starlette.types import Message
 
+from server.transport.relay.cut import in_place
 from server.transport.relay.frames import Ask, Pairs, Part
 from server.transport.relay.post import Gone, Relay, Unreached
 
@@ -15,7 +16,7 @@ overtaken by what is sent behind it."""
 AGAIN_SECONDS = 0.05
 PATIENCE_SECONDS = 3.0
 """For which a part is said again that nobody took: as long as it takes to know whether its reader still lives."""
-FAILED = b"Internal Server Error\n"
+FAILED = "The process that holds this session could not answer."
 
 
 class Reply:
@@ -50,10 +51,13 @@ class Reply:
             await self.fail()
 
     async def fail(self) -> None:
-        """Says 500, or ends what was begun."""
-        if self._order == 0:
-            self._head = 500, [(b"content-type", b"text/plain"), (b"content-length", str(len(FAILED)).encode())]
-        await self._say(b"" if self._order else FAILED, more=False)
+        """Says so, or ends what was begun."""
+        if self._order:
+            await self._say(b"", more=False)
+            return
+        said = in_place(self._ask.to, self._ask.body, FAILED)
+        self._head = said.status_code, said.raw_headers
+        await self._say(bytes(said.body), more=False)
 
     async def _say(self, body: bytes, *, more: bool) -> None:
         if self._left.is_set() or self._whole:

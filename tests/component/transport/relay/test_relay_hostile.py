@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from starlette.types import Receive, Scope, Send
+from mcp_types import INTERNAL_ERROR
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.transport.relay.frames import MESSAGES, SESSIONS, Part
 from server.transport.relay.over_redis import RedisRelay
@@ -20,6 +22,7 @@ from tests.support.redis_kinds import reached
 from tests.support.valkey import ask, eventually
 
 SOON = 30.0
+PING = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
 
 
 class Client:
@@ -94,9 +97,8 @@ async def test_a_request_that_was_taken_and_then_lost_is_not_waited_for_for_ever
     """As when its owner lost the channel with the request in it; here nobody there knows what it is for."""
     async with process(valkey) as one, process(valkey, patience_seconds=0.2) as two:
         client = Client()
-        ping = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
         async with asyncio.timeout(SOON):
-            await two._asking.pass_on(one._relay.own, to, ping, scope(), client.receive, client.send)
+            await two._asking.pass_on(one._relay.own, to, PING, scope(), client.receive, client.send)
         assert client.status == (503 if to == MESSAGES else 200)
         assert b"does not answer" in client.body
         assert len(two._asking) == 0
@@ -136,3 +138,26 @@ async def test_a_part_of_an_answer_counts_only_from_who_was_asked(valkey: RedisA
             await two._asking.pass_on(one._relay.own, MESSAGES, b"x", scope(), client.receive, client.send)
         assert (client.status, client.body) == (202, b"Accepted")
         await eventually(lambda: not len(one._serving) and not len(two._asking))
+
+
+async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _failure(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    raise RuntimeError("its session has been closed under it")
+
+
+@pytest.mark.parametrize("ends", [_nothing, _failure])
+async def test_a_request_whose_owner_ends_without_an_answer_gets_one(ends: ASGIApp, valkey: RedisAddress) -> None:
+    """An error of its own: a client waits for ever for a stream that has ended, and for a POST that has failed."""
+    async with process(valkey) as one, process(valkey) as two:
+        one._apps[SESSIONS] = ends
+        client = Client()
+        async with asyncio.timeout(SOON):
+            await two._asking.pass_on(one._relay.own, SESSIONS, PING, scope(), client.receive, client.send)
+        assert client.status == 200
+        assert json.loads(client.body.decode().rpartition("data: ")[2])["error"]["code"] == INTERNAL_ERROR
+        assert b"closed under it" not in client.body
