@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 HUNG_SECONDS = 15.0
 """A worker reports every second; one that has said nothing for so long is ended, and another takes its place."""
+START_SECONDS = 120.0
+"""One that takes no connections has said its last word, or nothing yet: it is ending, or starting."""
 ACCEPTED_AT_ONCE = 64
 TOGETHER_SECONDS = 1.0
 """A signal to the whole process group comes twice, because make passes it on."""
@@ -84,12 +86,22 @@ class Supervisor:
     def _start_due(self) -> None:
         for number in [each for each, due in self._due.items() if due <= time.monotonic()]:
             del self._due[number]
-            self._workers[number] = worker = Worker(number, self._run, self._close, time.monotonic())
+            try:
+                worker = Worker(number, self._run, self._close, time.monotonic())
+            except OSError as error:  # no memory, no process or no file is left, for now
+                self._cannot_start(number, error)
+                continue
+            self._workers[number] = worker
             self._selector.register(worker.end, selectors.EVENT_READ, lambda worker=worker: self._hear(worker))
+
+    def _cannot_start(self, number: int, error: OSError) -> None:
+        pause = self._backoff[number].pause_after(0.0)
+        logger.error("worker %d cannot be started: %s; it is tried again in %.1f s", number, error.strerror, pause)
+        self._due[number] = time.monotonic() + pause
 
     def _hear(self, worker: Worker) -> None:
         worker.hear(time.monotonic())
-        if worker.takes and not self._began:
+        if worker.takes and not self._began and self._stopped_at is None:
             self._began = True
             self._opened()
             self._due |= dict.fromkeys(self._numbers[1:], 0.0)
@@ -136,8 +148,10 @@ class Supervisor:
                 self._tell_all(signal.SIGKILL)
             return
         for worker in self._workers.values():
-            if worker.takes and worker.silent_for(now) > HUNG_SECONDS:
-                logger.error("worker %d has said nothing for %.0f s and is killed", worker.number, HUNG_SECONDS)
+            allowed = HUNG_SECONDS if worker.takes else START_SECONDS
+            if worker.silent_for(now) > allowed and not worker.given_up:
+                worker.given_up = True
+                logger.error("worker %d has said nothing for %.0f s and is killed", worker.number, allowed)
                 worker.signal(signal.SIGKILL)
 
     def _accept_or_not(self) -> None:

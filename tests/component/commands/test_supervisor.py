@@ -1,0 +1,122 @@
+"""A supervisor of workers that do not start, start too late, or have nowhere to start."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from server.commands.workers import valkey as valkeys
+from server.commands.workers.valkey import SharedValkey
+from tests.support.process import ROOT, until
+
+PATIENCE = 30.0
+SCRIPT = """
+import errno, logging, os, signal, socket, sys, time
+from server.commands.workers import supervisor
+from server.commands.workers.channel import Report
+
+{before}
+
+def work(number, end):
+    print(number, flush=True)
+    {inside}
+    end.tell(Report(True, 0))
+    signal.pause()
+    return 0
+
+logging.basicConfig()
+listener = socket.create_server(("127.0.0.1", 0))
+sys.exit(supervisor.Supervisor(2, listener, work, 0.2, lambda: print("opened", flush=True)).run())
+"""
+NO_PROCESS_LEFT = """
+fork, failures = os.fork, iter([True, False, True, True])
+def failing():
+    if next(failures, False):
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+    return fork()
+os.fork = failing
+"""
+# The second says nothing the first time.
+HANGS = "if number == 2 and not os.path.exists(sys.argv[1]):\n        open(sys.argv[1], 'w').close(); signal.pause()"
+STOPPED_MEANWHILE = "signal.signal(signal.SIGTERM, lambda *_: end.tell(Report(True, 0)) or time.sleep(0.1) or os._exit(0))"
+
+
+class Supervised:
+    """A supervisor in a process of its own, in whose words `said` waits."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.stdout = process.stdout
+
+    async def said(self, *lines: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            for line in lines:
+                assert (await self.stdout.readline()).decode().strip() == line
+
+    async def ended(self) -> tuple[int | None, str, str]:
+        async with asyncio.timeout(PATIENCE):
+            out, errors = await self.process.communicate()
+        return self.process.returncode, out.decode(), errors.decode()
+
+
+async def supervised(tmp_path: Path, before: str = "", inside: str = "pass") -> Supervised:
+    script = SCRIPT.format(before=before, inside=inside)
+    pipe = asyncio.subprocess.PIPE
+    command = [sys.executable, "-c", script, str(tmp_path / "once")]
+    return Supervised(await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=pipe, stderr=pipe))
+
+
+async def test_where_no_process_is_left_it_is_tried_again(tmp_path: Path) -> None:
+    """The first, and then the second twice; the other serves meanwhile."""
+    own = await supervised(tmp_path, NO_PROCESS_LEFT)
+    await own.said("1", "opened", "2")
+    own.process.send_signal(signal.SIGTERM)
+    status, _, errors = await own.ended()
+    assert (status, errors.count("cannot be started: Resource temporarily unavailable")) == (0, 3)
+    assert "Traceback" not in errors
+
+
+async def test_one_that_never_begins_to_serve_is_replaced(tmp_path: Path) -> None:
+    """And told of once, however long its end takes."""
+    own = await supervised(tmp_path, "supervisor.START_SECONDS = 3.0", HANGS)
+    await own.said("1", "opened", "2", "2")
+    own.process.send_signal(signal.SIGTERM)
+    status, _, errors = await own.ended()
+    assert (status, errors.count("worker 2 has said nothing")) == (0, 1)
+
+
+async def test_one_that_begins_to_serve_at_the_end_brings_no_other(tmp_path: Path) -> None:
+    own = await supervised(tmp_path, inside=f"{STOPPED_MEANWHILE}; print('ready', flush=True); signal.pause()")
+    await own.said("1", "ready")
+    own.process.send_signal(signal.SIGTERM)
+    assert (await own.ended())[:2] == (0, "")
+
+
+async def test_a_valkey_that_dies_again_and_again_is_given_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when its folder has been swept away: the supervisor has other things to do."""
+    launched: list[subprocess.Popen[bytes]] = []
+
+    class Counted(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *arguments: object, **options: object) -> None:
+            super().__init__(["false"], **options)  # type: ignore[call-overload]
+            launched.append(self)
+
+    valkey = SharedValkey(tmp_path)
+    monkeypatch.setattr(valkeys.subprocess, "Popen", Counted)
+    valkey._process = valkey._launched()
+
+    def thrice() -> bool:
+        valkey.mind()
+        return len(launched) == 3
+
+    began = asyncio.get_running_loop().time()
+    await until(thrice, PATIENCE, "it is tried a third time")
+    assert asyncio.get_running_loop().time() - began >= 0.5
+    for each in launched:
+        each.wait(PATIENCE)
