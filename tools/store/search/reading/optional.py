@@ -100,6 +100,8 @@ _ALLOWED_BEFORE = re.compile(
     rf"|might)(?: also| even| well)?)"
     rf"(?: (?:reading|buying|getting|having))?{_BE}){_A} ?$"
 )
+_OR_ELSE = re.compile(rf"{_WORK},? or (?:(?:an?|in|not|still) )?(?!i\b|we\b|you\b)[a-z-]+{_WORK}")
+"""After what need not be: the other of the two is no wish either ("I don't care if it's finished or ongoing")."""
 _AFTERWARDS = re.compile(_GOES_ON)
 _CHANGED = re.compile(rf"{CHANGED}$")
 _ANYTHING = re.compile(
@@ -153,6 +155,8 @@ def _span(
     followed = next((match for each in after if (match := each.match(text, end))), None)
     if led is None and followed is None:
         return None
+    if led and followed is None and before is _UNNEEDED_BEFORE:
+        followed = _OR_ELSE.match(text, end)
     start = led.start() if led else start
     changed = _CHANGED.search(text, max(0, start - _REACH), start)
     end = followed.end() if followed else end
