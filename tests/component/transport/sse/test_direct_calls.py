@@ -42,7 +42,8 @@ def call(number: Any = 1, **params: Any) -> dict[str, Any]:
 @dataclass
 class Talk:
     """A stream in the process. `direct` are the arguments of the calls that took the short way, `long` of those that took
-    the long one; `go` lets a call end, `scope` is that of the conversation."""
+    the long one; `unread` tells that the answer to request 99 is being written, which its client never reads; `go` lets a
+    call end, `scope` is that of the conversation."""
 
     incoming: Incoming
     said: list[Any] = field(default_factory=list)
@@ -50,6 +51,7 @@ class Talk:
     long: list[Any] = field(default_factory=list)
     unanswered: list[Any] = field(default_factory=list)
     cancelled: int = 0
+    unread: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
@@ -72,6 +74,9 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
 
     async def send(part: Any) -> None:
         body = part.get("body", b"")
+        if b'"id":99,' in body:
+            own.unread.set()
+            await asyncio.Event().wait()
         if b"data: " in body:
             own.said.append(from_json(body.partition(b"data: ")[2].strip()))
 
@@ -229,6 +234,14 @@ async def test_the_end_of_a_stream_cancels_its_calls(begun: bool) -> None:
     assert own.cancelled == 2
     ended = {each["id"]: each["error"]["code"] for each in own.said if "error" in each}
     assert ended == {"7": types.CONNECTION_CLOSED, "07": types.CONNECTION_CLOSED}
+
+
+async def test_a_call_whose_answer_is_not_read_ends_with_its_stream() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(99))
+        await asyncio.wait_for(own.unread.wait(), 30)
+    assert [each for each in asyncio.all_tasks() if each.get_name() == "direct call"] == []
 
 
 async def test_a_conversation_that_is_cancelled_tells_what_it_cuts_off() -> None:
