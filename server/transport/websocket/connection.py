@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
-from wsproto.events import BytesMessage, CloseConnection, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 
 from server.transport.http.connection.connections import Connections
 from server.transport.websocket.unfinished import Unfinished
@@ -28,6 +28,7 @@ class WebSocketConnection(WSProtocol):
         self._all = all_of_them
         self._unfinished = unfinished
         self._pieces = 0
+        self._pinged: Ping | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -61,6 +62,14 @@ class WebSocketConnection(WSProtocol):
             self.transport.write(self.conn.send(CloseConnection(code=code, reason=reason)))
             self.transport.close()
 
+    def handle_ping(self, event: Ping) -> None:
+        """Of a client that does not read, only the last one is answered, when it reads again (RFC 6455, section 5.5.3):
+        pongs would pile up here as quickly as it can send."""
+        if self.writable.is_set():
+            super().handle_ping(event)
+        else:
+            self._pinged = event
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._all.unread(self)
@@ -68,6 +77,9 @@ class WebSocketConnection(WSProtocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._all.taken(self)
+        pinged, self._pinged = self._pinged, None
+        if pinged is not None and not (self.close_sent or self.transport.is_closing()):
+            super().handle_ping(pinged)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._all.closed(self)

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
-from wsproto.events import CloseConnection, Message, Ping
+from wsproto.events import CloseConnection, Message, Ping, Pong
 
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
@@ -42,6 +42,9 @@ class Heard(Connections):
     def unread(self, connection: Any) -> None:
         super().unread(connection)
         self.unread_by_one.set()
+
+    def open(self) -> list[Any]:
+        return [each.transport for each in self._open]
 
     def awaited(self, connection: Any) -> None:
         super().awaited(connection)
@@ -134,6 +137,25 @@ async def test_a_client_that_reads_nothing_is_let_go(caplog: pytest.LogCaptureFi
         await asyncio.wait_for(own.over.wait(), SECONDS)
     assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
     assert len(own.sockets) == 0
+
+
+async def test_pongs_do_not_pile_up_for_a_client_that_reads_none() -> None:
+    """Who reads again has the answer to its last ping."""
+    async with edge() as own, websocket(own.port) as client:
+        (served,) = own.connections.open()
+        served.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        await client.introduced()
+        client.writer.transport.pause_reading()
+        flood = client.frames.send(Ping(b"x" * 125)) * 1000
+        for _ in range(40):
+            client.writer.write(flood)
+        client.write(Ping(b"last"))
+        client.say(call(1, "wait"))
+        await asyncio.wait_for(own.waiting.wait(), SECONDS)
+        assert served.get_write_buffer_size() < 2**20
+        client.writer.transport.resume_reading()
+        while not (isinstance(event := await client.next(), Pong) and event.payload == b"last"):
+            pass
 
 
 async def test_a_client_that_answers_no_ping_is_taken_for_gone() -> None:
