@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.store.models import Conditions, Range, Title
+from tools.store.models import Author, Conditions, Range, Title
 from tools.store.search.reading.claim import About, Claim, Relative
 from tools.store.search.reading.comparison import Comparison
 from tools.store.search.reading.relative import conditions_beside
@@ -80,6 +80,10 @@ def test_what_stands_before_like_is_what_is_wanted() -> None:
         ("like nana but shorter", Relative.SHORTER),
         ("longer than nana", Relative.LONGER),
         ("ナナみたいでもっと新しい、ナナのような漫画", Relative.NEWER),
+        ("like nana, but not by the same author", Relative.BY_ANOTHER),
+        ("similar to nana by a different writer", Relative.BY_ANOTHER),
+        ("ナナみたいな漫画、同じ作者以外で", Relative.BY_ANOTHER),
+        ("ナナみたいな別の作家の漫画", Relative.BY_ANOTHER),
     ],
 )
 def test_how_the_answers_are_to_differ(text: str, relative: Relative) -> None:
@@ -87,7 +91,7 @@ def test_how_the_answers_are_to_differ(text: str, relative: Relative) -> None:
 
 
 def test_nothing_is_shorter_where_nothing_is_compared() -> None:
-    assert claims("a shorter story, newer too") == []
+    assert claims("a shorter story, newer too, not by the same author") == []
 
 
 def test_shorter_is_at_most_half_and_an_unknown_length_a_long_one() -> None:
@@ -98,6 +102,12 @@ def test_shorter_is_at_most_half_and_an_unknown_length_a_long_one() -> None:
     assert conditions_beside(unknown, Relative.LONGER) is None
     assert conditions_beside(title, Relative.NEWER) == Conditions(years=Range(least=1990))
     assert conditions_beside(unknown, Relative.OLDER) is None
+
+
+def test_another_author_is_none_of_those_who_made_it() -> None:
+    title = Title("manga-1", en="X", authors=(Author("Ohba, Tsugumi"), Author("Obata, Takeshi")))
+    assert conditions_beside(title, Relative.BY_ANOTHER) == Conditions(without_authors=("Ohba, Tsugumi", "Obata, Takeshi"))
+    assert conditions_beside(Title("manga-2", en="Y"), Relative.BY_ANOTHER) is None
 
 
 @pytest.mark.parametrize(

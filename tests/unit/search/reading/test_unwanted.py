@@ -190,3 +190,26 @@ def test_what_is_excepted_from_an_authors_works_is_one_of_them() -> None:
 def test_what_has_no_tag_is_said_to_be_excluded_by_nothing() -> None:
     (claim,) = Unwanted(Vocabulary.of({"Romance"}))("no romance or politics")
     assert claim.says == "without Romance (no tag for politics)"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("not naruto, not bleach, but ninja", ("naruto", "bleach")),
+        ("ninja, but not naruto and not bleach", ("naruto", "bleach")),
+        ("ninja, not naruto, not bleach", ("naruto", "bleach")),
+        ("funny, not naruto", ("naruto",)),
+    ],
+)
+def test_after_a_name_the_next_word_is_one_too(text: str, names: tuple[str, ...]) -> None:
+    assert tuple(name for claim in claims(text) if claim.about is About.EXCLUDED for name in claim.names) == names
+
+
+@pytest.mark.parametrize("text", ["ninja, but not stupid", "a comedy and not stupid"])
+def test_a_plain_word_alone_is_no_name(text: str) -> None:
+    assert [claim for claim in claims(text) if claim.about is About.EXCLUDED] == []
+
+
+@pytest.mark.parametrize("text", ["something by urasawa without romance", "anything by urasawa with no romance"])
+def test_what_an_authors_works_are_to_be_without_may_be_a_theme(text: str) -> None:
+    assert "Romance" in without(text)

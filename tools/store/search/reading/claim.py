@@ -19,6 +19,7 @@ class Relative(Enum):
     LONGER = "longer"
     NEWER = "newer"
     OLDER = "older"
+    BY_ANOTHER = "by another author"
 
 
 class About(Enum):

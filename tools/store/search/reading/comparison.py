@@ -78,11 +78,20 @@ _NOT_KNOWN = re.compile(
     re.ASCII,
 )
 """What is known is said after it: "not Slam Dunk, I've read that one"."""
+_MAKER = r"(?:author|writer|artist|mangaka|creator)s?"
+_MAKER_JA = "(?:作者|著者|作家|漫画家)(?:さん)?の?(?:作品|漫画|マンガ|もの|やつ|本)?"
+_ANOTHER = (
+    r"(?:\b(?:but|and|only|just|though) )?\b(?:(?:not|nothing|isn't|never) (?:by|from) (?:the|that) same"
+    rf" (?:{_MAKER}|person|guy|one)|(?:by|from) (?:an?other|(?:a )?different|other) {_MAKER}|by (?:someone|somebody) else)\b"
+    rf"|同じ{_MAKER_JA}(?:以外の?|じゃない|ではない|でない|じゃなくて|ではなく|は(?:なし|抜き|避けて|除いて)"
+    rf"|を(?:除いて|避けて))で?|(?:別の|違う|他の|ほかの){_MAKER_JA}で?"
+)
 _RELATIVE = re.compile(
     r"(?:\b(?:but|only|just|and)\b )?(?:\b(?:much|a bit|a little|a lot|way|quite|rather)\b )?\b(?:"
     r"(?P<shorter>shorter|not (?:so|as|that|too|quite as) long|less long|fewer volumes)|(?P<longer>longer)"
     r"|(?P<newer>newer|more (?:recent|modern))"
     r"|(?P<older>older(?! (?:kids|children|teens|readers|sister|brother|girls|boys))))\b"
+    rf"|(?P<another>{_ANOTHER})"
     r"|(?:もっと|もう少し|もうちょっと|より|少し)(?:(?P<short>短[いくめ]の?)|(?P<long>長[いくめ]の?)"
     r"|(?P<new>新し[いくめ]の?)|(?P<old>古[いくめ]の?))"
 )
@@ -91,6 +100,7 @@ _RELATIVES = {relative.value: relative for relative in Relative} | {
     "long": Relative.LONGER,
     "new": Relative.NEWER,
     "old": Relative.OLDER,
+    "another": Relative.BY_ANOTHER,
 }
 
 
@@ -161,4 +171,5 @@ def _not_known(text: str) -> Iterator[Claim]:
 def _relatives(text: str) -> Iterator[Claim]:
     for match in _RELATIVE.finditer(text):
         relative = _RELATIVES[match.lastgroup or ""]
-        yield Claim(match.start(), match.end(), f"{relative.value} than it", relative=relative)
+        says = relative.value if relative is Relative.BY_ANOTHER else f"{relative.value} than it"
+        yield Claim(match.start(), match.end(), says, relative=relative)

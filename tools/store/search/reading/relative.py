@@ -26,6 +26,8 @@ def conditions_beside(title: Title, relative: Relative) -> Conditions | None:
             return Conditions(years=Range(least=title.start_year + 1)) if title.start_year else None
         case Relative.OLDER:
             return Conditions(years=Range(most=title.start_year - 1)) if title.start_year else None
+        case Relative.BY_ANOTHER:
+            return Conditions(without_authors=tuple(author.name for author in title.authors)) if title.authors else None
 
 
 def compared(claim: Claim, title: Title | None) -> Claim:

@@ -25,23 +25,25 @@ _OVER = re.compile(r" ?(?:$|[,.;:!?)]|(?:or|nor|and|but|please|for|thanks|though
 
 def english_exclusions(text: str, named: tuple[Named, ...]) -> Iterator[Exclusion]:
     """By the words before what is excluded, then by those after it."""
-    taken, ahead = 0, {each.start: each for each in named}
+    taken, by_name, ahead = 0, False, {each.start: each for each in named}
     for marker in islice(wordings.ENGLISH.finditer(text), wordings.MOST):
         if marker.lastgroup == "false" or marker.start() < taken:
             continue
-        found = _Negation(text, ahead, marker).exclusion()
+        found = _Negation(text, ahead, marker, by_name).exclusion()
         if found is not None and not _of_a_character(text, marker) and not _is_particle(text, marker):
             yield found
-            taken = found.end
+            taken, by_name = found.end, by_name or bool(found.names)
     yield from _followed(text, named)
     yield from _named_before(text)
 
 
 class _Negation:
-    """Reads on from a negation: themes, readerships or a name, and the words between them."""
+    """Reads on from a negation: themes, readerships or a name, and the words between them. `after_a_name`: another one
+    before it has excluded a name, so that a word that is no theme is the next: "not Naruto, not Bleach"."""
 
-    def __init__(self, text: str, ahead: Mapping[int, Named], marker: re.Match[str]) -> None:
+    def __init__(self, text: str, ahead: Mapping[int, Named], marker: re.Match[str], after_a_name: bool) -> None:
         self._text, self._marker, self._strength = text, marker, marker.lastgroup or ""
+        self._after_a_name = after_a_name
         self._ahead = ahead
         self._end = marker.end()
         self._themes: list[Named] = []
@@ -49,8 +51,8 @@ class _Negation:
 
     def exclusion(self) -> Exclusion | None:
         """None where nothing that follows can be excluded."""
-        if self._strength in ("strong", "named") and self._of_an_author():
-            return self._by_name()
+        if self._strength in ("strong", "named") and self._of_an_author() and (one_of_them := self._by_name()):
+            return one_of_them
         if not self._took_item(_WINDOW[self._strength]):
             return self._by_name() if self._strength in ("strong", "named") else None
         first = self._themes[0].start if self._themes else self._end
@@ -70,8 +72,8 @@ class _Negation:
         if wordings.NO_NAME.match(self._marker[0]) and not wordings.OF_WORKS.search(self._text[: self._marker.start()]):
             return None
         name = name_at(self._text, self._end)
-        sure = name is not None and (self._of_an_author() or wordings.SURELY_NAMED.fullmatch(name.text) is not None)
-        if self._strength == "named" and not sure:
+        sure = self._after_a_name or self._of_an_author()
+        if self._strength == "named" and not (sure or (name and wordings.SURELY_NAMED.fullmatch(name.text))):
             return None
         return Exclusion(self._marker.start(), name.end, names=alternatives(name.text)) if name else None
 

@@ -65,7 +65,7 @@ FIRM = (
     r"|(?:go )?easy on|tone(?:d|) down)\b"
 )
 """Exclude a theme that follows in the same clause."""
-NAMED = r"(?:\bbut not|^not(?= [^,.]{1,40}[,.])|(?<=, )not|\bneither|\bnor|\bminus)\b"
+NAMED = r"(?:\bbut not|^not(?= [^,.]{1,40}[,.])|(?<=, )not|(?<=\band )not|\bneither|\bnor|\bminus)\b"
 """Exclude a theme that follows at once, or what goes by a name."""
 STRONG = (
     r"\b(?:except|excluding|excludes?|without|no) ?:|"
