@@ -19,7 +19,7 @@ from tests.load import command, stack_report
 from tests.load.children import Child, python
 from tests.load.procfs import cpu_ms, rss_mb
 from tests.load.stack_results import Load, Memory, Results, Sample, Trips
-from tests.load.stack_servers import Backends, RedisWatch, Server, backends, server, tapped
+from tests.load.stack_servers import ALIVE, Backends, RedisWatch, Server, backends, server, tapped
 from tests.load.stack_turns import CACHED, CALLS, NEW, UNCACHED
 from tests.stack.artefacts import StackError
 
@@ -151,6 +151,7 @@ async def _counted_turns(turns: int, load: Child, server: Server, taps: Child, k
     answer = await load.ask("go", turns=turns, within=LONG)
     await load.ask("close")
     trips, (calls,) = await taps.ask("trips"), answer["calls"]
+    trips.pop(ALIVE, None)
     return {(kind, call): Trips.of(calls[at :: len(CALLS)], trips) for at, call in enumerate(CALLS)}
 
 

@@ -64,7 +64,10 @@ class Backends:
 NAMES = ("OpenSearch", "DynamoDB", "Redis", "Bedrock")
 BEHIND = "profile"
 """What customers did is written into DynamoDB behind the answer: trips that no call waits for."""
-PROFILE_WRITE = ".BatchWriteItem"
+ALIVE = "alive"
+"""A replica tells Redis all the time that it lives: trips that are no call's."""
+APART = {"DynamoDB": (".BatchWriteItem", BEHIND), "Redis": (":alive", ALIVE)}
+"""By backend: a word of the requests that go by a name of their own, and that name."""
 
 
 @asynccontextmanager
@@ -122,8 +125,7 @@ async def tapped(folder: Path, there: Backends) -> AsyncIterator[tuple[Backends,
         urls = {}
         for name, url in there.urls().items():
             parts = urlsplit(url)
-            apart = (PROFILE_WRITE, BEHIND) if name == "DynamoDB" else None
-            port = (await taps.ask("tap", name=name, host=parts.hostname, port=parts.port, apart=apart))["port"]
+            port = (await taps.ask("tap", name=name, host=parts.hostname, port=parts.port, apart=APART.get(name)))["port"]
             urls[name.lower()] = urlunsplit(parts._replace(netloc=f"127.0.0.1:{port}"))
         yield Backends(**urls, name=there.name), taps
 
