@@ -21,8 +21,8 @@ from tools.store.search.reading.reader import Reader
 from tools.store.store import Store
 
 NAME = "standby_catalogue"
-TOOLS = frozenset({"search_manga_catalog", "get_recommendations", "get_manga_details", "get_ratings"})
-"""Those that the catalogue answers."""
+TOOLS = frozenset({"search_manga_catalog", "get_recommendations", "get_manga_details"})
+"""Those that the catalogue answers. What else reads of it has a fallback of its own that holds as much."""
 # A search takes some ten milliseconds of a processor that calls need too: what would only queue goes to the next rung.
 POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, places=8, retry=RetryPolicy(attempts=1))
 

@@ -22,7 +22,6 @@ ASKED: dict[str, dict[str, Any]] = {
     "search_manga_catalog": {"query": "shonen under 502 yen, no ghosts"},
     "get_recommendations": {"criteria": "romance"},
     "get_manga_details": {"title_id": "manga-000004"},
-    "get_ratings": {"title_ids": ["manga-000001", "manga-000006"]},
 }
 TIMEOUTS = {tool.name: tool.timeout_ms for tool in ALL_TOOLS}
 SLACK_MS = 20
