@@ -22,6 +22,7 @@ from server.standby.places.place import UnreachableError
 from server.standby.replica import Replica
 from server.standby.telling import StandbyHealth, StandbyMetrics
 from session.resilience.deadline import Deadline
+from tests.support.process import until
 from tests.support.standby import bundle_of
 from tests.support.store import RECORDS
 from tools.store.models import CatalogQuery, Conditions
@@ -213,9 +214,8 @@ async def test_its_task_loads_it_and_closes_it_at_the_end(bundle: Path) -> None:
     await bundle_of(bundle, records())
     replica = Replica(FilePlace(bundle), FULL, None)
     task = asyncio.create_task(replica.keep())
-    async with asyncio.timeout(SOON):
-        while replica.current is None:
-            await asyncio.sleep(0.01)
+    await until(lambda: replica.current is not None, SOON, "a bundle that is loaded")
+    assert replica.current is not None
     threads = replica.current.catalog._workers
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
