@@ -19,7 +19,7 @@ from server.config.settings import Settings
 from tools.store.releases.dated import releases_of
 
 if TYPE_CHECKING:
-    from tools.store.backends.embedded.embedder import Encoder
+    from tools.store.backends.embedded.encoder import SentenceEncoder
     from tools.store.backends.embedded.loading import Loaded
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedSt
     return SharedStore(EmbeddedTitles(titles), releases, file)
 
 
-def _encoder(settings: Settings) -> Encoder | None:
+def _encoder(settings: Settings) -> SentenceEncoder | None:
     if settings.embedder != "local":
         return None
     from tools.store.backends.embedded.embedder import load_encoder
