@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.transport.http.responses import plain
+from server.transport.http.streamable.answered import is_answer
 from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
 from server.transport.relay.answer import Answer, Lost
 from server.transport.relay.cut import end_of, in_place
@@ -120,15 +121,16 @@ async def _passed_back(answer: Answer, body: bytes, send: Send) -> None:
     headers, told = part.headers, False
     try:
         while True:
-            told = told or bool(part.body)
+            told = told or is_answer(part.body)
             # A stream that ends without its answer, as at the end of its owner, would leave its client waiting.
-            said = part.body if told or part.more else end_of(headers, body, LOST)
+            said = part.body if told or part.more else part.body + end_of(headers, body, LOST)
             await send({"type": "http.response.body", "body": said, "more_body": part.more})
             if not part.more:
                 return
             part = await answer.part()
     except Lost:
-        await send({"type": "http.response.body", "body": end_of(headers, body, LOST), "more_body": False})
+        said = b"" if told else end_of(headers, body, LOST)
+        await send({"type": "http.response.body", "body": said, "more_body": False})
 
 
 async def _left(receive: Receive) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_types import INTERNAL_ERROR
-from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
 from server.transport.http.responses import busy
+from server.transport.http.streamable.answered import error_event, error_of, is_stream
 from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
 from server.transport.relay.frames import SESSIONS, Pairs
 
@@ -14,7 +13,7 @@ from server.transport.relay.frames import SESSIONS, Pairs
 def in_place(to: str, asked: bytes, why: str) -> Response:
     """Returns the response to what was `asked`. A request of Streamable HTTP is answered by an error of its own: a client of
     mcp 1.x whose POST fails posts nothing any more, and its call waits for ever. All else is told to come back."""
-    if to == SESSIONS and (error := _error(asked, why)) is not None:
+    if to == SESSIONS and (error := error_of(asked, why)) is not None:
         return Response(error, media_type="application/json")
     return refusal(INVALID_REQUEST, why, 503) if to == SESSIONS else busy(why)
 
@@ -22,18 +21,4 @@ def in_place(to: str, asked: bytes, why: str) -> Response:
 def end_of(headers: Pairs, asked: bytes, why: str) -> bytes:
     """Returns the last bytes of a response with these headers that has begun. A stream that answers a request tells of it by
     an event; any other ends as if nothing more were to be said, and its client opens a new one."""
-    streams = any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
-    error = _error(asked, why) if streams else None
-    return b"" if error is None else b"event: message\r\ndata: %b\r\n\r\n" % error
-
-
-def _error(asked: bytes, why: str) -> bytes | None:
-    """Answers the request; None for what is none."""
-    try:
-        message = from_json(asked)
-    except ValueError:
-        return None
-    number = message.get("id") if isinstance(message, dict) and "method" in message else None
-    if not isinstance(number, int | str):
-        return None
-    return to_json({"jsonrpc": "2.0", "id": number, "error": {"code": INTERNAL_ERROR, "message": why}})
+    return error_event(asked, why) if is_stream(headers) else b""

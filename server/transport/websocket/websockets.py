@@ -21,6 +21,7 @@ from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.holders import holder_of, owner_of
 from server.transport.http.bounds.slots import NoRoom, Slots
 from server.transport.http.responses import busy, plain
+from server.transport.http.settling import settled
 from server.transport.http.sse.inbox import Refused, take
 from server.transport.http.sse.messages import Incoming
 from server.transport.http.sse.stream import STREAM, TRANSPORT, SseStream
@@ -82,8 +83,9 @@ class WebSockets:
         return True
 
     async def close_all(self) -> None:
-        """Ends every one with 1001, and waits a moment for them to have said so."""
+        """Ends every one with 1001: what it has taken is answered, for a moment, and it has another to have said so."""
         self._closed = True
+        await settled(lambda: any(stream.busy() for stream in self._slots))
         self._none_left.clear()
         for stream in self._slots:
             stream.scope.cancel()
@@ -130,6 +132,8 @@ class WebSockets:
 
     async def _take(self, text: bytes, stream: SseStream, scope: Scope) -> None:
         try:
+            if self._closed:
+                raise Refused(busy("The server is stopping."))
             body = await self._bodies.read(_whole(text), stream.holder)
             if isinstance(body, Response):
                 raise Refused(body)

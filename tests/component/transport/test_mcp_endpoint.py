@@ -21,6 +21,7 @@ from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.posted import LONGEST_NAME
 from server.transport.http.bounds.subscriptions import Subscriptions
 from server.transport.http.sse.streams import SseStreams
+from server.transport.http.streamable.answered import ENDED
 from server.transport.http.streamable.endpoint import McpEndpoint
 from server.transport.http.streamable.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
 from tests.support.clocks import HandClock
@@ -200,6 +201,40 @@ async def test_an_end_waits_for_what_was_asked_and_takes_nothing_more(caplog: py
         assert (await asked, await ending) == (200, 200)
         assert b'"result"' in waiting.content
         assert "Traceback" not in caplog.text
+
+
+async def asked_at_the_end(edge: Edge) -> tuple[Client, asyncio.Task[int], asyncio.Task[None]]:
+    """A call that is under way in a server that stops."""
+    client = opening(edge)
+    await client.ask()
+    waiting = within(edge, client, call("wait", {}, number='the "7"'))
+    asked = asyncio.create_task(waiting.ask())
+    await edge.waiting.wait()
+    closing = asyncio.create_task(edge.endpoint.sessions.close_all())
+    await asyncio.sleep(0)
+    assert await within(edge, client, call("wait", {}, number=2)).ask() == 404
+    return waiting, asked, closing
+
+
+async def test_what_was_taken_before_the_server_stops_is_answered() -> None:
+    """And nothing more is taken: its client is told so, and opens a session elsewhere."""
+    async with serving() as edge:
+        waiting, asked, closing = await asked_at_the_end(edge)
+        edge.go_on.set()
+        assert await asked == 200
+        await closing
+        assert (waiting.content.count(b"data: {"), waiting.content.count(b'"result"')) == (1, 1)
+
+
+async def test_what_is_not_answered_when_the_server_has_stopped_is_told_so() -> None:
+    """A stream that ended with nothing on it would leave its client waiting."""
+    async with serving() as edge:
+        waiting, asked, closing = await asked_at_the_end(edge)
+        assert await asked == 200
+        await closing
+        assert waiting.content.count(b"data: {") == 1
+        said = json.loads(waiting.content.rpartition(b"data: ")[2])
+        assert (said["id"], said["error"]["message"]) == ('the "7"', ENDED)
 
 
 async def test_an_id_is_taken_while_its_request_is_under_way() -> None:

@@ -19,6 +19,7 @@ from server.transport.http.bounds.holders import holder_of, owner_of
 from server.transport.http.bounds.slots import Slots
 from server.transport.http.reach import OwnSessions
 from server.transport.http.responses import busy
+from server.transport.http.settling import settled
 from server.transport.http.sse.conversation import converse
 from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.messages import HEADERS, MESSAGES, Incoming, Outgoing
@@ -87,9 +88,12 @@ class SseStreams:
             self._slots.leave(stream)
 
     async def close_all(self) -> None:
-        """Ends every stream, and gives the last bytes a moment to leave."""
+        """Ends every stream: it takes nothing more, what it has taken is answered, and the last bytes leave."""
         self._closed = True
-        for stream in list(self._open.values()):
+        streams = list(self._open.values())
+        self._open.clear()
+        await settled(lambda: any(stream.busy() for stream in streams))
+        for stream in streams:
             stream.scope.cancel()
         await asyncio.sleep(0)
 

@@ -21,6 +21,7 @@ from server.transport.http.bounds.holders import holder_of
 from server.transport.http.bounds.posted import Posted, trimmed_initialize
 from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sse.streams import SseStreams
+from server.transport.http.streamable.answered import Answered
 from server.transport.http.streamable.batch import serve_batch
 from server.transport.http.streamable.refusals import PlainRefusals, no_initialize
 from server.transport.http.streamable.sessions import Sessions
@@ -77,8 +78,12 @@ class McpEndpoint:
         refused = None if posted is None else await self._refusal(scope, posted)
         if refused is not None:
             await refused(scope, receive, send)
-        else:
-            await self._pass_on(body, posted, scope, receive, send)
+            return
+        answered = Answered(send, body)
+        try:
+            await self._pass_on(body, posted, scope, receive, answered)
+        finally:
+            await answered.end()
 
     async def _refusal(self, scope: Scope, posted: Posted) -> Response | None:
         refused = self._admission.refusal(scope, posted)

@@ -17,6 +17,7 @@ from server.transport.http.bounds.holders import holder_of, owner_of
 from server.transport.http.bounds.posted import Posted
 from server.transport.http.bounds.slots import NoRoom, Slot, Slots
 from server.transport.http.responses import busy
+from server.transport.http.settling import settled
 from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
 from server.transport.http.streamable.session_stream import serve_stream
 from session.resilience.clocks import Clock
@@ -109,7 +110,10 @@ class Sessions:
             self._slots.use(session)
 
     async def close_all(self) -> None:
-        """Ends every session's streams as responses should end."""
+        """Ends every session: it takes nothing more, and what it has taken is answered, for a moment."""
+        for session in self._named.values():
+            session.ending = True
+        await settled(lambda: any(session.busy() for session in self._named.values()))
         for session in list(self._named.values()):
             await self._end(session)
 
@@ -125,8 +129,7 @@ class Sessions:
         await self._end(session, send)
 
     async def _end(self, session: _Session, send: Send | None = None) -> None:
-        """Ends it by a request of our own: whatever else the client's carries, such as a body that never comes, might
-        keep the SDK from it."""
+        """Ends it by a request of our own: a body that never comes might keep the SDK from the client's."""
         session.ending = True
         headers = [(ID, session.name.encode("ascii"))]
         scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}

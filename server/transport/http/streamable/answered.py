@@ -1,0 +1,79 @@
+"""A stream that answers a request ends with its answer.
+
+The SDK ends the streams of a session that ends as if there were nothing more to be said. A client then waits for an answer
+that does not come, or takes the empty stream for one."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+
+from mcp_types import INTERNAL_ERROR
+from pydantic_core import from_json, to_json
+from starlette.types import Message, Send
+
+ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(?:\d+|"(?:[^"\\]|\\.)*"), ?"(?:result|error)"')
+"""How an event begins that answers a request, as this server writes it."""
+ENDED = "The server has ended before it answered."
+END_SECONDS = 0.1
+
+
+class Answered:
+    """A `send` for the response to one POST. Where that is a stream which ends without the answer to `asked`, it ends with
+    an error."""
+
+    def __init__(self, send: Send, asked: bytes) -> None:
+        self._send = send
+        self._asked = asked
+        self._streams = self._told = self._whole = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._streams = is_stream(message.get("headers", ()))
+        elif self._streams and not self._told:
+            message = self._seen(message)
+        self._whole = message["type"] == "http.response.body" and not message.get("more_body")
+        await self._send(message)
+
+    async def end(self) -> None:
+        """Ends a stream that was only begun, by an exception or because its task is cancelled."""
+        if self._streams and not self._whole:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(END_SECONDS):  # whoever reads nothing does not read the end either
+                    await self({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _seen(self, message: Message) -> Message:
+        body = message.get("body", b"")
+        self._told = is_answer(body)
+        if self._told or message.get("more_body"):
+            return message
+        return {**message, "body": body + error_event(self._asked, ENDED)}
+
+
+def is_stream(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
+
+
+def is_answer(body: bytes) -> bool:
+    """Whether an answer begins in this piece of a stream; its other events are requests and notifications."""
+    return ANSWER.search(body) is not None
+
+
+def error_event(asked: bytes, why: str) -> bytes:
+    """Returns what says so on the stream that was to answer; nothing where a request was not what was `asked`."""
+    error = error_of(asked, why)
+    return b"" if error is None else b"event: message\r\ndata: %b\r\n\r\n" % error
+
+
+def error_of(asked: bytes, why: str) -> bytes | None:
+    """Answers the request by an error; None for what is none."""
+    try:
+        message = from_json(asked)
+    except ValueError:
+        return None
+    number = message.get("id") if isinstance(message, dict) and "method" in message else None
+    if not isinstance(number, int | str):
+        return None
+    return to_json({"jsonrpc": "2.0", "id": number, "error": {"code": INTERNAL_ERROR, "message": why}})

@@ -1,0 +1,68 @@
+"""What is told from what on a stream that answers a request."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.types import Message
+
+from server.transport.http.streamable.answered import Answered, is_answer
+
+HEAD: Message = {
+    "type": "http.response.start",
+    "status": 200,
+    "headers": [(b"content-type", b"text/event-stream; charset=utf-8")],
+}
+ASKED = b'{"jsonrpc":"2.0","id":7,"method":"tools/call"}'
+PROGRESS = (
+    b'event: message\r\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"id":7,"result":1}}\r\n\r\n'
+)
+QUESTION = b'event: message\r\ndata: {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}\r\n\r\n'
+ANSWER = b'event: message\r\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\r\n\r\n'
+
+
+@pytest.mark.parametrize(
+    ("event", "answers"),
+    [
+        (ANSWER, True),
+        (b'event: message\ndata: {"jsonrpc":"2.0","id":"a\\"b","error":{"code":1,"message":""}}\n\n', True),
+        (PROGRESS, False),
+        (QUESTION, False),
+        (b"id: 3\r\ndata: \r\n\r\n", False),
+        (b"", False),
+    ],
+)
+def test_an_answer_is_told_from_what_else_is_said(event: bytes, answers: bool) -> None:
+    assert is_answer(event) is answers
+
+
+async def said(*pieces: bytes, asked: bytes = ASKED, whole: bool = True) -> bytes:
+    """What the client reads of these pieces; without `whole` the last is not said to be it."""
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    own = Answered(send, asked)
+    await own(HEAD)
+    for number, piece in enumerate(pieces, 1):
+        more = not whole or number < len(pieces)
+        await own({"type": "http.response.body", "body": piece, "more_body": more})
+    await own.end()
+    assert [bool(each.get("more_body")) for each in sent[1:]] == [True] * (len(sent) - 2) + [False]
+    return b"".join(each["body"] for each in sent[1:])
+
+
+async def test_a_stream_with_its_answer_stays_as_it_is() -> None:
+    assert await said(PROGRESS, ANSWER, b"") == PROGRESS + ANSWER
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_stream_that_ends_before_its_answer_ends_with_an_error(whole: bool) -> None:
+    told = await said(PROGRESS, QUESTION, b"", whole=whole)
+    assert told.startswith(PROGRESS + QUESTION)
+    assert is_answer(told.removeprefix(PROGRESS + QUESTION))
+    assert b'"id":7,"error"' in told
+
+
+async def test_nothing_is_made_up_for_what_was_no_request() -> None:
+    assert await said(b"", asked=b'{"jsonrpc":"2.0","method":"notifications/initialized"}') == b""
