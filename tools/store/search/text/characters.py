@@ -20,6 +20,8 @@ def normalise(text: str) -> str:
 
     The marks of kana are kept: が is another letter than か, while é is an e to whoever types it.
     """
+    if text.isascii():
+        return " ".join(text.lower().replace("`", "'").split())
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
     if not folded.isascii():
         apart = _COMBINING_LATIN.sub("", unicodedata.normalize("NFD", folded))

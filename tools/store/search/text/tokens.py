@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tools.store.search.text.characters import normalise
 
@@ -46,6 +47,7 @@ def bigrams(run: str) -> Iterator[str]:
             yield pair
 
 
+@lru_cache(maxsize=4_096)
 def stem(word: str) -> str:
     """The word without its English inflection: a light suffix stripper in the manner of Harman's S-stemmer (1991)."""
     base = word.removesuffix("'s").replace("'", "")

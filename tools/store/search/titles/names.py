@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
 
 from tools.store.models import Title
 from tools.store.search.text.characters import is_kana, normalise
@@ -58,6 +62,15 @@ def one_likeness(key: str, name: str) -> float:
     A query that begins a name counts by how much of the name it covers, since readers stop typing early.
     """
     return begun_likeness(key, name) if name.startswith(key) else float(OSA.normalized_similarity(key, name))
+
+
+def likenesses(key: str, names: Sequence[str]) -> NDArray[np.float64]:
+    """`one_likeness` of a sound key to each of the names."""
+    near: NDArray[np.float64] = cdist([key], names, scorer=OSA.normalized_similarity, dtype=np.float64)[0]
+    for number, name in enumerate(names):
+        if name.startswith(key):
+            near[number] = begun_likeness(key, name)
+    return near
 
 
 def begun_likeness(key: str, name: str) -> float:

@@ -14,7 +14,7 @@ from tools.store.search.text.loanwords import MIN_CONSONANTS, consonants, is_loa
 from tools.store.search.text.prefixes import SortedKeys
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.text.tokens import grams
-from tools.store.search.titles.names import MAIN_FACTOR, loanword_likeness, one_likeness
+from tools.store.search.titles.names import MAIN_FACTOR, likenesses, loanword_likeness
 
 _RECALL = 120
 _EPSILON = 1e-6
@@ -27,6 +27,7 @@ class NamesLeg:
         self._rows = rows
         self._titles = titles
         self._masses = rows.grams.masses() + np.float32(_EPSILON)
+        self._counts = np.where(rows.main, MAIN_FACTOR, 1.0)
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
 
@@ -35,8 +36,7 @@ class NamesLeg:
         and for those not `among` the titles that are asked about."""
         found = np.zeros(self._titles, np.float32)
         for key, factor in keys:
-            for row in self._recall(key, among) | set(self._prefixes.beginning_with(key)):
-                self._judge(found, row, key, factor)
+            self._judge(found, list(self._recall(key, among) | set(self._prefixes.beginning_with(key))), key, factor)
         return found if among is None else np.where(among, found, np.float32(0.0))
 
     def spelled_in_katakana(self, text: str) -> Floats:
@@ -55,19 +55,16 @@ class NamesLeg:
         """Shape (titles,): how much of a title's name the nearest of `keys` is, where one begins it; 0 elsewhere."""
         found = np.zeros(self._titles, np.float32)
         for key in keys:
-            for row in self._prefixes.beginning_with(key):
-                self._judge(found, row, key, 1.0)
+            self._judge(found, self._prefixes.beginning_with(key), key, 1.0)
         return found
 
     def keys_of(self, number: int) -> tuple[str, ...]:
         """All sound keys of a title."""
         return tuple(self._rows.keys[r] for r in np.flatnonzero(self._rows.titles == number).tolist())
 
-    def _judge(self, found: Floats, row: int, key: str, factor: float) -> None:
-        likeness = factor * one_likeness(key, self._rows.keys[row]) * (MAIN_FACTOR if self._rows.main[row] else 1.0)
-        title = self._rows.titles[row]
-        if likeness > found[title]:
-            found[title] = likeness
+    def _judge(self, found: Floats, rows: list[int], key: str, factor: float) -> None:
+        likeness = factor * likenesses(key, [self._rows.keys[row] for row in rows]) * self._counts[rows]
+        np.maximum.at(found, self._rows.titles[rows], likeness.astype(np.float32))
 
     def _recall(self, key: str, among: Mask | None) -> set[int]:
         """The rows with the best Dice coefficient of idf-weighted grams."""

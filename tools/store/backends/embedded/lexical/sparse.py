@@ -31,17 +31,14 @@ class SparseIndex:
 
     def score(self, terms: Mapping[str, float]) -> Floats:
         """Shape (size,): for each row the sum of idf × weight × the asked weight over the terms it holds."""
-        slices, values = [], []
-        for term, asked in terms.items():
-            t = self.vocabulary.get(term)
-            if t is not None:
-                part = slice(self.starts[t], self.starts[t + 1])
-                slices.append(self.rows[part])
-                values.append(self.weights[part] * np.float32(self.idf[t] * asked))
-        if not slices:
+        held = [(t, asked) for term, asked in terms.items() if (t := self.vocabulary.get(term)) is not None]
+        if not held:
             return np.zeros(self.size, dtype=np.float32)
-        total = np.bincount(np.concatenate(slices), weights=np.concatenate(values), minlength=self.size)
-        return total.astype(np.float32)
+        numbers, asked = np.array([t for t, _ in held]), np.array([asked for _, asked in held], np.float32)
+        first, counts = self.starts[numbers], self.starts[numbers + 1] - self.starts[numbers]
+        places = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        values = self.weights[places] * np.repeat(self.idf[numbers] * asked, counts)
+        return np.bincount(self.rows[places], weights=values, minlength=self.size).astype(np.float32)
 
     def covered(self, asked: Sequence[Sequence[str]]) -> Floats:
         """Shape (size,): the share of the idf mass of what is asked that each row holds. A group of terms is one word in
