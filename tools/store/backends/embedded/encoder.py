@@ -2,8 +2,7 @@
 
 The model is two convolutions over n-grams of the tokens between layers that see one token, or the sum of all. What comes
 before the first sum over neighbours is a token's own, three fifths of the multiplications, and is kept: queries share most
-of their tokens. A convolution is one product for each place in the n-gram, summed with a shift (Vasudevan et al. 2017),
-small enough for BLAS not to copy the weights first.
+of their tokens. A convolution is one product for each place in the n-gram, summed with a shift (Vasudevan et al. 2017).
 """
 
 from __future__ import annotations
@@ -22,6 +21,8 @@ Library: TypeAlias = Any
 _ORDERS = ((2, 0), (3, 1), (5, 2))
 """The n-grams: how many tokens, and how many of them before the one that it is of."""
 _WIDTH, _TABLES = 256, 17
+_NARROW = 64
+"""Columns of a product that OpenBLAS computes, for up to sixty tokens, without copying the weights first."""
 _KEPT = 1_024
 """Tokens, of 13 kB each."""
 
@@ -32,9 +33,9 @@ class SentenceEncoder:
     def __init__(self, library: Library) -> None:
         self._library, self._model = library, library._model
         model = self._model
-        self._projection = _blocks(model.proj_W.reshape(-1, len(_ORDERS), _WIDTH).swapaxes(0, 1))
-        self._first = [_blocks(each.reshape(-1, _WIDTH, _WIDTH)) for each in model.w1]
-        self._second = [_blocks(each.reshape(-1, _WIDTH, _WIDTH)) for each in model.w2]
+        self._projection = _narrow(model.proj_W)
+        self._first = [_narrow(each.reshape(-1, _WIDTH, _WIDTH)) for each in model.w1]
+        self._second = [_narrow(each.reshape(-1, _WIDTH, _WIDTH)) for each in model.w2]
         self._kept: Lru[int, Floats] = Lru(_KEPT)
 
     def encode(self, texts: Sequence[str]) -> Floats:
@@ -52,7 +53,7 @@ class SentenceEncoder:
         for branch, (order, before) in enumerate(_ORDERS):
             own = branches[:, branch]
             hidden = _activated(known[:, place : place + order].swapaxes(0, 1), before, model.b1[branch]) + own
-            again = _activated(hidden @ self._second[branch], before, model.b2[branch])
+            again = _activated(_product(hidden, self._second[branch]), before, model.b2[branch])
             np.add(again, hidden, out=own)
             place += order
         return self._head(features)
@@ -80,12 +81,12 @@ class SentenceEncoder:
 
     def _made(self, tokens: list[int]) -> Floats:
         model = self._model
-        plain = np.concatenate(self._embedded(tokens) @ self._projection, axis=1) + model.proj_b
+        plain = _product(self._embedded(tokens), self._projection) + model.proj_b
         plain -= plain.mean(axis=1, keepdims=True)
         plain /= np.sqrt(np.vecdot(plain, plain) / np.float32(plain.shape[1]) + np.float32(model.eps))[:, np.newaxis]
         plain = plain * model.ln_g_all + model.ln_b_all
         branches = np.ascontiguousarray(plain.reshape(len(tokens), -1, _WIDTH).swapaxes(0, 1))
-        return np.concatenate([branches, *map(np.matmul, branches, self._first)]).swapaxes(0, 1)
+        return np.concatenate([branches, *map(_product, branches, self._first)]).swapaxes(0, 1)
 
     def _embedded(self, tokens: list[int]) -> Floats:
         model, table = self._model, np.array(tokens) % _TABLES
@@ -94,8 +95,16 @@ class SentenceEncoder:
         return rows
 
 
-def _blocks(weights: Floats) -> Floats:
-    return np.ascontiguousarray(weights, np.float32)
+def _narrow(weights: Floats) -> Floats:
+    """A matrix, or several, of shape (..., rows, columns) cut to (..., columns / 64, rows, 64)."""
+    cut = weights.reshape(*weights.shape[:-1], -1, _NARROW)
+    return np.ascontiguousarray(np.moveaxis(cut, -2, -3), np.float32)
+
+
+def _product(rows: Floats, narrow: Floats) -> Floats:
+    """Of each matrix that was cut: shape (..., rows, columns)."""
+    parts = np.moveaxis(rows @ narrow, -3, -2)
+    return parts.reshape(*parts.shape[:-2], -1)
 
 
 def _activated(places: Floats, before: int, bias: Floats) -> Floats:
