@@ -21,7 +21,8 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class NameRows:
-    """One row a name: `keys[r]` is a sound key of title `titles[r]`; `main` marks parts before a subtitle."""
+    """One row a name, in the order of the titles: `keys[r]` is a sound key of title `titles[r]`; `main` marks parts before
+    a subtitle."""
 
     keys: Sequence[str]
     titles: Ints

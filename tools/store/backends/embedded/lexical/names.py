@@ -60,7 +60,8 @@ class NamesLeg:
 
     def keys_of(self, number: int) -> tuple[str, ...]:
         """All sound keys of a title."""
-        return tuple(self._rows.keys[r] for r in np.flatnonzero(self._rows.titles == number).tolist())
+        first, last = np.searchsorted(self._rows.titles, [number, number + 1])
+        return tuple(self._rows.keys[first:last])
 
     def _judge(self, found: Floats, rows: list[int], key: str, factor: float) -> None:
         likeness = factor * likenesses(key, [self._rows.keys[row] for row in rows]) * self._counts[rows]

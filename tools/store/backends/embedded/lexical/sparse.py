@@ -35,10 +35,12 @@ class SparseIndex:
         if not held:
             return np.zeros(self.size, dtype=np.float32)
         numbers, asked = np.array([t for t, _ in held]), np.array([asked for _, asked in held], np.float32)
-        first, counts = self.starts[numbers], self.starts[numbers + 1] - self.starts[numbers]
-        places = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        values = self.weights[places] * np.repeat(self.idf[numbers] * asked, counts)
-        return np.bincount(self.rows[places], weights=values, minlength=self.size).astype(np.float32)
+        first, last = self.starts[numbers], self.starts[numbers + 1]
+        parts = [slice(*ends) for ends in zip(first.tolist(), last.tolist(), strict=True)]
+        values = np.concatenate([self.weights[part] for part in parts])
+        values *= np.repeat(self.idf[numbers] * asked, last - first)
+        rows = np.concatenate([self.rows[part] for part in parts])
+        return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
 
     def covered(self, asked: Sequence[Sequence[str]]) -> Floats:
         """Shape (size,): the share of the idf mass of what is asked that each row holds. A group of terms is one word in
@@ -67,10 +69,9 @@ class SparseIndex:
 
     def weight_of(self, terms: Mapping[str, float]) -> float:
         """What a row with weight 1 in every asked term would score. Unknown terms count as the rarest."""
-        rarest = unknown_idf(self.size)
-        return sum(
-            w * float(self.idf[t] if (t := self.vocabulary.get(term)) is not None else rarest) for term, w in terms.items()
-        )
+        rarest, numbers = unknown_idf(self.size), [self.vocabulary.get(term) for term in terms]
+        known = iter(self.idf[[t for t in numbers if t is not None]].tolist())
+        return sum(asked * (rarest if t is None else next(known)) for t, asked in zip(numbers, terms.values(), strict=True))
 
     def in_vocabulary(self, terms: Mapping[str, float]) -> float:
         """The share of the asked idf mass that is in terms of the vocabulary; 0 when nothing is asked."""
