@@ -7,7 +7,7 @@ and the place for it is a hook that swaps the tool for one that knows its turn.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from strands.hooks import BeforeModelCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
@@ -22,7 +22,8 @@ PREFIX = "com.mangaassist/"
 class Turn:
     """One question of one customer. `steps` is how many rounds of tools the agent reckons with; calls that the model
     asks for together are one round. The server divides the time that is left by the rounds still to come. `budget_ms` is
-    what the customer is kept waiting for at most, from now on; the server's own limit can only be shortened by it."""
+    what the turn may take from its first call on, which is when the server's clock of it begins too; each call states what
+    is left. A replica that cannot ask Redis how long the turn has lasted elsewhere knows it from there."""
 
     session: str
     turn: str
@@ -30,7 +31,12 @@ class Turn:
     steps: int = 1
     budget_ms: int | None = None
     rounds: int = 0
-    began: float = field(default_factory=time.monotonic)
+    began: float | None = None
+
+    def begin(self) -> None:
+        """Notes its first call."""
+        if self.began is None:
+            self.began = time.monotonic()
 
     def meta(self) -> dict[str, Any]:
         left = max(1, self.steps - self.rounds + 1)
@@ -43,7 +49,8 @@ class Turn:
         return stated if self.budget_ms is None else {**stated, PREFIX + "turnBudgetMs": self._left_ms(self.budget_ms)}
 
     def _left_ms(self, budget_ms: int) -> int:
-        return max(0, budget_ms - round((time.monotonic() - self.began) * 1000))
+        passed = 0.0 if self.began is None else time.monotonic() - self.began
+        return max(0, budget_ms - round(passed * 1000))
 
 
 class ToolOfTurn(MCPAgentTool):
@@ -72,4 +79,6 @@ class StateTheTurn(HookProvider):
 
     def swap(self, event: BeforeToolCallEvent) -> None:
         if isinstance(event.selected_tool, MCPAgentTool):
-            event.selected_tool = ToolOfTurn(event.selected_tool, event.invocation_state["turn"].meta())
+            turn: Turn = event.invocation_state["turn"]
+            turn.begin()
+            event.selected_tool = ToolOfTurn(event.selected_tool, turn.meta())

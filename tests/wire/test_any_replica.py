@@ -18,7 +18,7 @@ from tests.support.environments import python_of
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, Answer, Connection, ask, message
 from tests.support.round_robin import RoundRobin, round_robin
-from tests.support.serving import ROOT, clean_environment, start
+from tests.support.serving import ROOT, Serving, clean_environment, served, start
 from tests.support.sse import SseClient
 from tests.support.strands import StrandsDriver
 from tests.support.two_replicas import TwoReplicas
@@ -133,6 +133,35 @@ async def test_a_killed_replica_is_said_to_be_away_at_once_and_clients_begin_ane
         assert (gone.status, gone.json()["error"]["message"]) == (404, "Session not found")
         async with SseClient.to(other) as client:
             assert not (await client.call("get_manga_details", {"title_id": "manga-001001"}))["isError"]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("away", [False, True], ids=["with Redis", "without Redis"])
+async def test_a_turn_that_moves_gains_no_time_that_its_agent_states_to_be_gone(
+    away: bool, tmp_path: Path, cache: Path
+) -> None:
+    """Without Redis a replica knows of no other's calls: what is left of the turn is what the agent says, and never more."""
+    with private_valkey() as redis, ExitStack() as stack:
+        settings = {"MANGA_REDIS_URL": f"redis://127.0.0.1:{redis.port}", "MANGA_EMBEDDER": "none"}
+        replicas = [stack.enter_context(served(tmp_path / name, cache, **settings)) for name in ("one", "two")]
+        left = [await _left(replicas[0], "moves", 3000)]
+        if away:
+            redis.kill()
+        left.append(await _left(replicas[1], "moves", 1500))
+        left.append(await _left(replicas[0], "moves", 900))
+        left.append(await _left(replicas[1], "moves"))
+    assert all(found <= most for found, most in zip(left, (2800, 1300, 700, 1300), strict=True)), left
+    if not away:
+        assert left[3] < 700
+
+
+async def _left(replica: Serving, turn: str, stated: int | None = None) -> int:
+    """Makes a call of that turn, and returns what is left of it in ms, as its result says."""
+    said = {"sessionId": turn, "turnId": turn, **({} if stated is None else {"turnBudgetMs": stated})}
+    async with SseClient.to(replica.port) as client:
+        meta = {f"com.mangaassist/{name}": value for name, value in said.items()}
+        result = await client.call("get_manga_details", {"title_id": "manga-001001"}, meta)
+    return int(result["_meta"]["com.mangaassist/call"]["budget"]["remainingMs"])
 
 
 async def _told(post: Callable[[], asyncio.Future[Answer]], until: int) -> list[tuple[Answer, float]]:

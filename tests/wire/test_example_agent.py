@@ -123,7 +123,7 @@ def test_each_question_is_a_turn_with_its_own_ids(transcript: str) -> None:
     assert [each["expectedCalls"] for each in stated] == ["2", "1", "1", "1", "2", "1"]
     left = [int(each) for each in re.findall(r"turnBudgetMs=(\d+)", transcript)]
     assert len(left) == len(stated)
-    assert all(0 < each <= 10_000 for each in left)
+    assert all(0 < each <= 3000 for each in left)
 
 
 def test_the_model_is_given_the_error_and_what_mends_it(transcript: str) -> None:
