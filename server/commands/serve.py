@@ -23,8 +23,8 @@ from server.config.settings import Settings
 from server.runtime.lifecycle import drain
 from server.runtime.signals import first_of, on_signals
 from server.transport.http.app import HttpApp, http_app
+from server.transport.http.connection.choice import connection_class
 from server.transport.http.connection.connections import Connections
-from server.transport.http.connection.http_connection import HttpConnection
 from server.transport.websocket.opening import open_websockets
 from server.wiring import open_app
 
@@ -123,7 +123,7 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
     connections = Connections(_room_for(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
     config = uvicorn.Config(
         served.upgrades.around(served.asgi),
-        http=partial(HttpConnection, all_of_them=connections),  # type: ignore[arg-type]
+        http=partial(connection_class(), all_of_them=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
         backlog=ACCEPTED_AT_ONCE,
         lifespan="off",

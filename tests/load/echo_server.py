@@ -53,4 +53,6 @@ def app(answer: str | None) -> Starlette:
 if __name__ == "__main__":
     end_with_parent()
     port, *file = sys.argv[1:]
-    uvicorn.run(app(Path(file[0]).read_text("utf-8") if file else None), port=int(port), log_level="warning")
+    serving = app(Path(file[0]).read_text("utf-8") if file else None)
+    # What comes with `pip install mcp`, whatever else is installed here.
+    uvicorn.run(serving, port=int(port), log_level="warning", http="h11", loop="asyncio")

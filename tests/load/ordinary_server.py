@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pydantic_core
+import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from redis.asyncio import Redis
 
@@ -53,7 +54,9 @@ async def main(port: int, answer: str) -> None:
     async with embedded_redis() as started:
         redis = Redis(unix_socket_path=started.address.path, decode_responses=True)
         await redis.set(key(ARGUMENTS["query"], "", "", ARGUMENTS["max_results"], 0), answer, ex=24 * 3600)
-        await server(redis).run_sse_async(port=port)
+        # As `run_sse_async` does, by what comes with `pip install mcp`, whatever else is installed here.
+        config = uvicorn.Config(server(redis).sse_app(), port=port, log_level="warning", http="h11", loop="asyncio")
+        await uvicorn.Server(config).serve()
         await redis.aclose()
 
 

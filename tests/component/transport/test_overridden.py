@@ -56,6 +56,18 @@ def test_what_is_overridden_is_there_and_takes_the_same(ours: type, theirs: type
         assert list(inspect.signature(getattr(ours, name)).parameters) == list(given), name
 
 
+def test_what_is_overridden_where_requests_are_read_in_c() -> None:
+    """The same, where httptools is installed."""
+    pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    from server.transport.http.connection.plain_requests import PlainRequests
+
+    written = {"connection_made", "connection_lost", "data_received", "pause_writing", "resume_writing"}
+    read = {"on_header", "on_headers_complete", "on_response_complete"}
+    test_what_is_overridden_is_there_and_takes_the_same(PlainRequests, HttpToolsProtocol, written | read)
+
+
 async def test_uvicorn_calls_what_is_overridden() -> None:
     """In this order, with the tick's number and the sockets it was given."""
     called: list[Any] = []

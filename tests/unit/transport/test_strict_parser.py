@@ -14,41 +14,13 @@ from server.transport.http.bounds.head_size import MOST_HEADERS
 from server.transport.http.connection.connections import Connections
 from server.transport.http.connection.http_connection import HttpConnection
 from server.transport.http.connection.parser import MOST_CHUNKS, MOST_HEAD_BYTES, StrictParser
+from tests.support.written import Written
 
 POST = b"POST /mcp HTTP/1.1\r\nhost: x\r\n"
 CHUNKED = POST + b"transfer-encoding: chunked\r\n\r\n"
 
 
-class Wire(asyncio.Transport):
-    """What was written, and whether the connection was closed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-        self.closed = False
-
-    def write(self, data: Any) -> None:
-        if not self.closed:
-            self.written += data
-
-    def close(self) -> None:
-        self.closed = True
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-    @property
-    def status(self) -> int:
-        return int(self.written.split(b" ", 2)[1])
-
-
-async def told(data: bytes, answers: bool = False) -> tuple[Wire, list[str]]:
+async def told(data: bytes, answers: bool = False) -> tuple[Written, list[str]]:
     """What a connection says to `data`, and what its application was told. With `answers` it answers before it reads."""
     heard: list[str] = []
 
@@ -63,7 +35,7 @@ async def told(data: bytes, answers: bool = False) -> tuple[Wire, list[str]]:
 
     config = uvicorn.Config(app, lifespan="off", log_config=None)
     config.load()
-    wire = Wire()
+    wire = Written()
     connection = HttpConnection(config, ServerState(), {}, all_of_them=Connections(10))
     connection.connection_made(wire)
     connection.data_received(data)

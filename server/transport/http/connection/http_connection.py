@@ -8,7 +8,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
-from server.transport.http.connection.connections import Connections
+from server.transport.http.connection.connections import Connected, Connections
 from server.transport.http.connection.parser import PIECE_BYTES, StrictParser
 
 UNFINISHED = (h11.IDLE, h11.SEND_BODY)
@@ -21,16 +21,20 @@ TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length
 class HttpConnection(H11Protocol):
     """Nothing is buffered for writing beyond one message: what a client does not take waits with whoever sends it."""
 
-    def __init__(self, *args: Any, all_of_them: Connections, **named: Any) -> None:
+    def __init__(self, *args: Any, all_of_them: Connections, known_as: Connected | None = None, **named: Any) -> None:
+        """`known_as` is what counts as this connection already."""
         super().__init__(*args, **named)
         self.conn = self._parser = StrictParser()
         self._all = all_of_them
+        self._counted = known_as is not None
+        self._known_as: Connected = known_as or self
         self._upgraded = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)
-        self._all.opened(self)
+        if not self._counted:
+            self._all.opened(self._known_as)
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), PIECE_BYTES):
@@ -38,22 +42,22 @@ class HttpConnection(H11Protocol):
             if self._upgraded or self.transport.is_closing():
                 return
         if self.conn.their_state in UNFINISHED:
-            self._all.awaited(self)
+            self._all.awaited(self._known_as)
         else:
-            self._all.asked(self)
+            self._all.asked(self._known_as)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         self._upgraded = True
-        self._all.closed(self)  # what it becomes is counted by itself
+        self._all.closed(self._known_as)  # what it becomes is counted by itself
         super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.conn.their_state in UNFINISHED and not self.transport.is_closing():
             if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
-                self._all.idle(self)
+                self._all.idle(self._known_as)
             else:
-                self._all.awaited(self)
+                self._all.awaited(self._known_as)
 
     def send_400_response(self, msg: str) -> None:
         """Says what was wrong, unless an answer has begun, and closes; who works on the request learns that it is over."""
@@ -67,14 +71,14 @@ class HttpConnection(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._all.unread(self)
+        self._all.unread(self._known_as)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._all.taken(self)
+        self._all.taken(self._known_as)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._all.closed(self)
+        self._all.closed(self._known_as)
         super().connection_lost(exc)
 
     def ask_to_hurry(self) -> None:
