@@ -1,7 +1,8 @@
-"""Where processor time goes, as a flame graph: `python -m tests.load.flame cached|search FILE.svg`.
+"""Where processor time goes, as a flame graph: `python -m tests.load.flame cached|search|stack FILE.svg`.
 
 `cached` is the bench's cached call: the server with 32 clients of HTTP+SSE. `search` is searches that were never asked
-before, in the embedded catalogue, whose cache is off; MANGA_CATALOG_FILE names another catalogue than the demo's.
+before, in the embedded catalogue, whose cache is off; MANGA_CATALOG_FILE names another catalogue than the demo's. `stack` is
+turns of three calls on real OpenSearch, DynamoDB and Redis, of a server that keeps no results.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.load.children import python
 from tests.load.flame.drawing import flame_graph
 from tests.load.flame.sampled import folded, unfolded
 from tests.load.flame.sampler import OneThread, Samples, Stack
+from tests.load.flame.stack import SAMPLED, stack
 from tests.load.searches import Searches
 from tests.load.variants import FROM_CACHE, PRODUCT
 from tests.support.ports import free_port
@@ -28,7 +30,6 @@ from tests.support.ports import free_port
 CLIENTS, WARM_CALLS = 32, 20
 WARM_SECONDS = 300.0
 """On a busy machine some answers are none of the cache until trips to Redis are quick enough."""
-SAMPLED = "tests.load.flame.sampled"
 
 
 async def cached(folder: Path, seconds: float) -> tuple[Counter[Stack], int, float]:
@@ -59,15 +60,18 @@ async def search(folder: Path, seconds: float) -> tuple[Counter[Stack], int, flo
     return samples.stacks, answer.calls, answer.seconds
 
 
+MEASURED = {each.__name__: each for each in (cached, search, stack)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.load.flame", description=__doc__)
-    parser.add_argument("what", choices=(cached.__name__, search.__name__))
+    parser.add_argument("what", choices=tuple(MEASURED))
     parser.add_argument("file", type=Path)
     parser.add_argument("--stacks", type=Path, help="write the samples too, one stack a line with its count")
     parser.add_argument("--seconds", type=float, default=10.0)
     asked = parser.parse_args()
-    measured = cached if asked.what == cached.__name__ else search
-    loop = None if measured is cached else OneThread
+    measured = MEASURED[asked.what]
+    loop = OneThread if measured is search else None
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner(loop_factory=loop) as runner:
         stacks, calls, took = runner.run(measured(Path(folder), asked.seconds))
     title = f"{asked.what}: {calls} calls in {took:.1f} s, {stacks.total()} samples of processor time"

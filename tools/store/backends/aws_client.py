@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 from aiobotocore.config import AioConfig
@@ -16,10 +16,17 @@ from tools.store.backends.aws_models import service_models
 
 START_SECONDS = 1.0
 
+Use = Callable[[Any, AioSession], AbstractAsyncContextManager[Any]]
+
+
+@asynccontextmanager
+async def as_it_is(client: Any, session: AioSession) -> AsyncIterator[Any]:
+    yield client
+
 
 class AwsClient:
     """`region` and `endpoint` are the environment's where they are None; `region` stays None where that names none.
-    `prepare` is called with the driver's client once it is made."""
+    `use` makes of the driver's client, and its session, what is given to callers."""
 
     def __init__(
         self,
@@ -27,9 +34,9 @@ class AwsClient:
         region: str | None,
         endpoint: str | None,
         config: AioConfig,
-        prepare: Callable[[Any], None] = lambda client: None,
+        use: Use = as_it_is,
     ) -> None:
-        self._service, self._endpoint, self._config, self._prepare = service, endpoint, config, prepare
+        self._service, self._endpoint, self._config, self._use = service, endpoint, config, use
         self._session = AioSession()
         self._session.register_component("data_loader", service_models())
         # Botocore reads AWS_DEFAULT_REGION and the profile; ECS sets AWS_REGION.
@@ -48,8 +55,8 @@ class AwsClient:
                 await self.ready()
 
     async def ready(self) -> Any:
-        """The driver's client. Callers share one attempt at making it, which outlives those that stop waiting. Raises what
-        the driver raises."""
+        """The driver's client, or what `use` makes of it. Callers share one attempt at making it, which outlives those that
+        stop waiting. Raises what the driver raises."""
         if self._client is not None:
             return self._client
         if self._opening is None or self._opening.done():
@@ -69,9 +76,8 @@ class AwsClient:
             self._service, region_name=self.region, endpoint_url=self._endpoint, config=self._config
         )
         client = await self._stack.enter_async_context(making)
-        self._prepare(client)
-        self._client = client
-        return client
+        self._client = await self._stack.enter_async_context(self._use(client, self._session))
+        return self._client
 
 
 def _looked_at(task: asyncio.Task[Any]) -> None:

@@ -4,8 +4,7 @@ Retries, breaker and attempt deadlines are the product's own (`tools.resilience`
 fixed per client, so they are only the last resort; each call is bounded by its deadline from outside, and cancelling a call
 closes its connection.
 
-The driver's parser walks every attribute of an answer by its model, which costs more than all the rest of a call when items
-are large. DynamoDB's JSON needs none of it, so answers are taken as bytes and read as they are.
+Answers are read as they are: DynamoDB's JSON needs no model, and walking large items by it costs more than all the rest.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from botocore.parsers import ResponseParserError
 from pydantic_core import from_json
 
 from tools.store.backends.aws_client import AwsClient
+from tools.store.backends.aws_json import JsonOperations
 from tools.store.backends.aws_models import USER_AGENT
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.records.shape import ShapeError
@@ -47,7 +47,7 @@ class Connection:
             user_agent=USER_AGENT,
             parameter_validation=False,  # they are all made here, in the wire's own form
         )
-        self._aws = AwsClient("dynamodb", address.region, address.endpoint, config, _answer_in_bytes)
+        self._aws = AwsClient("dynamodb", address.region, address.endpoint, config, JsonOperations.of)
 
     async def start(self) -> None:
         """Makes the client, or leaves it under way after a second."""
@@ -58,10 +58,9 @@ class Connection:
 
     async def call(self, operation: str, **parameters: Any) -> Json:
         """DynamoDB's answer, as its JSON says it. Raises the driver's errors, and ShapeError for what is no JSON object."""
-        client = await self._aws.ready()
+        operations: JsonOperations = await self._aws.ready()
         try:
-            answer = await getattr(client, operation)(**parameters)
-            body = from_json(answer["body"])
+            body = from_json(await operations.call(operation, parameters))
         except (BotoCoreError, ClientError, ResponseParserError, OSError):
             raise
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -70,14 +69,3 @@ class Connection:
         if not isinstance(body, dict):
             raise ShapeError("$ must be an object")
         return body
-
-
-def _answer_in_bytes(client: Any) -> None:
-    client.meta.events.register("before-parse.dynamodb", _take_body)
-
-
-def _take_body(response_dict: Json, customized_response_dict: Json, **_: Any) -> None:
-    """An event of the driver's: what is put into the second dictionary is added to the answer it has parsed."""
-    if response_dict["status_code"] == 200:
-        customized_response_dict["body"] = response_dict["body"]
-        response_dict["body"] = b""
