@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -53,8 +54,9 @@ def _order_id(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=4_096)
 def _day(text: str) -> str:
-    """Dates are compared as text further up, so only the one spelling is let in."""
+    """Dates are compared as text further up, so only the one spelling is let in. A shop's volumes share a few days."""
     try:
         fits = date.fromisoformat(text).isoformat() == text
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from tools.store.japan import day_in_japan
 from tools.store.models.offer import Offer
@@ -44,7 +45,7 @@ class Availability:
     @property
     def day(self) -> str:
         """That of `as_of` in Japan, YYYY-MM-DD."""
-        return day_in_japan(datetime.fromisoformat(self.as_of)).isoformat()
+        return _day_of(self.as_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,12 @@ class AvailabilityPage:
 
     rows: Mapping[str, Availability]
     unanswered: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=256)
+def _day_of(moment: str) -> str:
+    """Asked of each volume of a row, and what was read together is of one moment."""
+    return day_in_japan(datetime.fromisoformat(moment)).isoformat()
 
 
 def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
