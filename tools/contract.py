@@ -16,8 +16,11 @@ from tools.store.failures import Violation
 from tools.store.store import Store
 
 if TYPE_CHECKING:
+    import asyncio
+
     from session.conversation import Conversation
     from tools.results.content import Content
+    from tools.store.stock.reader import StockReading
 
 Json = dict[str, Any]
 Schema = Mapping[str, Any]
@@ -45,7 +48,8 @@ class ToolContext:
     `preferences` is what the customer has asked to be remembered, for tools that obey it;
     `content` takes what is given beside the result (`tools/results/content.py`); `client` is who waits for it, `may_use`
     tells which tools they may use; `shared` are the values that tools leave for one another (`session.history.SHARED`),
-    `session` is the conversation to read back, None for a caller without one."""
+    `session` is the conversation to read back, None for a caller without one; `stock` is that of the tool's `stock_of`, for
+    its completion, None where it was not begun."""
 
     store: Store
     user: str | None
@@ -60,6 +64,7 @@ class ToolContext:
     may_use: MayUse = NO_TOOL
     shared: Mapping[str, str] = field(default_factory=dict)
     session: Conversation | None = None
+    stock: asyncio.Task[StockReading] | None = None
 
 
 Handler = Callable[[ToolContext, Json], Awaitable[Json]]
@@ -114,7 +119,8 @@ class Tool:
     experiment, which is off where no flag names it. `spelled` forgives how an argument is written that came as text. `check`
     is for rules between arguments that a schema would state less clearly. One that `asks` may ask its client something, one
     that `logs` may send it log messages: what a client answered is for that call alone, so that such a tool has no cache.
-    One that `obeys_preferences` is given what its customer has asked to be remembered. `effect`: what it does."""
+    One that `obeys_preferences` is given what its customer has asked to be remembered. `stock_of` are the titles, by its
+    arguments, whose stock its completion joins: that is read while the tool runs. `effect`: what it does."""
 
     name: str
     title: str
@@ -130,6 +136,7 @@ class Tool:
     cache: CachePolicy | None = None
     fallback: Fallback | None = None
     complete: Completion | None = None
+    stock_of: Callable[[Json], Sequence[str]] | None = None
     shown: Callable[[Json, Json], LastShown] | None = None
     shares: Callable[[Json], Mapping[str, str]] | None = None
     leaves_in_profile: ProfileRule | None = None

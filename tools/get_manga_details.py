@@ -63,6 +63,7 @@ TOOL = Tool(
     output_schema=OUTPUT,
     handler=details,
     complete=complete,
+    stock_of=lambda asked: [asked["title_id"]],
     timeout_ms=300,
     cache=TEXT,
     fallback=Fallback("last_known_details", last_known),
