@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.load import command, stack_report
 from tests.load.children import Child, python
+from tests.load.collector import Collected, forget_longest
 from tests.load.procfs import cpu_ms, rss_mb
 from tests.load.stack_results import Load, Memory, Results, Sample, Trips
 from tests.load.stack_servers import ALIVE, Backends, RedisWatch, Server, backends, server, tapped
@@ -81,9 +82,9 @@ async def measure(plan: Plan, say: Say = lambda _: None) -> Results:
 
 async def _timed(sample: Sample, seconds: float, load: Child, server: Server, kind: str, much: Load) -> None:
     await _connect(load, server, kind, much.clients)
-    before = cpu_ms(server.child.pid)
+    before, collected = cpu_ms(server.child.pid), forget_longest(server.collector)
     answer = await load.ask("go", seconds=seconds, thinking=much.thinking, within=LONG)
-    sample.add(answer, cpu_ms(server.child.pid) - before)
+    sample.add(answer, cpu_ms(server.child.pid) - before, Collected.read(server.collector).since(collected))
     await load.ask("close")
 
 

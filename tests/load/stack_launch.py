@@ -1,7 +1,7 @@
-"""The server as its image has it: `python -m tests.load.stack_launch NAMES`.
+"""The server as its image has it: `python -m tests.load.stack_launch NAMES FILE`.
 
 Hidden are the packages that only the development requirements bring along: some libraries import whatever else they find,
-and the server would be larger here than where it is used.
+and the server would be larger here than where it is used. FILE is told what the garbage collector does.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
+from pathlib import Path
+
+from tests.load.collector import Watch
 
 
 class Hidden(MetaPathFinder):
@@ -24,6 +27,7 @@ class Hidden(MetaPathFinder):
 
 def main() -> int:
     """The names are one argument, comma separated."""
+    Watch(Path(sys.argv[2])).begin()
     sys.meta_path.insert(0, Hidden(sys.argv[1].split(",")))
     from server.commands.cli import main as serve
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from server.commands.serve import GARBAGE
 from tests.load.report import README, machine
 from tests.load.results import Bar, percentile
 from tests.load.stack_bedrock import LATENCY_SECONDS
@@ -20,6 +21,7 @@ ABOUT = {
     UNCACHED: "the same, of a server that keeps nothing",
 }
 TIMES = ("", "clients", "", "p50 ms", "p95 ms", "p99 ms", "turns/s", "calls/s", "CPU ms", "wrong")
+COLLECTOR = ("", "clients", "young", "middle", "old", "% of time", "longest ms", "kept/call", "freed/call")
 TRIPS = ("", "", *NAMES, BEHIND, "ms", "waiting", "own")
 
 
@@ -36,6 +38,8 @@ def table(results: Results, seconds: float, rounds: int) -> str:
     ]
     for (kind, load), sample in results.samples.items():
         lines += _times(kind, str(load), sample)
+    lines += ["", "the garbage collector of the server meanwhile", _row(COLLECTOR)]
+    lines += [_collected(kind, str(load), sample) for (kind, load), sample in results.samples.items()]
     lines += ["", "round trips a call, and ms of it with and without a backend at work: 1 client, through pass-throughs"]
     lines.append(_row(TRIPS))
     for (kind, call), trips in results.trips.items():
@@ -75,6 +79,14 @@ def _times(kind: str, clients: str, sample: Sample) -> Iterator[str]:
     )
     for call in CALLS:
         yield _row(("", "", call, *_latencies(sample.seconds_of[call])))
+
+
+def _collected(kind: str, clients: str, sample: Sample) -> str:
+    """A look at the young comes after so many objects more than were freed at once: these are what calls keep."""
+    collected, calls = sample.collected, max(1, sample.calls)
+    share, longest = f"{100 * collected.seconds / sample.seconds:.2f}", f"{collected.longest * 1000:.1f}"
+    kept, freed = sum(collected.looks) * GARBAGE[0] / calls, collected.freed / calls
+    return _row((kind, clients, *map(str, collected.looks), share, longest, f"{kept:.0f}", f"{freed:.1f}"))
 
 
 def _latencies(seconds: list[float]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.load.collector import Collected
 from tests.load.results import Bar, percentile
 from tests.load.stack_servers import BEHIND, NAMES
 from tests.load.stack_turns import CALLS, UNCACHED
@@ -44,11 +45,12 @@ class Sample:
     seconds: float = 0.0
     cpu_ms: float = 0.0
     client_cpu_ms: float = 0.0
+    collected: Collected = field(default_factory=Collected)
     wrong: int = 0
     first_wrong: str | None = None
 
-    def add(self, answer: Mapping[str, Any], cpu_ms: float) -> None:
-        """`answer` is the load generator's to `go`."""
+    def add(self, answer: Mapping[str, Any], cpu_ms: float, collected: Collected) -> None:
+        """`answer` is the load generator's to `go`; `collected` and `cpu_ms` are of the server meanwhile."""
         for calls in answer["calls"]:
             for at in range(0, len(calls), len(CALLS)):
                 took = [seconds for _, seconds in calls[at : at + len(CALLS)]]
@@ -57,6 +59,7 @@ class Sample:
                     self.seconds_of[call].append(each)
         self.seconds += answer["seconds"]
         self.cpu_ms += cpu_ms
+        self.collected.add(collected)
         self.client_cpu_ms += answer["client_cpu_ms"]
         self.wrong += answer["wrong"]
         self.first_wrong = self.first_wrong or answer["first_wrong"]

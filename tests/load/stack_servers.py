@@ -19,6 +19,7 @@ from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.load.children import ROOT, Child, python
+from tests.load.collector import made as collector_file
 from tests.load.stack_bedrock import LATENCY_SECONDS
 from tests.stack import dynamodb, opensearch, redis_servers
 from tests.stack.artefacts import StackError
@@ -91,8 +92,11 @@ async def backends(folder: Path) -> AsyncIterator[Backends]:
 
 @dataclass(frozen=True, slots=True)
 class Server:
+    """`collector`: the file that is told what its garbage collector does."""
+
     child: Child
     port: int
+    collector: Path
 
 
 @asynccontextmanager
@@ -100,11 +104,12 @@ async def server(folder: Path, there: Backends, *, nothing_kept: bool = False) -
     """`python -m server serve` in production mode, once it is ready."""
     port = free_port()
     own = Path(tempfile.mkdtemp(dir=folder))  # for its log
-    arguments = ["tests.load.stack_launch", ",".join(not_delivered())]
+    collector = collector_file(own / "collector")
+    arguments = ["tests.load.stack_launch", ",".join(not_delivered()), str(collector)]
     environment = there.settings() | (NOTHING_KEPT if nothing_kept else DELIVERED) | {"MANGA_PORT": str(port)}
     async with python(own, *arguments, environment=environment) as child:
         await child.serving(port)
-        yield Server(child, port)
+        yield Server(child, port, collector)
 
 
 def not_delivered() -> list[str]:
