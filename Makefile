@@ -9,7 +9,8 @@ ENOUGH  = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pyt
 STRANDS = .cache/clients/strands
 PYTHON_CLIENTS = $(STRANDS)/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock .cache/clients/tokenizers/.lock
 NPM     = .cache/clients/npm
-CLIENTS = $(PYTHON_CLIENTS) $(NPM)/.lock
+CDK     = .cache/clients/cdk
+CLIENTS = $(PYTHON_CLIENTS) $(NPM)/.lock $(CDK)/.lock
 # Clients are installed uncompiled, and compiled as they are imported. Kept, or each of the hundreds of processes that tests
 # start would compile anew, longer than it then works.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,7 +23,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-stack clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo clean help
+.PHONY: run test test-stack clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
@@ -40,10 +41,11 @@ installed: $(VENV)/.dev $(CLIENTS) .cache/sbom/.lock ## every environment that c
 test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, DynamoDB and Redis (tests/stack/README.md)
 	@MANGA_TEST_STACK=1 $(PYTEST) tests/wire $(ARGS)
 
-check: $(VENV)/.dev $(STRANDS)/.lock ## lint, format, types, import rule, locks
+check: $(VENV)/.dev $(STRANDS)/.lock $(CDK)/.lock ## lint, format, types, import rule, locks
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/mypy --python-executable $(STRANDS)/bin/python infra/agent/*.py
+	@$(BIN)/mypy --python-executable $(CDK)/bin/python infra/cdk/*.py infra/cdk/*/*.py
 	@$(BIN)/lint-imports
 	@$(BIN)/python infra/lock.py --check
 
@@ -107,6 +109,9 @@ audit: .cache/sbom/.lock ## known weaknesses of every locked package, from OSV; 
 demo: $(VENV)/.dev ## write the demo catalogue's generated files again
 	@$(BIN)/python -m infra.demo.generate
 
+synth: $(CDK)/.lock ## write the CloudFormation templates of both stages to .cache/cdk/{dev,prod}; no network, no account
+	@$(CDK)/bin/python -m infra.cdk $(ARGS)
+
 lock: $(VENV)/.dev ## resolve the dependencies anew
 	@$(BIN)/python infra/lock.py
 
@@ -119,9 +124,10 @@ $(STRANDS)/.lock: infra/agent/requirements.lock
 .cache/clients/openai-agents/.lock: tests/wire/clients/openai-agents.lock
 .cache/clients/mcp-1/.lock: tests/wire/clients/mcp-1.lock
 .cache/clients/tokenizers/.lock: tests/quality/tokens/tokenizers.lock
+$(CDK)/.lock: infra/cdk/requirements.lock
 
 # Each keeps the lock that it was made from, written last: half an installation is none.
-.cache/sbom/.lock .cache/mutants/environment/.lock $(PYTHON_CLIENTS):
+.cache/sbom/.lock .cache/mutants/environment/.lock $(PYTHON_CLIENTS) $(CDK)/.lock:
 	@echo "installing into $(@D) (once)"
 	@$(ENOUGH)
 	@rm -rf $(@D) && mkdir -p $(@D) && $(PYTHON) -m venv $(@D)

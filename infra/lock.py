@@ -22,6 +22,7 @@ LOCKS = {
     "tests/wire/clients/openai-agents.lock": ("--group", "openai-agents"),
     "tests/wire/clients/mcp-1.lock": ("--group", "mcp-1"),
     "tests/quality/tokens/tokenizers.lock": ("--group", "tokenizers"),
+    "infra/cdk/requirements.lock": ("--group", "cdk"),
 }
 COMPILE = ("pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--no-annotate")
 

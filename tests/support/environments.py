@@ -12,6 +12,7 @@ LOCKS = {
     "clients/openai-agents": "tests/wire/clients/openai-agents.lock",
     "clients/mcp-1": "tests/wire/clients/mcp-1.lock",
     "clients/tokenizers": "tests/quality/tokens/tokenizers.lock",
+    "clients/cdk": "infra/cdk/requirements.lock",
     "clients/npm": "tests/wire/clients/package-lock.json",
     "sbom": "requirements-sbom.lock",
 }

@@ -1,0 +1,11 @@
+"""Findings of cdk-nag that stay, each at its resource and with its reason."""
+
+from __future__ import annotations
+
+from aws_cdk import Acknowledgment, Validations
+from constructs import IConstruct
+
+
+def acknowledge(construct: IConstruct, rule: str, reason: str) -> None:
+    """Lets `rule` pass at this resource and what is inside."""
+    Validations.of(construct).acknowledge(Acknowledgment(id=rule, reason=reason))

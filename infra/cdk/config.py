@@ -1,0 +1,166 @@
+"""What differs between the stages, and nothing else. A value that cannot work stops the synthesis with one line."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+
+from infra.cdk.rules import ConfigError, check, fargate_memory
+
+RELEASE = "0.1.0"
+"""The tag of both images. `make synth ARGS="--release TAG"` says another one."""
+STOP_SPARE_S = 5
+"""On top of a turn and the server's own two seconds: a container that is killed earlier loses an answer."""
+SERVER_CLOSE_S = 2
+"""What the server takes at most to close its connections once its turns are over (infra/docs/deployment.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network without a way out: what the tasks call is reached over endpoints."""
+
+    cidr: str
+    zones: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        try:
+            network = IPv4Network(self.cidr)
+        except ValueError as error:
+            raise ConfigError("network.cidr", f"is no network: {error}") from None
+        check(16 <= network.prefixlen <= 20, "network.cidr", "has to be a /16 to /20: each zone takes a /22")
+        check(len(set(self.zones)) == len(self.zones) >= 2, "network.zones", "has to name two zones or more, each once")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSize:
+    """CPU units (1024 are a processor) and MiB of a task, and each container's part. What is left is the flags agent's."""
+
+    cpu: int
+    memory: int
+    server_cpu: int
+    server_memory: int
+    agent_cpu: int
+    agent_memory: int
+
+    def __post_init__(self) -> None:
+        allowed = fargate_memory(self.cpu)
+        check(bool(allowed), "size.cpu", "has to be 256, 512, 1024, 2048, 4096, 8192 or 16384")
+        check(self.memory in allowed, "size.memory", f"has to be one of what Fargate sells with {self.cpu} units")
+        spare_cpu = self.cpu - self.server_cpu - self.agent_cpu
+        spare_memory = self.memory - self.server_memory - self.agent_memory
+        check(spare_cpu >= 32, "size", "has to leave 32 units for the flags agent")
+        check(spare_memory >= 128, "size", "has to leave 128 MiB for the flags agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Tasks at least and at most, and what each is to carry on average: processor time in percent, calls under way."""
+
+    least: int
+    most: int
+    cpu_percent: int = 50
+    calls_under_way: int = 15
+
+    def __post_init__(self) -> None:
+        check(1 <= self.least <= self.most, "scaling", "has to have 1 task or more, and no more at least than at most")
+        check(10 <= self.cpu_percent <= 80, "scaling.cpu_percent", "has to be 10 to 80: above it new tasks come too late")
+        check(
+            1 <= self.calls_under_way <= 40, "scaling.calls_under_way", "has to be 1 to 40: at 50 the server refuses calls"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """OpenSearch Serverless, in its compute units (OCU). Fewer than one for search would be none: a first request after a
+    pause then takes 10 to 30 seconds."""
+
+    replicas: bool
+    least_search: int
+    most_search: int
+    most_indexing: int
+
+    def __post_init__(self) -> None:
+        check(
+            self.least_search >= 1, "search.least_search", "has to be 1 or more: a search that starts from nothing is late"
+        )
+        check(self.most_search >= self.least_search, "search.most_search", "has to be least_search or more")
+        check(self.most_indexing >= 1, "search.most_indexing", "has to be 1 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """ElastiCache Serverless: gigabytes and thousands of processing units a second at most, and days of snapshots."""
+
+    most_gb: int
+    most_ecpu_thousands: int
+    snapshot_days: int
+
+    def __post_init__(self) -> None:
+        check(1 <= self.most_gb <= 5000, "cache.most_gb", "has to be 1 to 5000")
+        check(1 <= self.most_ecpu_thousands <= 15_000, "cache.most_ecpu_thousands", "has to be 1 to 15000")
+        check(0 <= self.snapshot_days <= 35, "cache.snapshot_days", "has to be 0 to 35")
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The name that agents of other tasks call the shared service by, and its certificate."""
+
+    domain: str
+    certificate_arn: str
+
+    def __post_init__(self) -> None:
+        check(bool(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", self.domain)), "shared.domain", "has to be a host name")
+        certificate = r"arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[0-9a-f-]{36}"
+        check(bool(re.fullmatch(certificate, self.certificate_arn)), "shared.certificate_arn", "has to be an ARN of ACM")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """All of one stage. `keep` is whether data outlives the stack; `model` is the agent's, `embedder` and `standby` are as
+    MANGA_EMBEDDER and MANGA_STANDBY say them."""
+
+    name: str
+    region: str
+    network: Network
+    size: TaskSize
+    shared_size: TaskSize
+    scaling: Scaling
+    search: Search
+    cache: Cache
+    shared: Shared
+    model: str
+    embedder: str
+    standby: str
+    keep: bool
+    log_days: int
+    turn_budget_ms: int
+    flags_bake_minutes: int
+    release: str = RELEASE
+
+    def __post_init__(self) -> None:
+        check(bool(re.fullmatch(r"[a-z][a-z0-9]{1,9}", self.name)), "name", "has to be 2 to 10 small letters and digits")
+        check(bool(re.fullmatch(r"[a-z]{2}(-[a-z]+)+-[0-9]", self.region)), "region", "has to be a region of AWS")
+        check(
+            all(zone.startswith(self.region) for zone in self.network.zones), "network.zones", f"have to be in {self.region}"
+        )
+        check(
+            bool(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", self.release)), "release", "has to be a tag of an image"
+        )
+        check(self.release != "latest", "release", "has to be a tag that stays: what latest was cannot be rolled back to")
+        check(300 <= self.turn_budget_ms <= 60_000, "turn_budget_ms", "has to be 300 to 60000, as MANGA_TURN_BUDGET_MS")
+
+    @property
+    def prefix(self) -> str:
+        """What names of this stage begin with."""
+        return f"manga-tools-{self.name}"
+
+    @property
+    def table_prefix(self) -> str:
+        return f"manga-{self.name}-"
+
+    @property
+    def stop_seconds(self) -> int:
+        """Between SIGTERM and SIGKILL. ECS takes 120 at most, which the longest turn stays below."""
+        return math.ceil(self.turn_budget_ms / 1000) + SERVER_CLOSE_S + STOP_SPARE_S

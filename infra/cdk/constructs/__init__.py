@@ -1,0 +1,1 @@
+"""One concern each; none knows a stack."""

@@ -1,0 +1,44 @@
+"""Keys of one's own: what is encrypted with them is unreadable without them, whoever holds a copy."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from infra.cdk.config import Stage
+
+
+class Keys(Construct):
+    """`personal` is for orders, profiles and secrets; `shop` for everything else, logs among them."""
+
+    def __init__(self, scope: Construct, stage: Stage) -> None:
+        super().__init__(scope, "Keys")
+        self.personal = self._key(stage, "personal")
+        self.shop = self._key(stage, "shop")
+        self._let_logs_use(self.shop)
+
+    def _key(self, stage: Stage, name: str) -> kms.Key:
+        return kms.Key(
+            self,
+            name.capitalize(),
+            alias=f"alias/{stage.prefix}-{name}",
+            enable_key_rotation=True,
+            pending_window=cdk.Duration.days(30 if stage.keep else 7),
+            removal_policy=cdk.RemovalPolicy.RETAIN if stage.keep else cdk.RemovalPolicy.DESTROY,
+        )
+
+    def _let_logs_use(self, key: kms.Key) -> None:
+        stack = cdk.Stack.of(self)
+        key.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="LogsOfThisAccount",
+                principals=[iam.ServicePrincipal(f"logs.{stack.region}.amazonaws.com")],
+                actions=["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey"],
+                resources=["*"],
+                conditions={
+                    "ArnLike": {"kms:EncryptionContext:aws:logs:arn": stack.format_arn(service="logs", resource="*")}
+                },
+            )
+        )

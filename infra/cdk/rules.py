@@ -1,0 +1,35 @@
+"""How a value of the config is refused, and what Fargate sells."""
+
+from __future__ import annotations
+
+GIB = 1024
+
+
+class ConfigError(ValueError):
+    """Names the field and what it has to be."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field} {problem}")
+
+
+def check(holds: bool, field: str, problem: str) -> None:
+    """Raises `ConfigError` where it does not hold."""
+    if not holds:
+        raise ConfigError(field, problem)
+
+
+def fargate_memory(cpu: int) -> tuple[int, ...]:
+    """MiB that a Linux task with so many CPU units may have; none for a number of units that is not sold.
+
+    Source: AWS documentation, ECS Developer Guide, "Task CPU and memory".
+    """
+    sold = {
+        256: (512, GIB, 2 * GIB),
+        512: tuple(range(GIB, 4 * GIB + 1, GIB)),
+        1024: tuple(range(2 * GIB, 8 * GIB + 1, GIB)),
+        2048: tuple(range(4 * GIB, 16 * GIB + 1, GIB)),
+        4096: tuple(range(8 * GIB, 30 * GIB + 1, GIB)),
+        8192: tuple(range(16 * GIB, 60 * GIB + 1, 4 * GIB)),
+        16384: tuple(range(32 * GIB, 120 * GIB + 1, 8 * GIB)),
+    }
+    return sold.get(cpu, ())

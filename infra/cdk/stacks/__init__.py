@@ -1,0 +1,1 @@
+"""What is deployed and rolled back together."""

@@ -1,0 +1,55 @@
+"""The values of both stages. Account, domain and certificate are examples: put your own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from infra.cdk.config import Cache, Network, Scaling, Search, Shared, Stage, TaskSize
+from server.config.settings import Settings
+
+REGION = "ap-northeast-1"
+_DEFAULTS = Settings.from_environment({})
+
+DEV = Stage(
+    name="dev",
+    region=REGION,
+    network=Network("10.40.0.0/16", (f"{REGION}a", f"{REGION}c")),
+    size=TaskSize(cpu=512, memory=2048, server_cpu=256, server_memory=896, agent_cpu=192, agent_memory=896),
+    shared_size=TaskSize(cpu=512, memory=1024, server_cpu=448, server_memory=896, agent_cpu=0, agent_memory=0),
+    scaling=Scaling(least=1, most=2),
+    search=Search(replicas=False, least_search=1, most_search=2, most_indexing=2),
+    cache=Cache(most_gb=1, most_ecpu_thousands=5, snapshot_days=0),
+    shared=Shared(
+        "manga-tools.dev.example.com",
+        "arn:aws:acm:ap-northeast-1:111122223333:certificate/00000000-0000-4000-8000-000000000001",
+    ),
+    model="apac.amazon.nova-lite-v1:0",
+    embedder="local",
+    standby="off",
+    keep=False,
+    log_days=14,
+    turn_budget_ms=_DEFAULTS.turn_budget_ms,
+    flags_bake_minutes=0,
+)
+
+PROD = replace(
+    DEV,
+    name="prod",
+    network=Network("10.41.0.0/16", (f"{REGION}a", f"{REGION}c", f"{REGION}d")),
+    size=TaskSize(cpu=1024, memory=4096, server_cpu=512, server_memory=1792, agent_cpu=448, agent_memory=1792),
+    shared_size=TaskSize(cpu=1024, memory=2048, server_cpu=960, server_memory=1792, agent_cpu=0, agent_memory=0),
+    scaling=Scaling(least=3, most=60),
+    search=Search(replicas=True, least_search=2, most_search=8, most_indexing=4),
+    cache=Cache(most_gb=20, most_ecpu_thousands=100, snapshot_days=1),
+    shared=Shared(
+        "manga-tools.example.com",
+        "arn:aws:acm:ap-northeast-1:111122223333:certificate/00000000-0000-4000-8000-000000000002",
+    ),
+    embedder="bedrock:amazon.titan-embed-text-v2:0",
+    standby="names",
+    keep=True,
+    log_days=365,
+    flags_bake_minutes=10,
+)
+
+STAGES = {stage.name: stage for stage in (DEV, PROD)}
