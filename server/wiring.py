@@ -31,6 +31,7 @@ from server.runtime.lifecycle import Lifecycle
 from server.runtime.profile_queue import ProfileQueue
 from server.standby.opening import open_standby
 from server.telemetry.breakers import Breakers
+from server.telemetry.emf.teller import tell_emf
 from server.telemetry.log.calls import LogLine
 from server.telemetry.log.stderr import dropped_lines
 from server.telemetry.metrics import Metrics
@@ -70,6 +71,7 @@ async def open_app(
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
         _run_beside(app, background, packages, follower)
+        tell_emf(settings.emf, metrics.registry, background.run)
         if reloads is not None:
             background.run("reload socket", partial(reloads, packages.reload))
         stack.callback(app.protocol.subscriptions.close)
@@ -87,6 +89,7 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
     background.run("lists of resources and prompts", app.protocol.watchers.keep)
     background.run("grown histories", app.protocol.own_updates.keep)
     if follower:
+        app.metrics.watch_lag("flags", follower.lag)
         follower.when_reload(packages.reload_soon)
         changes.when_told(follower.hurry)
         background.run("flags", partial(follower.watch, changes.changed))

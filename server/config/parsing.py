@@ -87,6 +87,13 @@ def shop_name(text: str) -> str:
     return text
 
 
+def namespace(text: str) -> str:
+    """CloudWatch's rule for one of a customer's, or "off"."""
+    if re.fullmatch(r"(?!AWS/|(?:1|on|yes|true|0|no|false)$)[\w.#:/-]{1,255}", text, re.ASCII | re.IGNORECASE) is None:
+        raise SettingError("has to be off, or a namespace of CloudWatch: letters, digits and ._#:/- alone, not AWS/")
+    return "off" if text.lower() == "off" else text
+
+
 def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
     """Marks a setting that may be left out; where it is given it has to be right."""
     return parse

@@ -19,6 +19,7 @@ from server.config.parsing import (
     embedder,
     integer,
     listed,
+    namespace,
     optional,
     shop_name,
     switch,
@@ -162,6 +163,9 @@ class Settings:
     )
     log_tool_calls: str = setting(
         choice("off", "errors", "all"), "errors", "Which calls leave a log line: off, errors or all."
+    )
+    emf: str = setting(
+        namespace, "off", "What alarms and scales as log lines for CloudWatch: off, or a namespace (MangaTools/prod)."
     )
     audit_log: Path | None = setting(
         optional(file_to_write),

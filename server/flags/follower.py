@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 
 from server.flags.current import Flags
 from server.flags.document import Document, DocumentError, parse
 from server.flags.sources.source import Source, Unreadable
+from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.outage import Outage
 from tools.contract import Tool
@@ -30,7 +32,7 @@ class Follower:
     """A document takes the place of the last one whole, or not at all: one that is wrong, and a source that is away, change
     nothing. `tools` are those that there are, whenever they are gone through."""
 
-    def __init__(self, source: Source, flags: Flags, tools: Iterable[Tool]) -> None:
+    def __init__(self, source: Source, flags: Flags, tools: Iterable[Tool], clock: Clock = time.monotonic) -> None:
         self._source = source
         self._flags = flags
         self._tools = tools
@@ -38,6 +40,7 @@ class Follower:
         self._judged: bytes | None = None
         self._unknown: list[str] = []
         self._broken: str | None = None
+        self._clock, self._as_source_at = clock, clock()
         self._hint = asyncio.Event()
         self._reload: Callable[[], None] | None = None
         self._outage = Outage(logger, "the source of MANGA_FLAGS_URL")
@@ -52,9 +55,11 @@ class Follower:
         self._outage.over()
         if content is not None:
             self._content = content  # kept: a look may be cut off before it has judged, and a source says it only once
-        if self._content is None or self._content == self._judged:
-            return False
-        return self._take(await self._parsed(self._content))
+        new = self._content is not None and self._content != self._judged
+        changed = new and self._take(await self._parsed(self._content or b""))
+        if self._broken is None:
+            self._as_source_at = self._clock()
+        return changed
 
     async def look_and_tell(self) -> bool:
         """The same; what is wrong goes to the log, once."""
@@ -65,6 +70,11 @@ class Follower:
         except Unreadable as error:
             self._outage.failed(f"{error}; the flags stay as they were")
         return False
+
+    def lag(self) -> float:
+        """Returns the seconds since the flags were last known to be as the source says; before they ever were, since the
+        start."""
+        return self._clock() - self._as_source_at
 
     def hurry(self) -> None:
         """Somebody says that something has changed: the next look is now."""

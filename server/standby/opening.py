@@ -23,6 +23,7 @@ async def open_standby(settings: Settings, outside: Outside, stack: AsyncExitSta
     replica = Replica(place, settings.standby, outside.ports.embedder, settings.data_dir)
     background.run("standby catalogue", replica.keep)
     outside.metrics.registry.register(StandbyMetrics(replica))
+    outside.metrics.watch_lag("standby", replica.lag)
     probe = StandbyHealth(replica, outside.clocks.wall)
     second = StandbyStore(replica, outside.clocks)
     return replace(outside, second=second, probes={**outside.probes, "standby": probe})

@@ -53,11 +53,17 @@ class Replica:
         self.refused = 0
         self._place, self._embedder, self._folder = place, embedder, folder
         self._seen: str | None = None
+        self._refused: str | None = None
+        self._as_source_at = time.monotonic()
         self._outage = Outage(logger, "the place of the standby catalogue")
 
     @property
     def problem(self) -> str | None:
         return self._outage.why
+
+    def lag(self) -> float:
+        """Returns the seconds since this was last known to be what its place holds; before it ever was, since the start."""
+        return time.monotonic() - self._as_source_at
 
     async def keep(self) -> None:
         """Runs until cancelled, and closes what is open then."""
@@ -83,6 +89,7 @@ class Replica:
                 raise
             except (BundleError, CatalogFileError) as error:
                 self.refused += 1
+                self._refused = mark
                 stays = "the last good one stays" if self.current else "there is none"
                 logger.warning("the standby catalogue is refused: %s; %s", error, stays)
                 return False
@@ -95,6 +102,8 @@ class Replica:
             self._outage.failed(str(error))
         else:
             self._outage.over()
+            if self.current is not None and self._seen != self._refused:
+                self._as_source_at = time.monotonic()
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
     async def _opened(self, manifest: Manifest, folder: Path) -> Loaded:

@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 
 from server.call import Call
 from server.telemetry.events import CallFinished
+from server.telemetry.service_levels import BAD, GOOD, IN_TIME, LEVELS, USABLE, usable
 from server.version import VERSION
 from session.resilience.breaker import BreakerState
 
@@ -39,6 +40,8 @@ class Metrics:
         self._seconds = histogram("manga_call_seconds", "From arrival to outcome.", ["tool", "variant"])
         self._answer_seconds = histogram("manga_answer_seconds", "From arrival to the answer's last byte.", ["transport"])
         self._late = counter("manga_answers_late", "Answers over 20 ms past their call's deadline.", ["tool"])
+        levels = counter("manga_service_level", "Verdicts on answers, by the level that is promised.", ["level", "verdict"])
+        self._levels = {each: {True: levels.labels(each, GOOD), False: levels.labels(each, BAD)} for each in LEVELS}
         self._degraded = counter("manga_calls_degraded", "Answers that had to do without something.", ["what"])
         self._profile_events = counter(
             "manga_profile_events", "What customers did, on its way to their profiles.", ["result"]
@@ -49,6 +52,7 @@ class Metrics:
         self._deaths = counter("manga_background_deaths", "Background tasks that died and were begun again.", ["task"])
         self._ready = gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.")
         self._under_way = gauge("manga_calls_under_way", "Calls being answered now.")
+        self._lag = gauge("manga_replica_lag_seconds", "Since a copy was last as its source is.", ["replica"])
         self.streams = gauge("manga_sse_streams", "Open SSE streams.")
         self._register_build()
         self._series_by_labels: dict[tuple[str, str, str | None, str], tuple[Counter, Histogram]] = {}
@@ -63,6 +67,8 @@ class Metrics:
         calls, seconds = self._series(event)
         calls.inc()
         seconds.observe(event.milliseconds / 1000)
+        if (verdict := usable(event)) is not None:
+            self._levels[USABLE][verdict].inc()
         for what in event.degraded:
             self._degraded.labels(what).inc()
         if event.empty:
@@ -89,7 +95,9 @@ class Metrics:
     def answer_sent(self, call: Call) -> None:
         """Counts a call whose answer's last byte is with the socket."""
         self._answer_seconds.labels(call.transport).observe(call.elapsed_ms() / 1000)
-        if call.deadline is not None and call.deadline.clock() - call.deadline.at > LATE_SECONDS:
+        late = call.deadline is not None and call.deadline.clock() - call.deadline.at > LATE_SECONDS
+        self._levels[IN_TIME][not late].inc()
+        if late:
             self._late.labels(call.name).inc()
 
     def profile_event(self, result: str) -> None:
@@ -110,6 +118,10 @@ class Metrics:
         self._under_way.set_function(under_way)
         self._ready.set_function(ready)
 
+    def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
+        """Takes how long ago a copy was last known to be as its source is."""
+        self._lag.labels(replica).set_function(seconds)
+
     def watch_lines(self, log: Callable[[], float], audit: Callable[[], float]) -> None:
         """How many lines each has dropped is counted by the threads that write them, and read when somebody asks."""
         self.registry.register(_Counted("manga_log_lines_dropped", "Lines of the log that stderr did not take.", log))
@@ -124,6 +136,10 @@ class _Counted(Collector):
 
     def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
         self._name, self._about, self._read = name, about, read
+
+    def describe(self) -> Iterator[CounterMetricFamily]:
+        """Lets a registry find it by its name without asking for the count."""
+        yield CounterMetricFamily(self._name, self._about)
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         yield CounterMetricFamily(self._name, self._about, value=self._read())

@@ -8,6 +8,8 @@ from collections.abc import Container, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 
+from infra.alarms.rules import alerts
+from infra.dashboards.grafana import board
 from server.config.declaration import PREFIX
 from server.config.settings import ROOT, Settings
 from server.transport.tool_listing import listed_tool
@@ -84,4 +86,6 @@ def derived() -> dict[Path, str]:
         ROOT / GUIDE: guide_as_the_files_are(ROOT),
         ROOT / "infra/docs/map.svg": picture(),
         ROOT / ".env.example": env_example(),
+        ROOT / "infra/observability/alerts.yml": alerts(),
+        ROOT / "infra/observability/dashboards/manga-tools.json": board(),
     }

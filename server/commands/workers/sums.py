@@ -16,7 +16,7 @@ Families = list[dict[str, Any]]
 
 COUNTS = ("counter", "histogram")
 LEAST = ("manga_ready", "process_start_time_seconds", "process_max_fds")
-MOST = ("manga_breaker_state", "manga_build")
+MOST = ("manga_breaker_state", "manga_build", "manga_replica_lag_seconds")
 CREATED = "_created"
 
 

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from infra.alarms.rules import NAMES
 from server.call import Call, RequestMetadata
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
+from server.telemetry.service_levels import BAD, GOOD, LEVELS
 from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
 from tests.support.compose import OBSERVABILITY, composed, named
@@ -35,6 +37,7 @@ def exported() -> dict[str, dict[str, str]]:
     metrics.background_died("flags")
     metrics.profile_event("written")
     metrics.watch_lines(lambda: 0, lambda: 0)
+    metrics.watch_lag("flags", lambda: 0)
     metrics.answer_sent(Call("c", registered("lookup_order"), {}, RequestMetadata(), 0.0, deadline=Deadline.after(-1)))
     samples = [sample for family in metrics.registry.collect() for sample in family.samples]
     return {sample.name: dict(sample.labels) for sample in samples}
@@ -43,6 +46,7 @@ def exported() -> dict[str, dict[str, str]]:
 def test_the_dashboard_asks_for_metrics_and_labels_that_the_server_has() -> None:
     board = json.loads((OBSERVABILITY / "dashboards/manga-tools.json").read_text("utf-8"))
     known, asked = exported(), set()
+    levels = {"level": {*LEVELS}, "verdict": {GOOD, BAD}}
     for panel in board["panels"]:
         assert panel["targets"], panel["title"]
         for target in panel["targets"]:
@@ -52,7 +56,7 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_the_server_has() -> None
             labels |= set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
             assert labels <= known[name].keys(), target["expr"]
             chosen = dict(re.findall(r'(\w+)!?="([^"]*)"', target["expr"]))
-            assert chosen.items() <= known[name].items(), target["expr"]
+            assert all(value in levels.get(label, {known[name][label]}) for label, value in chosen.items()), target["expr"]
             asked.add(name)
     shown = {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in asked}
     ours = {re.sub(r"_(total|bucket|count|sum|created)$", "", name) for name in known if name.startswith("manga_")}
@@ -77,10 +81,11 @@ def test_the_rules_ask_for_metrics_and_labels_that_the_server_has() -> None:
 
 def test_every_rule_says_what_is_wrong_and_what_to_do() -> None:
     found = rules()
-    assert len({rule["alert"] for rule in found}) == len(found) > 10
+    assert len({(rule["alert"], *sorted(rule["labels"].items())) for rule in found}) == len(found) > 10
+    assert {rule["alert"] for rule in found} | {"MangaDown"} == set(NAMES)
     for rule in found:
         assert rule["labels"]["severity"] in ("page", "ticket")
-        assert set(rule["annotations"]) == {"summary", "do"}
+        assert set(rule["annotations"]) == {"summary", "do", "runbook"}
         assert set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
         assert re.fullmatch(r"\d+m", rule.get("for", "0m"))
         assert rule["expr"].count("(") == rule["expr"].count(")")
@@ -106,10 +111,11 @@ def test_promtool_takes_the_rules_and_they_fire_as_they_say(tmp_path: Path) -> N
 
 def test_both_sides_of_a_division_have_the_labels_that_are_matched() -> None:
     """Prometheus divides what has equal labels, and says nothing where nothing has: the rule never fires."""
-    divisions = [rule for rule in rules() if " / " in " ".join(rule["expr"].split())]
+    parts = [(rule, part) for rule in rules() for part in " ".join(rule["expr"].split()).split(" and ")]
+    divisions = [(rule, part) for rule, part in parts if " / " in part]
     assert len(divisions) > 3
-    for rule in divisions:
-        left, right = " ".join(rule["expr"].split()).split(" / ")
+    for rule, part in divisions:
+        left, right = part.split(" / ")
         ignored = re.search(r"ignoring \(([^)]+)\)", right)
         assert _labels(left) == _labels(right) | ({ignored[1]} if ignored else set()), rule["alert"]
 
@@ -122,7 +128,7 @@ def _labels(side: str) -> set[str]:
 
 def test_a_backend_that_is_being_probed_is_lost_all_the_same() -> None:
     (rule,) = (rule for rule in rules() if rule["alert"] == "MangaBackendLost")
-    comparison = re.fullmatch(r"manga_breaker_state > (\d)", rule["expr"])
+    comparison = re.fullmatch(r"manga_breaker_state\{\S+\} > (\d)", rule["expr"].strip())
     assert comparison is not None
     metrics = Metrics()
     for state, lost in ((BreakerState.CLOSED, False), (BreakerState.HALF_OPEN, True), (BreakerState.OPEN, True)):

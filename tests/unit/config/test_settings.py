@@ -385,6 +385,9 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_LOG_TOOL_CALLS", "on", "off, errors, all"),
         ("MANGA_TRUSTED_PROXIES", "proxy.example", "IP addresses or networks"),
         ("MANGA_TRUSTED_PROXIES", "10.0.0.1/8", "IP addresses or networks"),
+        ("MANGA_EMF", "on", "a namespace"),
+        ("MANGA_EMF", "AWS/ECS", "not AWS/"),
+        ("MANGA_EMF", "Manga Tools", "a namespace"),
         ("MANGA_AUDIT", "always", "best-effort, required"),
         ("MANGA_AUDIT", "required", "needs MANGA_AUDIT_LOG"),
         ("MANGA_AUDIT_LOG", str(folder), "is a folder"),
@@ -427,6 +430,7 @@ def test_what_is_right_is_still_taken(tmp_path: Path) -> None:
         ("MANGA_CLASSIFIER", "bedrock:anthropic.claude-haiku-4-5-20251001-v1:0"),
         ("MANGA_DATA_DIR", f"{tmp_path}/not/yet/there"),
         ("MANGA_AUDIT_LOG", f"{tmp_path}/audit.jsonl"),
+        ("MANGA_EMF", "MangaTools/prod"),
     ]:
         Settings.from_environment({name: text})
 

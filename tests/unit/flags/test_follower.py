@@ -16,6 +16,7 @@ from server.flags.current import Flags
 from server.flags.document import Document, DocumentError, parse
 from server.flags.follower import Follower
 from session.resilience.deadline import Deadline
+from tests.support.clocks import HandClock
 from tests.support.flags import MemorySource
 from tests.support.valkey import eventually
 from tools.registry import TOOLS
@@ -243,3 +244,21 @@ async def test_packages_are_reloaded_when_the_document_says_another_word() -> No
         source.content = content
         await follower.look_and_tell()
         assert told == ["reload"] * reloads, content
+
+
+async def test_how_far_the_flags_are_behind_is_told() -> None:
+    """Since they were last as their source says: a document that is wrong makes them old, and so does a source that is away."""
+    clock, source = HandClock(), MemorySource(GOOD)
+    follower = Follower(source, Flags(), TOOLS, clock)
+    clock.advance(5)
+    assert follower.lag() == 5
+    await follower.look()
+    assert follower.lag() == 0
+    source.content = b"no document"
+    for _ in range(2):
+        clock.advance(5)
+        await follower.look_and_tell()
+    assert follower.lag() == 10
+    source.content = GOOD
+    await follower.look()
+    assert follower.lag() == 0

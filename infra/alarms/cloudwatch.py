@@ -1,0 +1,144 @@
+"""CloudWatch's alarms, as resources of a template by their logical ids: whoever deploys puts them in as they are.
+
+One alarm has one period, so a burn is two alarms that tell nobody, and one composed of both that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from infra.alarms.alarm import RUNBOOKS, Alarm, Watch
+from infra.alarms.rules import ALARMS, window
+from infra.alarms.slos import BURNS, DAY, LEAST_ANSWERS, LEAST_BAD, PAGE, SERVICE_LEVELS, Burn, ServiceLevel
+
+MINUTE = 60
+Resource = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """Where alarms live. `prefix` begins their names, `namespace` is MANGA_EMF's; `page` and `ticket` are topics to tell (a
+    reference of a template will do), `repository` the address before the runbooks' path."""
+
+    prefix: str
+    namespace: str
+    page: Any
+    ticket: Any
+    repository: str = ""
+
+
+def alarms(where: Deployed) -> dict[str, Resource]:
+    """Returns every alarm, by its logical id."""
+    burning = (each for level in SERVICE_LEVELS for burn in BURNS for each in _burning(where, level, burn))
+    states = (each for alarm in ALARMS if alarm.watch for each in _state(where, alarm, alarm.watch))
+    return {_logical(each["Properties"]["AlarmName"], where): each for each in (*burning, *states)}
+
+
+def rollback_names(where: Deployed) -> tuple[str, ...]:
+    """Names of the alarms that are to roll a deployment back: the quick halves of the fast burns, which need five minutes,
+    and a service that is not ready. A backend that is away is no reason: the version before would lose it too."""
+    short = (_half_name(where, level, burn, burn.short) for level in SERVICE_LEVELS for burn in BURNS[:1])
+    return (*short, f"{where.prefix}-MangaNotReady")
+
+
+def describe(summary: str, do: str, name: str, where: Deployed) -> str:
+    """What a person who is woken reads first; CloudWatch has no templates, so it names no labels."""
+    base = f"{where.repository.rstrip('/')}/" if where.repository else ""
+    return f"{summary} {do} {base}{RUNBOOKS}#{name.lower()}"
+
+
+def _burning(where: Deployed, level: ServiceLevel, burn: Burn) -> Iterator[Resource]:
+    halves = [_half(where, level, burn, minutes) for minutes in (burn.long, burn.short)]
+    yield from halves
+    names = [half["Properties"]["AlarmName"] for half in halves]
+    summary = f"{level.customers} Burning {burn.factor:g} x the budget of {level.objective:.1%}."
+    yield {
+        "Type": "AWS::CloudWatch::CompositeAlarm",
+        "DependsOn": [_logical(name, where) for name in names],
+        "Properties": {
+            "AlarmName": f"{where.prefix}-{level.alarm}-{burn.name}",
+            "AlarmDescription": describe(summary, "Find the cause below it: backends first, then CPU.", level.alarm, where),
+            "AlarmRule": " AND ".join(f'ALARM("{name}")' for name in names),
+            **_told(where, burn.severity),
+        },
+    }
+
+
+def _half(where: Deployed, level: ServiceLevel, burn: Burn, minutes: int) -> Resource:
+    long = minutes == burn.long
+    days = burn.days if long else 1
+    enough = f"bad + good >= {LEAST_ANSWERS // days}" if long else f"bad >= {LEAST_BAD}"
+    part = f"The half of {level.alarm} ({burn.name}) that looks at {window(minutes)}."
+    return {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            "AlarmName": _half_name(where, level, burn, minutes),
+            "AlarmDescription": describe(part, "It tells nobody by itself.", level.alarm, where),
+            "Metrics": [
+                _sum("bad", where, level.bad, minutes // days),
+                _sum("good", where, level.good, minutes // days),
+                {"Id": "share", "Expression": f"IF({enough}, bad / (bad + good), 0)", "Label": "share of bad"},
+            ],
+            **_compared(round(burn.factor * level.budget, 6), days, days),
+        },
+    }
+
+
+def _half_name(where: Deployed, level: ServiceLevel, burn: Burn, minutes: int) -> str:
+    return f"{where.prefix}-{level.alarm}-{burn.name}-{window(minutes)}"
+
+
+def _sum(name: str, where: Deployed, metric: str, minutes: int) -> Resource:
+    assert minutes <= DAY, "no period is longer than a day"
+    stat = {
+        "Metric": {"Namespace": where.namespace, "MetricName": metric, "Dimensions": []},
+        "Period": minutes * MINUTE,
+        "Stat": "Sum",
+    }
+    return {"Id": name, "MetricStat": stat, "ReturnData": False}
+
+
+def _state(where: Deployed, alarm: Alarm, watch: Watch) -> Iterator[Resource]:
+    for value in watch.values or (None,):
+        name = f"{where.prefix}-{alarm.name}"
+        dimensions = [{"Name": watch.dimension, "Value": value}] if value else []
+        what = alarm.summary.replace("{{ $labels.instance }}", "The service")
+        for label in ("backend", "replica"):
+            what = what.replace(f"{{{{ $labels.{label} }}}}", value or "")
+        yield {
+            "Type": "AWS::CloudWatch::Alarm",
+            "Properties": {
+                "AlarmName": f"{name}-{value}" if value else name,
+                "AlarmDescription": describe(what, alarm.do, alarm.name, where),
+                "Namespace": where.namespace,
+                "MetricName": watch.metric,
+                "Dimensions": dimensions,
+                "Statistic": watch.statistic,
+                "Period": MINUTE,
+                **_compared(watch.threshold, watch.datapoints, watch.periods, below=watch.below, missing=watch.missing),
+                **_told(where, alarm.severity),
+            },
+        }
+
+
+def _compared(
+    threshold: float, datapoints: int, periods: int, *, below: bool = False, missing: str = "notBreaching"
+) -> Resource:
+    return {
+        "ComparisonOperator": "LessThanThreshold" if below else "GreaterThanThreshold",
+        "Threshold": threshold,
+        "DatapointsToAlarm": datapoints,
+        "EvaluationPeriods": periods,
+        "TreatMissingData": missing,
+    }
+
+
+def _told(where: Deployed, severity: str) -> Resource:
+    topic = where.page if severity == PAGE else where.ticket
+    return {"AlarmActions": [topic], "OKActions": [topic]}
+
+
+def _logical(name: str, where: Deployed) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.removeprefix(where.prefix).split("-"))

@@ -1,0 +1,69 @@
+"""What is promised, and how fast a promise may be broken before somebody is told.
+
+Windows and factors are those of the Site Reliability Workbook (Google 2018, chapter 5, "Multiwindow, Multi-Burn-Rate
+Alerts"). A burn rate is the share of bad answers over the share that the objective leaves; at 1 the budget lasts exactly its
+30 days. Both windows have to be above it: the long one says that it matters, the short one that it still goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from server.telemetry.service_levels import IN_TIME, USABLE
+
+PAGE, TICKET = "page", "ticket"
+HOUR = 60
+DAY = 24 * HOUR
+LEAST_ANSWERS = 100
+"""In the long window: of fewer, one or two that are bad would be a fire."""
+LEAST_BAD = 3
+"""In the short window of CloudWatch's alarms, which roll deployments back by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLevel:
+    """`good` and `bad` are the names of its two counts in CloudWatch; `objective` is the share that is to be good."""
+
+    name: str
+    alarm: str
+    objective: float
+    good: str
+    bad: str
+    customers: str
+
+    @property
+    def budget(self) -> float:
+        return 1 - self.objective
+
+
+@dataclass(frozen=True, slots=True)
+class Burn:
+    """Windows are in minutes. `days` is how many windows of a day stand for the long one in CloudWatch, where no period is
+    longer than that: each of them has to be above, which is quieter than their mean."""
+
+    name: str
+    factor: float
+    long: int
+    short: int
+    severity: str
+    days: int = 1
+
+
+SERVICE_LEVELS = (
+    ServiceLevel(
+        IN_TIME,
+        "MangaLateBurn",
+        0.999,
+        "AnswersInTime",
+        "AnswersLate",
+        "Answers come after their turn's share of the budget.",
+    ),
+    ServiceLevel(
+        USABLE, "MangaUnusableBurn", 0.999, "AnswersUsable", "AnswersUnusable", "Answers are errors or lead nowhere."
+    ),
+)
+BURNS = (
+    Burn("fast", 14.4, long=HOUR, short=5, severity=PAGE),
+    Burn("medium", 6.0, long=6 * HOUR, short=30, severity=PAGE),
+    Burn("slow", 1.0, long=3 * DAY, short=6 * HOUR, severity=TICKET, days=3),
+)

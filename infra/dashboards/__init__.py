@@ -1,0 +1,1 @@
+"""Dashboards for Grafana and CloudWatch, written from one list of panels."""

@@ -1,0 +1,96 @@
+"""Lines that CloudWatch reads as metrics: their form, their arithmetic, and that there are never more than a few."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from server.telemetry.emf.numbers import NUMBERS
+from server.telemetry.emf.teller import LOOKS, Teller, tell_emf
+from server.telemetry.metrics import Metrics
+from session.resilience.breaker import BreakerState
+from tests.support.events import an_event
+
+SPACE = "MangaTools/test"
+PERSONAL = "hash-of-user"
+
+
+def measured() -> Metrics:
+    metrics = Metrics()
+    metrics.watch(under_way=lambda: 3.0, ready=lambda: 1.0)
+    metrics.watch_lines(log=lambda: 0.0, audit=lambda: 2.0)
+    metrics.watch_lag("flags", lambda: 4.5)
+    for backend, state in (
+        ("catalog", BreakerState.OPEN),
+        ("redis", BreakerState.HALF_OPEN),
+        ("stock", BreakerState.CLOSED),
+    ):
+        metrics.breaker_changed(backend, state)
+    metrics(an_event(user=PERSONAL))
+    metrics(an_event(outcome="TIMEOUT", user=PERSONAL))
+    return metrics
+
+
+def told(teller: Teller) -> dict[tuple[str, ...], dict[str, Any]]:
+    lines = [json.loads(line) for line in teller.lines()]
+    return {tuple(each[name] for name in each["_aws"]["CloudWatchMetrics"][0]["Dimensions"][0]): each for each in lines}
+
+
+def test_each_line_is_as_the_specification_has_it() -> None:
+    """Every metric and dimension that is named is there, as a number or a text, in a line that holds one directive."""
+    lines = told(Teller(SPACE, measured().registry, wall=lambda: 1.5))
+    for line in lines.values():
+        meta = line.pop("_aws")
+        (directive,) = meta["CloudWatchMetrics"]
+        named = [each["Name"] for each in directive["Metrics"]]
+        assert (meta["Timestamp"], directive["Namespace"]) == (1500, SPACE)
+        assert sorted(line) == sorted(named + directive["Dimensions"][0])
+        assert all(isinstance(line[each], (int, float, list)) for each in named)
+    seen = {each for line in lines.values() for each in line} - {"Backend", "Replica"}
+    assert seen == {number.name for number in NUMBERS}
+
+
+def test_what_has_grown_is_told_once_and_states_each_time() -> None:
+    metrics = measured()
+    teller = Teller(SPACE, metrics.registry)
+    first, second = told(teller), told(teller)
+    assert (first[()]["AnswersUsable"], first[()]["AnswersUnusable"], first[()]["AuditLinesLost"]) == (1, 1, 2)
+    assert (second[()]["AnswersUsable"], second[()]["AnswersUnusable"], second[()]["AuditLinesLost"]) == (0, 0, 0)
+    for lines in (first, second):
+        assert (lines[()]["RedisAway"], lines[()]["Ready"], lines[("flags",)]["ReplicaLag"]) == (1, 1, 4.5)
+        assert [lines[(backend,)]["BackendLost"] for backend in ("catalog", "redis", "stock")] == [1, 1, 0]
+
+
+def test_nothing_of_a_customer_and_no_new_dimension_whatever_is_called() -> None:
+    metrics = measured()
+    before = told(Teller(SPACE, metrics.registry)).keys()
+    for number in range(50):
+        metrics(an_event(tool="lookup_order", user=f"{PERSONAL}{number}", variant=f"segment {number}"))
+    lines = told(Teller(SPACE, metrics.registry))
+    assert lines.keys() == before
+    assert PERSONAL not in json.dumps(list(lines.values()))
+    assert "segment" not in json.dumps(list(lines.values()))
+
+
+@pytest.mark.virtual_time
+async def test_the_calls_under_way_are_told_second_by_second_and_the_rest_at_the_end() -> None:
+    """So that their average is one over time, and a task that is stopped takes no verdict along."""
+    metrics, texts = measured(), list[str]()
+    keeping = asyncio.create_task(Teller(SPACE, metrics.registry, texts.append).keep())
+    await asyncio.sleep(LOOKS + 0.5)
+    assert [json.loads(text.splitlines()[0])["CallsUnderWay"] for text in texts] == [[3.0] * LOOKS]
+    metrics(an_event())
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    assert json.loads(texts[1].splitlines()[0])["AnswersUsable"] == 1
+
+
+def test_nothing_runs_where_it_is_off() -> None:
+    begun: list[str] = []
+    tell_emf("off", Metrics().registry, lambda name, work: begun.append(name))
+    assert begun == []
+    tell_emf(SPACE, Metrics().registry, lambda name, work: begun.append(name))
+    assert begun == ["metrics for CloudWatch"]
