@@ -23,7 +23,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-stack clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth clean help
+.PHONY: run test test-stack clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
@@ -78,6 +78,9 @@ load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stac
 
 fleet: $(VENV)/.dev ## how many tasks a shop needs, simulated; ARGS=--write keeps tests/load/fleet.md
 	@$(BIN)/python -m tests.load.fleet $(ARGS)
+
+capacity: $(VENV)/.dev ## what a shop needs in AWS and what that costs; writes infra/CAPACITY.md and its plot
+	@$(BIN)/python -m infra.capacity $(ARGS)
 
 chaos: $(VENV)/.dev $(STRANDS)/.lock ## every fault at every backend of the real stack (15 minutes; clocks need libfaketime); writes tests/chaos/report.md
 	@$(BIN)/python -m tests.chaos.run --write $(ARGS)

@@ -1,0 +1,131 @@
+"""What a month takes, in the units that AWS counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from infra.capacity import search_units, tasks
+from infra.capacity.inputs import Prices, Stage
+from infra.capacity.traffic import HOUR, HOURS, Traffic
+
+GB, KB_A_GB, MILLION = 1e9, 1e6, 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """So much of what one price is for, a month; `of` is the part of the bill that it belongs to."""
+
+    of: str
+    what: str
+    quantity: float
+    price: str
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """One stage for one traffic, with sidecars as delivered."""
+
+    traffic: Traffic
+    stage: Stage
+    prices: Prices
+
+    def __call__(self) -> list[Need]:
+        return [
+            *self.compute(),
+            *self.search(),
+            *self.tables(),
+            *self.cache(),
+            *self.model(),
+            *self.network(),
+            *self.watching(),
+            *self.keys(),
+        ]
+
+    @property
+    def days(self) -> float:
+        return self.prices.days_a_month
+
+    @property
+    def task_hours(self) -> float:
+        return sum(tasks.by_hour(self.traffic, self.stage)) * self.days
+
+    def compute(self) -> Iterator[Need]:
+        yield Need("tasks", "vCPU-hours", self.task_hours * self.stage.vcpu, "fargate_vcpu_hour")
+        yield Need("tasks", "GB-hours", self.task_hours * self.stage.memory_gb, "fargate_gb_hour")
+
+    def search(self) -> Iterator[Need]:
+        searching = sum(search_units.by_hour(self.traffic, self.stage)) * self.days
+        yield Need("OpenSearch", "search OCU-hours", searching, "ocu_hour")
+        yield Need("OpenSearch", "indexing OCU-hours", self.stage.indexing_ocus * self.prices.hours_a_month, "ocu_hour")
+        yield Need("OpenSearch", "GB of index", self.traffic.inputs["search"]["index_gb"], "search_storage_gb_month")
+
+    def tables(self) -> Iterator[Need]:
+        used, told = self.traffic.consumed(), self.traffic.inputs["tables"]
+        personal = used.wru * told["profile_days"] * told["profile_bytes"] / GB
+        yield Need("DynamoDB", "million read units", used.rru * self.days / MILLION, "rru_million")
+        yield Need("DynamoDB", "million write units", used.wru * self.days / MILLION, "wru_million")
+        yield Need("DynamoDB", "GB kept", told["catalogue_gb"] + personal, "table_storage_gb_month")
+        yield Need("DynamoDB", "GB recoverable", personal, "recovery_gb_month")
+
+    def cache(self) -> Iterator[Need]:
+        yield Need("ElastiCache", "million ECPUs", self.ecpus * self.days / MILLION, "ecpu_million")
+        yield Need("ElastiCache", "GB-hours", self.cache_gb * self.prices.hours_a_month, "cache_gb_hour")
+
+    @property
+    def ecpus(self) -> float:
+        """A day. A command is at least one, and as many as its work or its KB come to, whichever is more."""
+        used = self.traffic.consumed()
+        return float(max(used.commands, used.script_us / self.traffic.inputs["cache"]["us_an_ecpu"], used.cache_kb))
+
+    @property
+    def cache_gb(self) -> float:
+        told = self.traffic.inputs["cache"]
+        sessions = self.traffic.messages / told["messages_a_session"] * told["session_hours"] / len(HOURS)
+        kept = self.traffic.live("search") * told["kept_hours"] / len(HOURS)
+        wanted = (sessions * told["session_bytes"] + kept * told["kept_bytes"]) / GB
+        return float(min(self.stage.most_cache_gb, max(told["least_gb"], wanted)))
+
+    @property
+    def embeddings(self) -> float:
+        """Texts a day that Bedrock is asked about."""
+        return self.traffic.embedded_texts if self.stage.bedrock else 0.0
+
+    def model(self) -> Iterator[Need]:
+        tokens = self.embeddings * self.traffic.inputs["embedding"]["tokens_a_text"]
+        yield Need("Bedrock", "million tokens", tokens * self.days / MILLION, "embedding_tokens_million")
+
+    def network(self) -> Iterator[Need]:
+        used, embedding = self.traffic.consumed(), self.traffic.inputs["embedding"]
+        through = used.search_kb + self.embeddings * embedding["kb_a_text"]
+        elsewhere = 1 - 1 / self.stage.zones
+        hours = self.stage.interface_endpoints * self.stage.zones * self.prices.hours_a_month
+        yield Need("network", "endpoint-hours", hours, "endpoint_hour")
+        yield Need("network", "GB through endpoints", through * self.days / KB_A_GB, "endpoint_gb")
+        yield Need("network", "GB between zones", used.cache_kb * elsewhere * self.days / KB_A_GB, "between_zones_gb")
+
+    def watching(self) -> Iterator[Need]:
+        stage, kept = self.stage, self.log_gb * self.stage.log_days / self.days
+        yield Need("watching", "GB of logs", self.log_gb, "log_gb")
+        yield Need("watching", "GB of logs kept", kept, "log_storage_gb_month")
+        yield Need("watching", "metrics", stage.metrics, "metric_month")
+        yield Need("watching", "alarms", stage.alarms, "alarm_month")
+        yield Need("watching", "dashboards", stage.dashboards, "dashboard_month")
+
+    def keys(self) -> Iterator[Need]:
+        polls = self.task_hours * HOUR / self.traffic.inputs["flags"]["poll_seconds"]
+        yield Need("keys and flags", "KMS keys", self.stage.keys, "key_month")
+        yield Need("keys and flags", "secrets", self.stage.secrets, "secret_month")
+        yield Need("keys and flags", "million looks at flags", polls / MILLION, "configuration_calls_million")
+
+    @property
+    def log_gb(self) -> float:
+        """As delivered: the audit of orders, and the metrics of each task."""
+        told = self.traffic.inputs["logs"]
+        audit = self.traffic.live("order") * self.days * told["audit_bytes"]
+        metrics = self.task_hours * 60 * told["metric_bytes_a_minute"]
+        return float((audit + metrics) / GB)
+
+
+def dollars(needs: list[Need], prices: Prices, chosen: Callable[[Need], bool] = lambda need: True) -> float:
+    return sum(need.quantity * prices[need.price] for need in needs if chosen(need))

@@ -1,0 +1,29 @@
+"""How many tasks stand at each hour of the day, so that a zone may go."""
+
+from __future__ import annotations
+
+import math
+
+from infra.capacity.inputs import Inputs, Stage
+from infra.capacity.traffic import HOURS, Traffic
+
+
+def bears(stage: Stage, inputs: Inputs, *, live: bool = False, vcpu: float | None = None) -> float:
+    """Calls a second of one task: what was measured of a whole processor, times the part that the server is promised (or
+    `vcpu`). `live` is without any cache."""
+    measured = inputs["fleet"]["calls_a_second_live" if live else "calls_a_second"]
+    return float(measured * (stage.server_vcpu if vcpu is None else vcpu))
+
+
+def tasks_at(calls_a_second: float, stage: Stage, a_task: float) -> int:
+    """Tasks for so many calls a second, where one bears `a_task`. Where every zone has one at least, those that are left
+    when a zone goes still bear them, and no zone has more than another."""
+    everywhere = stage.least_tasks >= stage.zones
+    calls = calls_a_second * stage.zones / (stage.zones - 1) if everywhere else calls_a_second
+    at_once = stage.zones if everywhere else 1
+    return max(stage.least_tasks, at_once * math.ceil(calls / a_task / at_once))
+
+
+def by_hour(traffic: Traffic, stage: Stage, vcpu: float | None = None) -> list[int]:
+    a_task = bears(stage, traffic.inputs, live=not traffic.cached, vcpu=vcpu)
+    return [tasks_at(traffic.calls_a_second(hour), stage, a_task) for hour in HOURS]
