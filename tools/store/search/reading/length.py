@@ -9,12 +9,15 @@ from tools.store.models import Conditions, Range
 from tools.store.search.reading.amounts import Amounts, worded
 from tools.store.search.reading.claim import Claim
 from tools.store.search.reading.wordings import NEAR, Wording, finding
+from tools.store.search.text.characters import has_cjk
 
 SHORT, LONG, FEW = 5, 20, 5
 """Volumes: a short series has at most so many, a long one at least, "a few volumes" are at most."""
 
 _ENGLISH = Amounts(after=r"(?:[ -]?(?:or so ))?[ -]?(?:volumes?|vols?\b\.?|books|tank[oō]u?bon)(?![a-z]| ?#?[0-9])")
 _JAPANESE = Amounts(after=r" ?(?:巻|冊)(?!目)")
+_MAY_SAY_SO = re.compile("vol|book|tank")
+"""Which each English amount has: most texts are looked at no closer."""
 _PART_OF_A_SERIES = re.compile(r"(?:first|last|next|latest|final|missing|these|those|volumes?) $")
 _ENDS_THERE = re.compile(
     r"(?:で|の)?(?=完結)|(?:で|に)(?:終わ(?:る|った|っている)|読み終わる|まとまっ(?:た|ている)|読める|収まる)"
@@ -34,10 +37,10 @@ def find_read_so_far(text: str) -> Iterator[Claim]:
 
 def find_volumes(text: str) -> Iterator[Claim]:
     """Numbers of volumes. "Naruto 3巻" is one volume of it, and so is no length."""
-    for amount in _ENGLISH.find(text):
+    for amount in _ENGLISH.find(text) if _MAY_SAY_SO.search(text) else ():
         if not _PART_OF_A_SERIES.search(text, max(0, amount.start - 12), amount.start):
             yield _claim(amount.start, amount.end, amount.range)
-    for amount in _JAPANESE.find(text):
+    for amount in _JAPANESE.find(text) if has_cjk(text) else ():
         if text[amount.start].isascii() and text[amount.start].isalpha():
             continue  # An English word before it belongs to a name: "Trigun Maximum 3巻".
         ends = _ENDS_THERE.match(text, amount.end)

@@ -56,11 +56,18 @@ _ERA = re.compile(
     rf"|期)?(?:に連載(?:された|していた))?"
     rf"(?![0-9]|ライダー|元禄|レトロ|風| boys){JA_SETTING}"
 )
+_MAY_SAY_SO = re.compile("|".join(("0'?s", "年代", *_DECADES, *_ERAS)))
+"""Which each of these has: most texts are looked at no closer."""
 _ERA_DECADE = re.compile(r"(?P<era>昭和|平成)(?P<digits>[1-6])0年代")
 
 
 def periods(text: str) -> Iterator[Spell]:
     """The years of the decades and eras that a normalised text says."""
+    if _MAY_SAY_SO.search(text):
+        yield from _periods(text)
+
+
+def _periods(text: str) -> Iterator[Spell]:
     for match in (*_DECADE.finditer(text), *_DECADE_JA.finditer(text)):
         digits = int(match["digits"] or _KANJI_DIGITS[match["kanji"]])
         if 100 <= digits < _FIRST_DECADE:

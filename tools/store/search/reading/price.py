@@ -11,6 +11,8 @@ from tools.store.search.reading.claim import Claim
 
 _BEFORE = Amounts(before=r"(?:¥|\\|jpy |yen ?)", bare=Bound.MOST)
 _AFTER = Amounts(after=r" ?(?:yen\b|jpy\b|円|¥)", bare=Bound.MOST)
+_MAY_SAY_SO = re.compile(r"[¥\\円]|yen|jpy")
+"""Which each of them has: most texts are looked at no closer."""
 _REACH = 48
 """Characters before an amount in which it is said what costs so much."""
 _WHOLE = (
@@ -33,7 +35,7 @@ _COSTS = re.compile(
 
 def find_price(text: str) -> Iterator[Claim]:
     """Amounts of yen: of the whole series where it is said beside them, else of one volume."""
-    for amount in (*_BEFORE.find(text), *_AFTER.find(text)):
+    for amount in (*_BEFORE.find(text), *_AFTER.find(text)) if _MAY_SAY_SO.search(text) else ():
         yield _claim(text, amount)
 
 

@@ -56,7 +56,7 @@ def find_rating(text: str) -> Iterator[Claim]:
         if amount and not _COUNTED.match(text, amount.end):
             scale = _SCALE.match(text, amount.end)
             yield from _claims(amount, cue.start(), scale.end() if scale else amount.end)
-    for amount in _STARS.find(text):
+    for amount in _STARS.find(text) if "star" in text else ():
         yield from _claims(amount, amount.start, amount.end)
     yield from _find_high(text)
 

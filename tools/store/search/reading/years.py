@@ -37,6 +37,8 @@ _IN = re.compile(
     rf"{SETTING}\b{MADE}(?:in|from|of) )(?:the year )?(?P<year>{YEAR})\b|(?P<ja>{YEAR})年(?!代"
     rf"|[0-9以前後間まよか]){JA_SETTING}{JA_MADE}"
 )
+_A_YEAR = re.compile(YEAR)
+"""Which each of these has: most texts are looked at no closer."""
 
 
 def years_from(this_year: int) -> Find:
@@ -52,6 +54,8 @@ def years_from(this_year: int) -> Find:
 
 
 def _bounds(text: str) -> Iterator[Spell]:
+    if not _A_YEAR.search(text):
+        return
     for match in _BETWEEN.finditer(text):
         yield (*match.span(), Range(*sorted((int(match["first"]), int(match["last"])))))
     for pattern, least, most in ((_SINCE, 0, None), (_AFTER, 1, None), (_BEFORE, None, -1), (_UNTIL, None, 0), (_IN, 0, 0)):
