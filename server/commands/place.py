@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from server.config.settings import Settings
 from server.packages.reload_socket import Reloads, answer_reloads
 from server.transport.http.probes import Probes
 
@@ -36,21 +37,22 @@ class Place(Protocol):
 class Standalone:
     """A process by itself."""
 
-    def __init__(self, host: str, listener: socket.socket, ports: OpenPorts) -> None:
+    def __init__(self, settings: Settings, listener: socket.socket, ports: OpenPorts) -> None:
         self.port: int = listener.getsockname()[1]
         self.listeners: Sequence[socket.socket] = (listener,)
         self.ports = ports
-        self.reloads: Reloads | None = partial(answer_reloads, host, self.port)
-        self._host = host
+        self.reloads: Reloads | None = partial(answer_reloads, settings.host, self.port)
+        self._settings = settings
 
     def probes(self, app: Application) -> Probes:
         return Probes(app.lifecycle, app.dependencies, app.metrics)
 
     @asynccontextmanager
     async def open(self, server: PatientServer) -> AsyncIterator[None]:
-        say_listening(self._host, self.port)
+        say_listening(self._settings, self.port)
         yield
 
 
-def say_listening(host: str, port: int) -> None:
-    logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp)", host, port)
+def say_listening(settings: Settings, port: int) -> None:
+    further = ", WebSocket at /ws" if settings.websocket else ""
+    logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp%s)", settings.host, port, further)

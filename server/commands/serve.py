@@ -88,7 +88,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
     stop = asyncio.Event()
     on_signals(stop)
     with listen(settings) as listener:
-        await serve_at(Standalone(settings.host, listener, partial(open_ports, progress=progress)), settings, stop)
+        await serve_at(Standalone(settings, listener, partial(open_ports, progress=progress)), settings, stop)
     logger.info("stopped")
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.load import relay_faults
 from tests.load.relay import Plan, Results, measure, table
+from tests.load.relay_faults import Verdict, rolling_restart
+from tests.load.restless_clients import ANSWERED, CUT, REFUSED, SILENT, Told
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -27,3 +30,22 @@ def test_what_is_lost_or_dear_misses_its_bar() -> None:
         "added to the median in ms",
     ]
     assert "MISSED  added to the median in ms: 2 (bar <= 1.5)" in table(Plan(), results)
+
+
+def test_a_rolling_restart_loses_no_call() -> None:
+    verdict = rolling_restart(relay_faults.Plan(clients=8, think=0.2, seconds=1.0))
+    assert verdict.told.counts[ANSWERED] > 8
+    assert verdict.missed() == [], verdict.line()
+
+
+def test_a_kill_may_cost_what_was_under_way_and_nothing_else() -> None:
+    told = Told()
+    for what in (ANSWERED, REFUSED, CUT, CUT):
+        told.say(what)
+    assert Verdict("killed", told, allowed=2, well=0.5).missed() == []
+    assert Verdict("killed", told, allowed=1, well=3.5).missed() == [
+        "2 calls lost of 1 that may be",
+        "3.5 s until all was well (bar 3)",
+    ]
+    told.say(SILENT)
+    assert Verdict("killed", told, allowed=3).missed() == ["calls that were never answered, or wrongly"]

@@ -62,8 +62,8 @@ class RoundRobin:
             to_server.close()
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        for _ in self._at:
-            number = next(self._turns) % len(self._at)
+        first = next(self._turns)  # from there on its own way: others take turns meanwhile
+        for number in ((first + further) % len(self._at) for further in range(len(self._at))):
             with suppress(OSError):
                 connection = await asyncio.open_connection(*self._at[number])
                 self.served[number] += 1

@@ -50,7 +50,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         valkey = SharedValkey(folder) if settings.redis_url == EMBEDDED else None
         if valkey is not None:
             settings = replace(settings, redis_url=stack.enter_context(valkey), relay=_relay(settings, folder))
-        host, port = settings.host, listener.getsockname()[1]
+        port = listener.getsockname()[1]
         place = partial(WorkerPlace, settings, port, folder, preload(settings, folder, progress))
         gc.collect()
         gc.freeze()  # the collector writes to what it looks at, which would have every worker copy all of it
@@ -59,7 +59,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
             listener,
             lambda number, end: _work(place(number, end), settings),
             settings.turn_budget_ms / 1000,
-            partial(say_listening, host, port),
+            partial(say_listening, settings, port),
             valkey.mind if valkey is not None else lambda: None,
         )
         status = supervisor.run()

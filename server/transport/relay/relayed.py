@@ -100,6 +100,7 @@ class Relayed:
         if isinstance(body, Response):
             await body(scope, receive, send)
         else:
+            await self._relay.ready()  # or the answer comes while nobody here listens yet, as in a process that just began
             await self._asking.pass_on(owner, to, body, scope, receive, send)
 
     def _hear(self, message: bytes) -> None:
