@@ -1,7 +1,7 @@
 """What a supervisor and a worker say to each other, over a pair of sockets.
 
-Down go connections, a descriptor and a byte each; up goes a `Report` a second. Whoever reads the end of the other knows that
-it is gone.
+Down go connections, a descriptor and a byte each; up goes a `Report` now and then. Whoever reads the end of the other
+knows that it is gone.
 """
 
 from __future__ import annotations

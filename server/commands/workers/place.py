@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from server.application import Application
     from server.commands.serve import PatientServer
 
-REPORT_SECONDS = 1.0
+REPORT_SECONDS = 0.25
 
 
 class WorkerPlace:

@@ -6,12 +6,10 @@ import asyncio
 import gc
 import logging
 import os
-import shutil
 import sys
-import tempfile
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +19,7 @@ from server.backends.preload import preload
 from server.commands.errors import print_error
 from server.commands.place import say_listening
 from server.commands.serve import end_with_parent, listen, serve_at
+from server.commands.workers.folder import own_folder
 from server.commands.workers.place import WorkerPlace
 from server.commands.workers.supervisor import Supervisor
 from server.commands.workers.valkey import SharedValkey
@@ -46,7 +45,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
     log_to_stderr(settings.log_level)
     with ExitStack() as stack:
         listener = stack.enter_context(listen(settings))
-        folder = stack.enter_context(_own_folder())
+        folder = stack.enter_context(own_folder())
         valkey = SharedValkey(folder) if settings.redis_url == EMBEDDED else None
         if valkey is not None:
             settings = replace(settings, redis_url=stack.enter_context(valkey), relay=_relay(settings, folder))
@@ -100,13 +99,3 @@ def _unforeseen() -> int:
 def _relay(settings: Settings, folder: Path) -> str:
     """Workers who share what only they have need nobody else to reach one another."""
     return f"unix://{folder / 'relay'}" if settings.relay == AUTO else settings.relay
-
-
-@contextmanager
-def _own_folder() -> Iterator[Path]:
-    """For sockets, and what workers leave to one another: nobody else can look into it, and it goes with the supervisor."""
-    folder = Path(tempfile.mkdtemp(prefix="manga-workers-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

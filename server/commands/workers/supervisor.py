@@ -21,8 +21,8 @@ from server.commands.workers.worker import Run, Worker
 
 logger = logging.getLogger(__name__)
 
-HUNG_SECONDS = 15.0
-"""A worker reports every second; one that has said nothing for so long is ended, and another takes its place."""
+HUNG_SECONDS = 6.0
+"""A worker reports four times a second; one that has said nothing for so long is ended, and another takes its place."""
 START_SECONDS = 120.0
 """One that takes no connections has said its last word, or nothing yet: it is ending, or starting."""
 ACCEPTED_AT_ONCE = 64

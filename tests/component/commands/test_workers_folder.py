@@ -1,0 +1,60 @@
+"""The folder of sockets: what a killed supervisor has left goes, and what is in use stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from server.commands.workers.folder import LOCK, PREFIX, own_folder
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def test_a_folder_goes_with_its_supervisor_and_stays_while_it_is_in_use(tmp_path: Path) -> None:
+    with own_folder() as first:
+        with own_folder() as second:
+            assert first.is_dir()
+            assert second.is_dir()
+            assert first != second
+        assert list(tmp_path.iterdir()) == [first]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_supervisor_has_left_goes_with_the_next_start(tmp_path: Path) -> None:
+    """Once its last worker has ended: the lock is theirs too."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:  # a supervisor, which is killed in the middle
+        with own_folder():
+            os.write(write, b".")
+            signal.pause()
+    os.read(read, 1)
+    (left,) = tmp_path.iterdir()
+    with own_folder():
+        assert left.is_dir()
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert left.is_dir()
+    with own_folder() as own:
+        assert list(tmp_path.iterdir()) == [own]
+    os.close(read)
+    os.close(write)
+
+
+def test_what_nobody_can_tell_to_be_free_is_left_alone(tmp_path: Path) -> None:
+    """A folder without a lock may be one that is just being made; a link leads elsewhere."""
+    made, free = tmp_path / f"{PREFIX}made", tmp_path / "somebody-else-s"
+    made.mkdir()
+    free.mkdir()
+    (free / LOCK).touch()
+    (tmp_path / f"{PREFIX}link").symlink_to(free)
+    with own_folder():
+        assert made.is_dir()
+        assert (free / LOCK).exists()
