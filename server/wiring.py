@@ -122,7 +122,7 @@ async def _open_outside(
         probes={"background": background.health},
         policies=await asyncio.to_thread(read_policies, settings),
         bus=bus,
-        reach=open_reach(settings, redis, stack, background, local=local),
+        reach=open_reach(settings, redis, stack, background, metrics.registry, local=local),
     )
 
 

@@ -15,6 +15,8 @@ from server.transport.http.responses import plain
 from server.transport.http.streamable.answered import is_answer
 from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
 from server.transport.relay.answer import Answer, Lost
+from server.transport.relay.counts import ANSWERED, GONE, UNREACHED, Counts
+from server.transport.relay.counts import LOST as LOST_IT
 from server.transport.relay.cut import end_of, in_place
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part
 from server.transport.relay.post import Gone, Relay, Unreached
@@ -27,8 +29,9 @@ class Asking:
     """`number` is that of a request here; its answer is waited for as long as its owner lives, and its beginning for
     `patience_seconds` at most: a request that was taken may be lost on the way with nobody to tell of it."""
 
-    def __init__(self, relay: Relay, patience_seconds: float) -> None:
+    def __init__(self, relay: Relay, patience_seconds: float, counts: Counts) -> None:
         self._relay = relay
+        self._counts = counts
         self._patience_seconds = patience_seconds
         self._numbers = itertools.count(1)
         self._open: dict[int, Answer] = {}
@@ -39,6 +42,7 @@ class Asking:
     async def pass_on(self, owner: str, to: str, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         number, answer, taken = next(self._numbers), Answer(owner, self._patience_seconds), False
         self._open[number] = answer
+        outcome = ANSWERED
         try:
             await self._relay.send(owner, self._asked(number, to, body, scope).encoded())
             taken = True
@@ -47,13 +51,17 @@ class Asking:
             else:
                 await _while_there(receive, answer, body, send)
         except Gone:
+            outcome = GONE
             await _no_session(to)(scope, receive, send)
         except Unreached:
+            outcome = UNREACHED
             await in_place(to, body, AWAY)(scope, receive, send)
         except Lost:
+            outcome = LOST_IT
             await in_place(to, body, LOST)(scope, receive, send)
         finally:
             del self._open[number]
+            self._counts.forwarded(outcome)
             if taken and answer.unfinished:
                 await self._leave(owner, number)
 

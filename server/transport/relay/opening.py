@@ -7,9 +7,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from prometheus_client import CollectorRegistry
+
 from server.config.settings import Settings
 from server.runtime.background import Background
 from server.transport.http.reach import OwnSessions, Reach
+from server.transport.relay.counts import Counts
 from server.transport.relay.over_redis import RedisRelay
 from server.transport.relay.over_sockets import SocketRelay
 from server.transport.relay.post import Relay
@@ -20,13 +23,21 @@ GRACE_SECONDS = 1.0
 """Beyond a turn, within which its owner answers a request: nobody waits longer for one that was lost on the way."""
 
 
-def open_reach(settings: Settings, redis: Redis, stack: AsyncExitStack, background: Background, *, local: bool) -> Reach:
+def open_reach(
+    settings: Settings,
+    redis: Redis,
+    stack: AsyncExitStack,
+    background: Background,
+    registry: CollectorRegistry,
+    *,
+    local: bool,
+) -> Reach:
     """Listens until the stack closes; where there is no other process to be reached, there is nothing to open. `local` is
     for stdio, whose only session is its own."""
     relay = None if local else _relay(settings, redis)
     if relay is None:
         return OwnSessions()
-    relayed = Relayed(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS)
+    relayed = Relayed(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, Counts(registry))
     background.run("relay", relayed.keep)
     stack.push_async_callback(relayed.aclose)
     return relayed

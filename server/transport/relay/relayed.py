@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.transport.http.bounds.holders import holder_of
 from server.transport.http.reach import Read
 from server.transport.relay.asking import Asking
+from server.transport.relay.counts import Counts
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, decoded
 from server.transport.relay.names import named, parted
 from server.transport.relay.post import Relay
@@ -32,11 +33,12 @@ VERSION = b"mcp-protocol-version"
 class Relayed:
     """A `Reach` over a relay. An answer that has not begun after `patience_seconds` is waited for no longer."""
 
-    def __init__(self, relay: Relay, patience_seconds: float) -> None:
+    def __init__(self, relay: Relay, patience_seconds: float, counts: Counts) -> None:
         self._relay = relay
         self._apps: dict[str, ASGIApp] = {}
-        self._asking = Asking(relay, patience_seconds)
+        self._asking = Asking(relay, patience_seconds, counts)
         self._serving = Serving(relay, self._apps)
+        counts.watch(lambda: len(self._asking), lambda: len(self._serving), lambda: len(self._concerned()))
         self._replies: set[asyncio.Task[None]] = set()
 
     async def name(self) -> str:
@@ -117,11 +119,15 @@ class Relayed:
                     self._replies.add(task)
                     task.add_done_callback(self._replies.discard)
 
+    def _concerned(self) -> set[str]:
+        """Returns those with whom something is open."""
+        return self._asking.owners() | self._serving.senders()
+
     async def _watch(self) -> NoReturn:
         before: set[str] = set()
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            concerned = self._asking.owners() | self._serving.senders()
+            concerned = self._concerned()
             gone = await self._relay.gone(concerned) if concerned else set()
             for name in gone & before:
                 self._asking.lose(name)

@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 from mcp_types import INTERNAL_ERROR
+from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.transport.relay.counts import Counts
 from server.transport.relay.frames import MESSAGES, SESSIONS, Part
 from server.transport.relay.over_redis import RedisRelay
 from server.transport.relay.relayed import Relayed
@@ -58,9 +60,11 @@ def scope(method: str = "POST") -> Scope:
 
 
 @asynccontextmanager
-async def process(address: RedisAddress, patience_seconds: float = SOON) -> AsyncIterator[Relayed]:
+async def process(
+    address: RedisAddress, patience_seconds: float = SOON, registry: CollectorRegistry | None = None
+) -> AsyncIterator[Relayed]:
     async with reached(address) as redis:
-        own = Relayed(RedisRelay(redis, time.monotonic), patience_seconds)
+        own = Relayed(RedisRelay(redis, time.monotonic), patience_seconds, Counts(registry or CollectorRegistry()))
         keeping = asyncio.create_task(own.keep())
         await own.name()
         try:
@@ -95,10 +99,13 @@ async def test_a_large_answer_arrives_whole(valkey: RedisAddress) -> None:
 @pytest.mark.parametrize("to", [MESSAGES, SESSIONS])
 async def test_a_request_that_was_taken_and_then_lost_is_not_waited_for_for_ever(to: str, valkey: RedisAddress) -> None:
     """As when its owner lost the channel with the request in it; here nobody there knows what it is for."""
-    async with process(valkey) as one, process(valkey, patience_seconds=0.2) as two:
+    told = CollectorRegistry()
+    async with process(valkey) as one, process(valkey, 0.2, told) as two:
         client = Client()
         async with asyncio.timeout(SOON):
             await two._asking.pass_on(one._relay.own, to, PING, scope(), client.receive, client.send)
+        assert told.get_sample_value("manga_relay_forwarded_total", {"outcome": "unreached"}) == 1
+        assert told.get_sample_value("manga_relay_peers") == 0
         assert client.status == (503 if to == MESSAGES else 200)
         assert b"does not answer" in client.body
         assert len(two._asking) == 0
