@@ -12,7 +12,7 @@ from functools import partial
 from server.commands.workers.channel import WorkerEnd, channel
 from server.commands.workers.signals import HEEDED
 
-FRESH_SECONDS = 0.8
+FRESH_SECONDS = 2.5
 """Whoever has said nothing for so long gets connections only where nobody else is."""
 
 Run = Callable[[int, WorkerEnd], int]
