@@ -9,6 +9,7 @@ import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from server.call import Call, Principal
 from server.identity import Identifier
@@ -126,6 +127,11 @@ class Protocol:
         """Tells whether a tool of this name is or was there."""
         return self._registry.get(name) is not None
 
+    def asks(self, name: str) -> bool:
+        """Tells whether a tool may ask its client something between two calls of the 2026 era."""
+        tool = self._registry.get(name)
+        return tool is not None and tool.tool.asks
+
     async def call_directly(self, ctx: Context, name: str, arguments: dict[str, Any]) -> bytes:
         """Answers a call of a tool that there is with its result, written. Raises `MCPError`."""
         tool = self._registry.get(name)
@@ -133,7 +139,10 @@ class Protocol:
         return await self._quietly_called(ctx, (tool, arguments))
 
     async def _called(self, ctx: Context, asked: tuple[Registered, dict[str, Any]]) -> bytes:
-        return written(ctx.protocol_version, await self._calls.run(ctx, *asked, call_tool_result))
+        result = await self._calls.run(ctx, *asked, call_tool_result)
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            result["_meta"] |= {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp}
+        return written(ctx.protocol_version, result)
 
     def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
         theirs = {tool.name for tool in self._access.listed(principal)}

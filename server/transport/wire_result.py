@@ -22,7 +22,7 @@ MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
 
 def written(version: str, result: Json) -> bytes:
-    """Writes it for a client of this handshake version. `result` is what `server.results` makes: its first block's text is
+    """Writes it for a client of this version. `result` is what `server.results` makes: its first block's text is
     its structure, written. Raises what the SDK raises for a result that is none."""
     block, *beside = result["content"]
     if beside:

@@ -1,4 +1,4 @@
-"""What is written of a result is what the SDK makes of it, for every version of the handshake era."""
+"""What is written of a result is what the SDK makes of it, for every version."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from mcp_types.methods import serialize_server_result
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
 from server.content_blocks import FROM_ELSEWHERE
@@ -22,7 +22,7 @@ BESIDE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 META = {"com.mangaassist/call": {"callId": "1", "degraded": [], "budget": {"turnId": None, "totalMs": 3000}}}
 
 
-@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+@pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS])
 @pytest.mark.parametrize("beside", [[], [BESIDE]])
 @pytest.mark.parametrize("value", VALUES)
 def test_it_is_what_the_sdk_writes(version: str, value: dict[str, Any], beside: list[dict[str, Any]]) -> None:

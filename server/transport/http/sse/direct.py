@@ -41,10 +41,21 @@ PIPE = TransportContext(kind="jsonrpc", can_send_request=True)
 @dataclass(frozen=True, slots=True)
 class DirectTools:
     """`call` answers a call by the bytes of its result; it raises `MCPError` at most. `known` tells whether there ever was a
-    tool of that name."""
+    tool of that name, `asks` whether one may ask its client between two calls."""
 
     call: Callable[[Context, str, Json], Awaitable[bytes]]
     known: Callable[[str], bool]
+    asks: Callable[[str], bool]
+
+    def plain(self, params: Params) -> bool:
+        """Whether the SDK, too, would take them for the parameters of a call, and for nothing more."""
+        name, meta = params.get("name"), params.get("_meta", {})
+        if not params.keys() <= PARAMS or not isinstance(name, str) or not self.known(name):
+            return False
+        if not isinstance(params.get("arguments", {}), dict) or not isinstance(meta, dict):
+            return False
+        token = meta.get(TOKEN, "")
+        return isinstance(token, str | int) and not isinstance(token, bool)
 
 
 @dataclass(slots=True)
@@ -118,15 +129,7 @@ class DirectCalls:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _plain(self, params: Params) -> bool:
-        """Whether the SDK, too, would take them for the parameters of a call, and for nothing more."""
-        name, meta = params.get("name"), params.get("_meta", {})
-        if not params.keys() <= PARAMS or not isinstance(name, str) or not self._tools.known(name):
-            return False
-        if not isinstance(params.get("arguments", {}), dict) or not isinstance(meta, dict):
-            return False
-        token = meta.get(TOKEN, "")
-        whole = isinstance(token, str | int) and not isinstance(token, bool)
-        return whole and not any(key.startswith(RESERVED) for key in meta)
+        return self._tools.plain(params) and not any(key.startswith(RESERVED) for key in params.get("_meta", {}))
 
     def _cancel(self, told: types.JSONRPCNotification) -> None:
         if told.method != "notifications/cancelled" or (number := cancelled_request_id_from_params(told.params)) is None:

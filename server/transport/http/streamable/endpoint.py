@@ -20,9 +20,11 @@ from server.transport.http.bounds.bodies import Bodies, read_again
 from server.transport.http.bounds.holders import holder_of
 from server.transport.http.bounds.posted import Posted, trimmed_initialize
 from server.transport.http.scope_check import ScopeCheck
+from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.streams import SseStreams
 from server.transport.http.streamable.answered import Answered
 from server.transport.http.streamable.batch import serve_batch
+from server.transport.http.streamable.plain_calls import PlainCalls
 from server.transport.http.streamable.refusals import PlainRefusals, no_initialize
 from server.transport.http.streamable.sessions import Sessions
 
@@ -43,12 +45,15 @@ class McpEndpoint:
         max_body_bytes: int,
         scopes: ScopeCheck | None = None,
         session_streams: SessionStreams | None = None,
+        direct: DirectTools | None = None,
     ) -> None:
-        """`scopes` is None where no bearer has any; `session_streams` is told of the streams of sessions."""
+        """`scopes` is None where no bearer has any; `session_streams` is told of the streams of sessions; `direct` takes
+        plain calls of the 2026 era past the SDK's dispatcher."""
         self._streams = streams
         self._bodies = bodies
         self._admission = admission
         self._scopes = scopes
+        self._calls = PlainCalls(mcp, direct) if direct else None
         self.manager = StreamableHTTPSessionManager(
             mcp, session_idle_timeout=IDLE_SECONDS, max_request_body_size=max_body_bytes
         )
@@ -98,7 +103,8 @@ class McpEndpoint:
             introduces = posted is not None and posted.method == "initialize" and not stateless
             receive = read_again(trimmed_initialize(body) if introduces else body, receive)
         if stateless:
-            await self.manager.handle_request(scope, receive, send)
+            if not (body and self._calls and await self._calls.serve(body, scope, receive, send)):
+                await self.manager.handle_request(scope, receive, send)
         elif "mcp-session-id" in headers:
             await self.sessions.serve(posted, scope, receive, send)
         elif (refused := no_initialize(body, posted)) is not None:

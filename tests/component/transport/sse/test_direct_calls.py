@@ -101,7 +101,7 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
         return types.CallToolResult(content=[])
 
     server: Server[Any] = Server("it", on_call_tool=on_call_tool)
-    tools = DirectTools(called, {"tell"}.__contains__)
+    tools = DirectTools(called, {"tell"}.__contains__, lambda name: False)
 
     async def conversing() -> None:
         with own.scope:

@@ -1,0 +1,151 @@
+"""Plain calls of the 2026 era, which take the short way of those on streams (`server.transport.http.sse.direct`): past the
+SDK's tasks, channels and models, and never past its checks. What any of these would refuse is left to the SDK, which says
+why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.session import ServerSession
+from mcp.server.streamable_http import check_accept_headers
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    InboundModernRoute,
+    classify_inbound_request,
+    find_duplicated_routing_header,
+    validate_mcp_param_headers,
+)
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.methods import validate_client_request
+from pydantic import ValidationError
+from pydantic_core import from_json, to_json
+from starlette.requests import Request as HttpRequest
+from starlette.types import Receive, Scope, Send
+
+from server.transport.http.sse.direct import TOKEN, DirectTools
+from server.transport.http.streamable.one_answer import Exchange, OneAnswer
+from session.resilience.tasks import start_task
+
+Json = dict[str, Any]
+CALL = "tools/call"
+MEMBERS = {"jsonrpc", "id", "method", "params"}
+PING_SECONDS = 15.0
+"""As the SDK: how long an answer may be silent before it becomes a stream that is kept alive."""
+
+
+class PlainCalls:
+    """Of a server whose tools are `tools`."""
+
+    def __init__(self, mcp: Server[Any], tools: DirectTools) -> None:
+        self._mcp = mcp
+        self._tools = tools
+
+    async def serve(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Answers what is plainly a call. False for everything else, of which nothing was read or said."""
+        http = HttpRequest(scope)
+        asked = _request(body) if scope["method"] == "POST" and all(check_accept_headers(http)) else None
+        route = self._route(asked, http.headers) if asked else None
+        if asked is None or route is None:
+            return False
+        answer = OneAnswer(asked["id"], send)
+        context = _context(asked, route, answer, http)
+        task = asyncio.current_task()
+        assert task is not None
+        watch = _Watch(answer, task)
+        watching = start_task(watch.run(receive), "gone")
+        try:
+            await self._answer(context, asked["params"], answer)
+        except asyncio.CancelledError:
+            if not watch.gone:
+                raise
+            task.uncancel()  # nobody waits for it any more, which is no failure
+        finally:
+            watching.cancel()
+        return True
+
+    def _route(self, asked: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
+        """As the SDK finds it; None for what it would refuse, and for what takes more than a call."""
+        params = asked["params"]
+        if not self._tools.plain(params) or self._tools.asks(params["name"]):
+            return None
+        if find_duplicated_routing_header(headers.items()) is not None:
+            return None
+        route = classify_inbound_request(asked, headers=dict(headers))
+        if not isinstance(route, InboundModernRoute) or self._param_headers_differ(params, headers):
+            return None
+        try:
+            validate_client_request(CALL, route.protocol_version, params)
+        except (KeyError, ValidationError):
+            return None
+        return route
+
+    def _param_headers_differ(self, params: Json, headers: Mapping[str, str]) -> bool:
+        schema = self._mcp.get_tool_input_schema
+        found = schema(params["name"]) if schema else None
+        return found is None or validate_mcp_param_headers(found, params.get("arguments", {}), headers) is not None
+
+    async def _answer(self, context: Any, params: Json, answer: OneAnswer) -> None:
+        try:
+            result = await self._tools.call(context, params["name"], params.get("arguments", {}))
+        except MCPError as error:
+            said = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
+            await answer.end(b'"error":' + said, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
+        else:
+            await answer.end(b'"result":' + result, 200)
+
+
+class _Watch:
+    """Ends a call whose client has gone, and keeps the connection of one that waits."""
+
+    def __init__(self, answer: OneAnswer, task: asyncio.Task[Any]) -> None:
+        self._answer = answer
+        self._task = task
+        self.gone = False
+
+    async def run(self, receive: Receive) -> None:
+        while not self.gone:
+            try:
+                async with asyncio.timeout(PING_SECONDS):
+                    self.gone = (await receive())["type"] == "http.disconnect"
+            except TimeoutError:
+                await self._answer.ping()
+        if not self._answer.ended:
+            self._task.cancel()
+
+
+def _request(body: bytes) -> Json | None:
+    """Reads a request of a call and nothing else. The SDK reads more leniently, half a surrogate for one."""
+    try:
+        asked = from_json(body)
+    except ValueError:
+        return None
+    if not isinstance(asked, dict) or asked.keys() != MEMBERS or asked["jsonrpc"] != "2.0" or asked["method"] != CALL:
+        return None
+    number = asked["id"]
+    plain = isinstance(number, str | int) and not isinstance(number, bool) and isinstance(asked["params"], dict)
+    return asked if plain else None
+
+
+def _context(asked: Json, route: InboundModernRoute, answer: OneAnswer, http: HttpRequest) -> Any:
+    params = asked["params"]
+    meta = params["_meta"]
+    connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+    metadata = ServerMessageMetadata(request_context=http)
+    exchange = Exchange(answer, asked["id"], metadata, meta.get(TOKEN), http.headers)
+    return ServerRequestContext(
+        session=ServerSession(exchange, connection, request_meta=meta),
+        lifespan_context={},
+        method=CALL,
+        params=params,
+        request_id=asked["id"],
+        meta=meta,
+        protocol_version=route.protocol_version,
+        request=http,
+    )
