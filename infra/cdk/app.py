@@ -8,7 +8,9 @@ import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
 from infra.cdk.config import Stage
+from infra.cdk.stacks.beside import Beside
 from infra.cdk.stacks.foundation import Foundation
+from infra.cdk.stacks.shared import Shared
 
 CONTEXT = {
     "aws:cdk:disable-stack-trace": True,
@@ -16,6 +18,7 @@ CONTEXT = {
     "@aws-cdk/core:enablePartitionLiterals": True,
     "@aws-cdk/core:checkSecretUsage": True,
     "@aws-cdk/aws-kms:aliasNameRef": True,
+    "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": True,
 }
 
 
@@ -23,7 +26,9 @@ def synthesise(stage: Stage, folder: Path) -> None:
     """Writes the stage's cloud assembly. Looks nothing up, reads no clock and packs no files, so that the same code gives
     the same bytes on every machine. Raises RuntimeError for what a rule of cdk-nag refuses."""
     app = cdk.App(outdir=str(folder), analytics_reporting=False, tree_metadata=False, context=CONTEXT)
-    Foundation(app, stage)
+    foundation = Foundation(app, stage)
+    Beside(app, stage, foundation)
+    Shared(app, stage, foundation)
     cdk.Tags.of(app).add("Project", "manga-tools")
     cdk.Tags.of(app).add("Stage", stage.name)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app, write_suppressions_to_cloud_formation=True))

@@ -8,6 +8,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from infra.cdk.config import Stage
+from infra.cdk.removal import removal
 
 
 class Keys(Construct):
@@ -26,7 +27,7 @@ class Keys(Construct):
             alias=f"alias/{stage.prefix}-{name}",
             enable_key_rotation=True,
             pending_window=cdk.Duration.days(30 if stage.keep else 7),
-            removal_policy=cdk.RemovalPolicy.RETAIN if stage.keep else cdk.RemovalPolicy.DESTROY,
+            removal_policy=removal(stage),
         )
 
     def _let_logs_use(self, key: kms.Key) -> None:

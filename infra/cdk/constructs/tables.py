@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.cdk.acknowledged import acknowledge
 from infra.cdk.config import Stage
 from infra.cdk.constructs.keys import Keys
+from infra.cdk.removal import removal
 from tools.store.backends.dynamodb.tables import BILLING_MODE, TABLES, Index, Table
 
 
@@ -41,7 +41,7 @@ class Tables(Construct):
             time_to_live_specification=_ends(table),
             deletion_protection_enabled=self._stage.keep,
         )
-        made.apply_removal_policy(cdk.RemovalPolicy.RETAIN if self._stage.keep else cdk.RemovalPolicy.DESTROY)
+        made.apply_removal_policy(removal(self._stage))
         if not table.recovery:
             acknowledge(
                 made, "AwsSolutions-DDB3", "The seed and the warehouse write all of it anew; there is nothing to recover."

@@ -1,0 +1,139 @@
+"""What every container has: a user without rights, a root that cannot be written, a log that waits for nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.cdk.config import Stage
+from infra.cdk.constructs.keys import Keys
+from infra.cdk.removal import removal
+
+USER = "10001"
+"""As both Dockerfiles have it."""
+TMP = "/tmp"
+OPEN_FILES = 65_536
+LOG_BUFFER = 25
+"""MiB of lines that wait for CloudWatch. What finds no room is lost; with a driver that blocks, a full buffer would stop the
+process at its next line."""
+RESTART_SECONDS = 60
+WRONG_SETTING = 2
+"""The exit status that no restart mends."""
+HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a container differs from the others. `essential` ends the task with it."""
+
+    name: str
+    repository: ecr.IRepository
+    tag: str
+    cpu: int
+    memory: int
+    environment: dict[str, str]
+    essential: bool = True
+    user: str = USER
+    command: tuple[str, ...] = ()
+    entry_point: tuple[str, ...] = ()
+    health: tuple[str, ...] = ()
+    stop_seconds: int | None = None
+    restarts: bool = True
+    secrets: tuple[tuple[str, ecs.Secret], ...] = ()
+    port: int | None = None
+
+
+class Containers(Construct):
+    """Adds containers to one task definition, whose log group is its own."""
+
+    def __init__(self, scope: Construct, stage: Stage, task: ecs.FargateTaskDefinition, keys: Keys) -> None:
+        super().__init__(scope, "Containers")
+        self._task = task
+        self._log = logs.LogGroup(
+            self,
+            "Log",
+            log_group_name=f"/{task.family}",
+            retention=_retention(stage.log_days),
+            encryption_key=keys.shop,
+            removal_policy=removal(stage),
+        )
+
+    def add(self, kind: Kind) -> ecs.ContainerDefinition:
+        name = kind.name.title().replace("-", "")
+        return self._task.add_container(
+            name,
+            container_name=kind.name,
+            image=ecs.ContainerImage.from_ecr_repository(kind.repository, kind.tag),
+            cpu=kind.cpu,
+            memory_limit_mib=kind.memory,
+            essential=kind.essential,
+            user=kind.user,
+            command=list(kind.command) or None,
+            entry_point=list(kind.entry_point) or None,
+            environment=kind.environment,
+            secrets=dict(kind.secrets) or None,
+            readonly_root_filesystem=True,
+            linux_parameters=self._harmless(name),
+            ulimits=[ecs.Ulimit(name=ecs.UlimitName.NOFILE, soft_limit=OPEN_FILES, hard_limit=OPEN_FILES)],
+            health_check=_health(kind),
+            stop_timeout=cdk.Duration.seconds(kind.stop_seconds) if kind.stop_seconds else None,
+            port_mappings=[ecs.PortMapping(container_port=kind.port)] if kind.port else None,
+            logging=self._routing(kind.name),
+            **_restarts(kind),
+        )
+
+    def volume(self, name: str) -> str:
+        """An empty one, which goes with the task: Fargate has no tmpfs. It takes owner and rights from the VOLUME of the
+        image; without one it is root's, and no other user can write."""
+        self._task.add_volume(name=name)
+        return name
+
+    def _harmless(self, name: str) -> ecs.LinuxParameters:
+        linux = ecs.LinuxParameters(self, f"{name}Linux", init_process_enabled=False)
+        linux.drop_capabilities(ecs.Capability.ALL)
+        return linux
+
+    def _routing(self, name: str) -> ecs.LogDriver:
+        return ecs.LogDrivers.aws_logs(
+            stream_prefix=name,
+            log_group=self._log,
+            mode=ecs.AwsLogDriverMode.NON_BLOCKING,
+            max_buffer_size=cdk.Size.mebibytes(LOG_BUFFER),
+        )
+
+
+def mount(container: ecs.ContainerDefinition, volume: str, path: str = TMP, *, read_only: bool = False) -> None:
+    container.add_mount_points(ecs.MountPoint(source_volume=volume, container_path=path, read_only=read_only))
+
+
+def _health(kind: Kind) -> ecs.HealthCheck | None:
+    if not kind.health:
+        return None
+    return ecs.HealthCheck(
+        command=list(kind.health),
+        interval=cdk.Duration.seconds(5),
+        timeout=cdk.Duration.seconds(2),
+        retries=3,
+        start_period=cdk.Duration.seconds(60),
+    )
+
+
+def _restarts(kind: Kind) -> dict[str, object]:
+    """In its place, without a new task. One that ends again within a minute ends the task, if it is essential."""
+    if not kind.restarts:
+        return {}
+    return {
+        "enable_restart_policy": True,
+        "restart_attempt_period": cdk.Duration.seconds(RESTART_SECONDS),
+        "restart_ignored_exit_codes": [WRONG_SETTING],
+    }
+
+
+def _retention(days: int) -> logs.RetentionDays:
+    kept = {14: logs.RetentionDays.TWO_WEEKS, 30: logs.RetentionDays.ONE_MONTH, 365: logs.RetentionDays.ONE_YEAR}
+    return kept[days]

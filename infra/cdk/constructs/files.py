@@ -1,0 +1,56 @@
+"""The bucket of what is fetched whole: the standby catalogue and preview pages, and one for the logs of access."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.cdk.acknowledged import acknowledge
+from infra.cdk.config import Stage
+from infra.cdk.constructs.keys import Keys
+from infra.cdk.removal import removal
+
+STANDBY = "standby/catalogue.bundle"
+PAGES = "pages"
+
+
+class Files(Construct):
+    def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
+        super().__init__(scope, "Files")
+        self._stage = stage
+        # Balancers can write to buckets with S3's own key only.
+        self.logs = self._bucket("Logs", s3.BucketEncryption.S3_MANAGED, None)
+        expire = cdk.Duration.days(stage.log_days)
+        self.logs.add_lifecycle_rule(expiration=expire, abort_incomplete_multipart_upload_after=cdk.Duration.days(1))
+        acknowledge(self.logs, "AwsSolutions-S1", "It holds the logs of access; its own would be logs of logs.")
+        self.shop = self._bucket("Shop", s3.BucketEncryption.KMS, keys)
+        self.shop.add_lifecycle_rule(
+            noncurrent_version_expiration=cdk.Duration.days(30),
+            abort_incomplete_multipart_upload_after=cdk.Duration.days(1),
+        )
+
+    @property
+    def standby_url(self) -> str:
+        return f"s3://{self.shop.bucket_name}/{STANDBY}?region={self._stage.region}"
+
+    @property
+    def pages_url(self) -> str:
+        return f"s3://{self.shop.bucket_name}/{PAGES}?region={self._stage.region}"
+
+    def _bucket(self, name: str, encryption: s3.BucketEncryption, keys: Keys | None) -> s3.Bucket:
+        return s3.Bucket(
+            self,
+            name,
+            encryption=encryption,
+            encryption_key=keys.shop if keys else None,
+            bucket_key_enabled=True if keys else None,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            enforce_ssl=True,
+            minimum_tls_version=1.2 if keys else None,
+            versioned=keys is not None,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            server_access_logs_bucket=self.logs if keys else None,
+            server_access_logs_prefix="shop/" if keys else None,
+            removal_policy=removal(self._stage),
+        )

@@ -1,0 +1,25 @@
+"""What the ARNs of a Bedrock model are, whether it is called by its own id or by an inference profile."""
+
+from __future__ import annotations
+
+import re
+
+from aws_cdk import Stack
+
+BEDROCK = "bedrock:"
+
+
+def bedrock_model(setting: str) -> str | None:
+    """The model of a setting such as `bedrock:MODEL`; None for `local` and the like."""
+    return setting.removeprefix(BEDROCK) if setting.startswith(BEDROCK) else None
+
+
+def model_arns(stack: Stack, model: str) -> list[str]:
+    """An inference profile (`apac.…`) sends a call to any of its regions: it takes itself and the model in all of them."""
+    profile = re.fullmatch(r"(?:apac|jp|us|eu|au|global)\.(.+)", model)
+    if profile is None:
+        return [f"arn:{stack.partition}:bedrock:{stack.region}::foundation-model/{model}"]
+    return [
+        f"arn:{stack.partition}:bedrock:{stack.region}:{stack.account}:inference-profile/{model}",
+        f"arn:{stack.partition}:bedrock:*::foundation-model/{profile[1]}",
+    ]

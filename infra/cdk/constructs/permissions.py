@@ -1,0 +1,98 @@
+"""What each role may do, as statements: the actions that the adapters make, on the resources that they make them on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+
+from infra.cdk.constructs.cache import Cache
+from infra.cdk.constructs.files import PAGES, STANDBY, Files
+from infra.cdk.constructs.flags import Flags
+from infra.cdk.constructs.keys import Keys
+from infra.cdk.constructs.models import model_arns
+from infra.cdk.constructs.search import Search
+from infra.cdk.constructs.tables import Tables
+from tools.store.backends.dynamodb.tables import ORDERS, PROFILE, RELEASES, STOCK, TITLES, Table
+
+# As tools/store/backends/dynamodb asks: what the doctor describes is in it, since the doctor runs in the server's container.
+READ_BY_KEY = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:DescribeTable")
+QUERIED = ("dynamodb:GetItem", "dynamodb:Query", "dynamodb:DescribeTable")
+REMEMBERED = (
+    *QUERIED,
+    "dynamodb:BatchWriteItem",
+    "dynamodb:PutItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:DescribeTimeToLive",
+)
+SEEDED = ("dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem")
+KEY_USE = ("kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey", "kms:DescribeKey")
+
+
+def allow(sid: str, actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatement:
+    return iam.PolicyStatement(sid=sid, actions=list(actions), resources=list(resources))
+
+
+def reads_the_store(tables: Tables) -> list[iam.PolicyStatement]:
+    return [
+        allow("StoreByKey", READ_BY_KEY, _arns(tables, (TITLES, STOCK))),
+        allow("StoreByQuery", QUERIED, _arns(tables, (RELEASES, ORDERS))),
+        allow("WhatCustomersDid", REMEMBERED, _arns(tables, (PROFILE,))),
+    ]
+
+
+def writes_the_store(tables: Tables) -> list[iam.PolicyStatement]:
+    return [allow("SeedTheStore", SEEDED, _arns(tables, tables.of))]
+
+
+def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
+    """Through these services alone: with the key by itself nobody can do anything."""
+    return iam.PolicyStatement(
+        sid="KeysThroughTheirServices",
+        actions=list(KEY_USE),
+        resources=[keys.personal.key_arn, keys.shop.key_arn],
+        conditions={"StringEquals": {"kms:ViaService": [f"{each}.{region}.amazonaws.com" for each in services]}},
+    )
+
+
+def searches(search: Search) -> iam.PolicyStatement:
+    """Which documents and indices is said by the collection's own policy."""
+    return allow("Search", ("aoss:APIAccessAll",), (search.arn,))
+
+
+def remembers(cache: Cache) -> iam.PolicyStatement:
+    return allow("SessionMemory", ("elasticache:Connect",), cache.connectable)
+
+
+def fetches(files: Files) -> list[iam.PolicyStatement]:
+    bucket = files.shop.bucket_arn
+    listed = allow("ListPages", ("s3:ListBucket",), (bucket,))
+    listed.add_condition("StringLike", {"s3:prefix": [f"{PAGES}/*", STANDBY]})
+    return [listed, allow("FetchFiles", ("s3:GetObject",), (f"{bucket}/{PAGES}/*", f"{bucket}/{STANDBY}"))]
+
+
+def puts_the_standby(files: Files) -> list[iam.PolicyStatement]:
+    return [allow("PutStandby", ("s3:GetObject", "s3:PutObject"), (f"{files.shop.bucket_arn}/{STANDBY}",))]
+
+
+def embeds(stack: cdk.Stack, model: str | None) -> list[iam.PolicyStatement]:
+    return [] if model is None else [allow("Embed", ("bedrock:InvokeModel",), model_arns(stack, model))]
+
+
+def converses(stack: cdk.Stack, model: str) -> iam.PolicyStatement:
+    actions = ("bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream")
+    return allow("Converse", actions, model_arns(stack, model))
+
+
+def reads_flags(flags: Flags) -> iam.PolicyStatement:
+    return allow("Flags", ("appconfig:StartConfigurationSession", "appconfig:GetLatestConfiguration"), (flags.arn,))
+
+
+def _arns(tables: Tables, wanted: Iterable[Table]) -> list[str]:
+    """Of tables, and of their own indices by name."""
+    arns: list[str] = []
+    for table in wanted:
+        arn = tables.of[table].attr_arn
+        arns += [arn, *(f"{arn}/index/{index.name}" for index in table.indexes)]
+    return arns

@@ -1,0 +1,60 @@
+"""Tells each container of the pod which role is its own: one AWS config file, written before any of them starts.
+
+botocore takes a role to assume from a profile alone, and the file names the account, which no image knows. So a container
+that runs once writes it to a volume that the others may only read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+
+from infra.cdk.config import Stage
+from infra.cdk.constructs.containers import Containers, Kind, mount
+from infra.cdk.constructs.repositories import Repositories
+
+NAME = "profiles"
+FOLDER = "/aws"
+FILE = "config"
+WRITE = f'umask 022 && printf "%s" "$AWS_CONFIG" > /tmp/{FILE}'
+
+
+class Profiles:
+    """`give` makes a container wait for the file, and use one of its profiles."""
+
+    def __init__(
+        self, stage: Stage, containers: Containers, repositories: Repositories, roles: Mapping[str, iam.IRole]
+    ) -> None:
+        self._volume = containers.volume("aws")
+        self._writer = containers.add(
+            Kind(
+                name=NAME,
+                repository=repositories.server,
+                tag=stage.release,
+                cpu=0,
+                memory=64,
+                essential=False,
+                restarts=False,
+                entry_point=("sh", "-c"),
+                command=(WRITE,),
+                environment={"AWS_CONFIG": _config(stage, roles)},
+            )
+        )
+        mount(self._writer, self._volume)
+
+    def give(self, container: ecs.ContainerDefinition, profile: str) -> None:
+        container.add_environment("AWS_CONFIG_FILE", f"{FOLDER}/{FILE}")
+        container.add_environment("AWS_PROFILE", profile)
+        mount(container, self._volume, FOLDER, read_only=True)
+        finished = ecs.ContainerDependencyCondition.SUCCESS
+        container.add_container_dependencies(ecs.ContainerDependency(container=self._writer, condition=finished))
+
+
+def _config(stage: Stage, roles: Mapping[str, iam.IRole]) -> str:
+    return "\n".join(
+        f"[profile {name}]\nrole_arn = {role.role_arn}\ncredential_source = EcsContainer\n"
+        f"role_session_name = {name}\nregion = {stage.region}\n"
+        for name, role in roles.items()
+    )

@@ -1,0 +1,36 @@
+"""Where images are pulled from: the network has no way to a public registry, so AppConfig's agent has a copy here too."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_ecr as ecr
+from constructs import Construct
+
+from infra.cdk.config import Stage
+from infra.cdk.constructs.keys import Keys
+from infra.cdk.removal import removal
+
+KEPT = 30
+"""Releases that can be rolled back to."""
+FLAGS_AGENT = "2.0.9210"
+"""The tag that the copy of public.ecr.aws/aws-appconfig/aws-appconfig-agent:2.x is pushed by; tags do not change here."""
+
+
+class Repositories(Construct):
+    """A tag that was pushed stays what it is."""
+
+    def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
+        super().__init__(scope, "Repositories")
+        self.server, self.agent, self.flags_agent = (
+            ecr.Repository(
+                self,
+                name.title().replace("-", ""),
+                repository_name=f"{stage.prefix}/{name}",
+                image_tag_mutability=ecr.TagMutability.IMMUTABLE,
+                image_scan_on_push=True,
+                encryption=ecr.RepositoryEncryption.KMS,
+                encryption_key=keys.shop,
+                lifecycle_rules=[ecr.LifecycleRule(max_image_count=KEPT, description="as many as can be rolled back to")],
+                removal_policy=removal(stage),
+            )
+            for name in ("server", "agent", "flags-agent")
+        )

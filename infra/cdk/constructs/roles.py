@@ -1,0 +1,94 @@
+"""Who may do what. Containers of a Fargate task share one task role, so in the pod that role may do nothing but become
+others: the server's, the agent's and the flags agent's, and each container is told which is its own.
+
+That keeps an honest container to its own rights and names it in CloudTrail. It is no wall: whoever takes over one container
+can become any of the three. A wall is a task of its own, as the shared service has, whose task role is the server's itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra.cdk.acknowledged import acknowledge
+from infra.cdk.config import Stage
+from infra.cdk.constructs import permissions as may
+from infra.cdk.constructs.cache import Cache
+from infra.cdk.constructs.files import PAGES, Files
+from infra.cdk.constructs.flags import Flags
+from infra.cdk.constructs.keys import Keys
+from infra.cdk.constructs.models import bedrock_model, model_arns
+from infra.cdk.constructs.search import Search
+from infra.cdk.constructs.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What roles are about."""
+
+    keys: Keys
+    tables: Tables
+    search: Search
+    cache: Cache
+    flags: Flags
+    files: Files
+
+
+class Roles(Construct):
+    def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
+        super().__init__(scope, "Roles")
+        self._stage, self._stack = stage, cdk.Stack.of(self)
+        embedder = may.embeds(self._stack, bedrock_model(stage.embedder))
+        keys = may.uses_keys(data.keys, stage.region, "dynamodb", "s3")
+        store = may.reads_the_store(data.tables)
+        rest = (may.searches(data.search), may.remembers(data.cache), keys, *may.fetches(data.files), *embedder)
+        tasks = _ecs(self._stack)
+        self.flags = self._role("flags", self._one_of("pod", "server"), (may.reads_flags(data.flags),))
+        own = (*store, *rest, may.allow("BecomeTheFlagsAgent", ("sts:AssumeRole",), (self.flags.role_arn,)))
+        self.server = self._role("server", iam.CompositePrincipal(self._one_of("pod"), tasks), own)
+        self.agent = self._role("agent", self._one_of("pod"), (may.converses(self._stack, stage.model),))
+        load = (*may.writes_the_store(data.tables), may.searches(data.search), *may.puts_the_standby(data.files))
+        self.seed = self._role("seed", tasks, (*load, keys, *embedder))
+        becomes = [role.role_arn for role in (self.server, self.agent, self.flags)]
+        self.pod = self._role("pod", tasks, (may.allow("BecomeOneOfThem", ("sts:AssumeRole",), becomes),))
+        data.search.let_in([self.server.role_arn], [self.seed.role_arn])
+        self._explain(stage, data)
+
+    def _role(self, name: str, trusted: iam.IPrincipal, statements: Sequence[iam.PolicyStatement]) -> iam.Role:
+        return iam.Role(
+            self,
+            name.title().replace("-", ""),
+            role_name=f"{self._stage.prefix}-{name}",
+            assumed_by=trusted,
+            inline_policies={"adapters": iam.PolicyDocument(statements=list(statements))},
+        )
+
+    def _one_of(self, *names: str) -> iam.PrincipalBase:
+        """Roles of those names, by condition: a principal that is not there yet would be refused."""
+        arns = [
+            self._stack.format_arn(service="iam", region="", resource="role", resource_name=f"{self._stage.prefix}-{name}")
+            for name in names
+        ]
+        return iam.PrincipalWithConditions(iam.AccountRootPrincipal(), {"ArnEquals": {"aws:PrincipalArn": arns}})
+
+    def _explain(self, stage: Stage, data: Data) -> None:
+        bucket = f"<{self._stack.get_logical_id(data.files.shop.node.default_child)}.Arn>"  # type: ignore[arg-type]
+        pages = "Pages are named by title and volume: all of one prefix, and nothing beside it."
+        acknowledge(self.server, f"AwsSolutions-IAM5[Resource::{bucket}/{PAGES}/*]", pages)
+        for role, model in ((self.agent, stage.model), (self.server, bedrock_model(stage.embedder)), (self.seed, None)):
+            for arn in model_arns(self._stack, model) if model else ():
+                if ":bedrock:*:" in arn:
+                    finding = arn.replace(f"arn:{self._stack.partition}:", "arn:aws:")
+                    regions = "An inference profile calls this one model in whichever of its regions has room."
+                    acknowledge(role, f"AwsSolutions-IAM5[Resource::{finding}]", regions)
+
+
+def _ecs(stack: cdk.Stack) -> iam.PrincipalBase:
+    """ECS, for tasks of this account: no other's may be started with these roles (the confused deputy)."""
+    here = stack.format_arn(service="ecs", resource="*")
+    conditions = {"StringEquals": {"aws:SourceAccount": stack.account}, "ArnLike": {"aws:SourceArn": here}}
+    return iam.PrincipalWithConditions(iam.ServicePrincipal("ecs-tasks.amazonaws.com"), conditions)

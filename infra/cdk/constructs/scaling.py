@@ -1,0 +1,54 @@
+"""How many tasks: by what they work, never by who is connected. An open stream costs next to nothing and says nothing."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_applicationautoscaling as scaling
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from infra.cdk.config import Stage
+from server.telemetry.emf.numbers import UNDER_WAY
+
+CPU = "ECSServiceAverageCPUUtilizationHighResolution"
+CALLS = UNDER_WAY.name
+"""Each task says what it has, once a second, so the average is that of a task. CloudFormation has no word for the period of
+a metric of one's own: it is a minute."""
+OUT_S, IN_S = 30, 300
+"""Quick to add, slow to take away: a task that is stopped asks its agents to connect anew."""
+
+
+def scale(scope: Construct, stage: Stage, service: ecs.FargateService, family: str, namespace: str) -> None:
+    target = scaling.CfnScalableTarget(
+        scope,
+        "Tasks",
+        min_capacity=stage.scaling.least,
+        max_capacity=stage.scaling.most,
+        resource_id=f"service/{service.cluster.cluster_name}/{service.service_name}",
+        scalable_dimension="ecs:service:DesiredCount",
+        service_namespace="ecs",
+    )
+    by_cpu = scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
+        target_value=stage.scaling.cpu_percent,
+        predefined_metric_specification=scaling.CfnScalingPolicy.PredefinedMetricSpecificationProperty(
+            predefined_metric_type=CPU
+        ),
+        scale_out_cooldown=OUT_S,
+        scale_in_cooldown=IN_S,
+    )
+    by_calls = scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
+        target_value=stage.scaling.calls_under_way,
+        customized_metric_specification=scaling.CfnScalingPolicy.CustomizedMetricSpecificationProperty(
+            namespace=namespace, metric_name=CALLS, statistic="Average"
+        ),
+        scale_out_cooldown=OUT_S,
+        scale_in_cooldown=IN_S,
+    )
+    for name, tracking in (("Cpu", by_cpu), ("Calls", by_calls)):
+        scaling.CfnScalingPolicy(
+            scope,
+            name,
+            policy_name=f"{family}-{name.lower()}",
+            policy_type="TargetTrackingScaling",
+            scaling_target_id=target.ref,
+            target_tracking_scaling_policy_configuration=tracking,
+        )

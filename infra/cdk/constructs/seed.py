@@ -1,0 +1,40 @@
+"""The load of the catalogue, as a task that runs once: from inside, because the index and the cache have no other door."""
+
+from __future__ import annotations
+
+from constructs import Construct
+
+from infra.cdk.config import Stage, TaskSize
+from infra.cdk.constructs.containers import Containers, Kind, mount
+from infra.cdk.constructs.repositories import Repositories
+from infra.cdk.constructs.roles import Data, Roles
+from infra.cdk.constructs.surroundings import region, settings
+from infra.cdk.constructs.task import fargate_task
+
+SIZE = TaskSize(cpu=1024, memory=4096, server_cpu=960, server_memory=3840, agent_cpu=0, agent_memory=0)
+"""Vectors of a whole catalogue are computed in it."""
+UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF")
+"""What the seed does not look at."""
+
+
+class Seed(Construct):
+    """`aws ecs run-task` starts it (infra/cdk/README.md); a second run writes nothing that is there already."""
+
+    def __init__(self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles) -> None:
+        super().__init__(scope, "Seed")
+        task = fargate_task(self, f"{stage.prefix}-seed", SIZE, roles.seed)
+        containers = Containers(self, stage, task, data.keys)
+        needed = {name: value for name, value in settings(stage, data, "").items() if name not in UNUSED}
+        container = containers.add(
+            Kind(
+                name="seed",
+                repository=repositories.server,
+                tag=stage.release,
+                cpu=SIZE.server_cpu,
+                memory=SIZE.server_memory,
+                environment={**needed, **region(stage)},
+                entry_point=("python", "-m", "infra.seed"),
+                restarts=False,
+            )
+        )
+        mount(container, containers.volume("seed-tmp"))

@@ -1,0 +1,29 @@
+"""The service of the pod: everything that a release changes, so that its rollback is one stack's."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from infra.cdk.config import Stage
+from infra.cdk.constructs.alarms import Alarms
+from infra.cdk.constructs.pod import Pod
+from infra.cdk.constructs.seed import Seed
+from infra.cdk.constructs.service import Service
+from infra.cdk.stacks.foundation import Foundation
+
+
+class Beside(cdk.Stack):
+    def __init__(self, scope: Construct, stage: Stage, foundation: Foundation) -> None:
+        super().__init__(
+            scope,
+            f"{stage.prefix}-pod",
+            env=cdk.Environment(region=stage.region),
+            description="The agent with the manga tools beside it, as one service",
+            synthesizer=cdk.DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
+        )
+        Seed(self, stage, foundation.data, foundation.repositories, foundation.roles)
+        pod = Pod(self, stage, foundation.data, foundation.repositories, foundation.roles)
+        alarms = Alarms(self, stage, f"{stage.prefix}-pod", pod.namespace, foundation.topics)
+        service = Service(self, stage, foundation.cluster, foundation.network, pod.task, pod.namespace, alarms.rollback)
+        service.node.add_dependency(alarms)
