@@ -33,6 +33,10 @@ class ScriptedModel(Model):
         self._script = iter(script)
         self._uses = 0
 
+    def _next(self, messages: Messages) -> Use | Say:
+        """What to do now, after these messages."""
+        return next(self._script)
+
     def get_config(self) -> Json:
         return {}
 
@@ -43,7 +47,7 @@ class ScriptedModel(Model):
         raise NotImplementedError("the script has no structured output")
 
     async def stream(self, messages: Messages, *args: Any, **kwargs: Any) -> AsyncIterator[StreamEvent]:
-        step = next(self._script)
+        step = self._next(messages)
         yield {"messageStart": {"role": "assistant"}}
         if isinstance(step, Use):
             self._uses += 1
@@ -64,5 +68,13 @@ def results_of_turn(messages: Messages) -> list[Json]:
         results = [block["toolResult"] for block in message["content"] if "toolResult" in block]
         if message["role"] == "user" and not results:
             found.clear()
-        found += [json.loads(result["content"][0]["text"]) for result in results]
+        found += [_read(result["content"][0]["text"]) for result in results]
     return found
+
+
+def _read(text: str) -> Json:
+    """What a tool answered, as an error where Strands speaks for a tool that was not reached."""
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return {"error": {"name": "UNREACHED", "message": "the store does not answer"}}

@@ -23,11 +23,12 @@ class Turn:
     """One question of one customer. `steps` is how many rounds of tools the agent reckons with; calls that the model
     asks for together are one round. The server divides the time that is left by the rounds still to come. `budget_ms` is
     what the turn may take from its first call on, which is when the server's clock of it begins too; each call states what
-    is left. A replica that cannot ask Redis how long the turn has lasted elsewhere knows it from there."""
+    is left. A replica that cannot ask Redis how long the turn has lasted elsewhere knows it from there. Without a user the
+    customer is nobody in particular."""
 
     session: str
     turn: str
-    user: str
+    user: str | None
     steps: int = 1
     budget_ms: int | None = None
     rounds: int = 0
@@ -40,13 +41,16 @@ class Turn:
 
     def meta(self) -> dict[str, Any]:
         left = max(1, self.steps - self.rounds + 1)
-        stated = {
+        stated: dict[str, Any] = {
             PREFIX + "sessionId": self.session,
             PREFIX + "turnId": self.turn,
-            PREFIX + "userId": self.user,
             PREFIX + "expectedCalls": left,
         }
-        return stated if self.budget_ms is None else {**stated, PREFIX + "turnBudgetMs": self._left_ms(self.budget_ms)}
+        if self.user is not None:
+            stated[PREFIX + "userId"] = self.user
+        if self.budget_ms is not None:
+            stated[PREFIX + "turnBudgetMs"] = self._left_ms(self.budget_ms)
+        return stated
 
     def _left_ms(self, budget_ms: int) -> int:
         passed = 0.0 if self.began is None else time.monotonic() - self.began

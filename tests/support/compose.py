@@ -31,7 +31,7 @@ def tool(name: str) -> str:
 def composed(**environment: str) -> dict[str, Any]:
     """Every service, as Compose understands the file, in an environment without settings."""
     clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | environment
-    profiles = ("--profile", "observability", "--profile", "agent")
+    profiles = ("--profile", "observability", "--profile", "agent", "--profile", "chat")
     # An .env of whoever runs this is none of the test's affair.
     command = [tool("docker-compose"), "--env-file", os.devnull, *profiles, "config", "--format", "json"]
     done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, timeout=60, check=False)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from infra.agent.options import parser as agent_parser
+from infra.agent.options import patience_ms
 from infra.seed.__main__ import _parser as seed_parser
 from server.config.settings import ROOT, Settings
 from server.config.unknown import unknown_settings
@@ -46,7 +47,17 @@ def image_environment() -> dict[str, str]:
 
 
 def test_compose_takes_the_file_with_every_profile() -> None:
-    assert set(composed()) >= {"server", "seed", "opensearch", "dynamodb", "valkey", "agent", "prometheus", "grafana"}
+    assert set(composed()) >= {
+        "server",
+        "seed",
+        "opensearch",
+        "dynamodb",
+        "valkey",
+        "agent",
+        "chat",
+        "prometheus",
+        "grafana",
+    }
     without = [name for name, service in composed().items() if not service.get("profiles")]
     assert set(without) == {"server", "seed", "opensearch", "dynamodb", "valkey"}
 
@@ -88,6 +99,16 @@ FIXED = {"catalog_url", "store_url", "redis_url", "host", "allowed_hosts", "allo
 OF_FILES = {"catalog_file", "policies_file", "flags_url", "data_dir", "auth_tokens_file", "audit_log", "audit"}
 
 
+def test_the_agents_service_listens_where_it_is_published_and_is_asked_for_its_health() -> None:
+    chat = composed()["chat"]
+    asked = agent_parser().parse_args(chat["command"])
+    assert (asked.serve, asked.host) == (True, "0.0.0.0")
+    assert asked.port == chat["ports"][0]["target"] == int(instructions("infra/agent/Dockerfile", "EXPOSE")[0])
+    assert chat["healthcheck"]["test"] == ["CMD", "python", "-m", "infra.agent.healthcheck"]
+    assert int(chat["stop_grace_period"].removesuffix("s")) * 1000 > patience_ms(asked) + 1000
+    assert not agent_parser().parse_args(composed()["agent"]["command"]).serve
+
+
 def test_every_setting_reaches_the_server_but_those_that_are_fixed_or_name_a_file() -> None:
     """From the environment, or from .env. A customer is stated to stdio alone."""
     passed = {name.removeprefix("MANGA_").lower() for name in re.findall(r"\$\{(MANGA_\w+)", COMPOSE)}
@@ -103,7 +124,7 @@ def test_every_name_of_a_setting_in_the_dockerfiles_is_one() -> None:
 def test_nothing_is_published_beyond_this_machine() -> None:
     """Every port is bound to the loopback by name; nothing shares the network of the host."""
     published = [(name, port) for name, service in composed().items() for port in service.get("ports", [])]
-    assert {name for name, _ in published} == {"server", "prometheus", "grafana"}
+    assert {name for name, _ in published} == {"server", "chat", "prometheus", "grafana"}
     assert {port["host_ip"] for _, port in published} == {"127.0.0.1"}
     assert not any("network_mode" in service or service.get("privileged") for service in composed().values())
 
@@ -123,8 +144,8 @@ def test_whoever_calls_the_server_by_name_is_let_in() -> None:
     settings = Settings.from_environment(manga(composed()["server"]["environment"]))
     allowed = AllowedOrigins(settings.host, settings.port, settings.allowed_hosts)
     (target,) = re.findall(r'targets: \["([^"]+)"\]', (OBSERVABILITY / "prometheus.yml").read_text("utf-8"))
-    agent = agent_parser().parse_args(composed()["agent"]["command"]).url
-    for host in (target, agent.split("/")[2], "127.0.0.1:8080", "localhost:9000"):
+    agents = [agent_parser().parse_args(composed()[name]["command"]).url.split("/")[2] for name in ("agent", "chat")]
+    for host in (target, *agents, "127.0.0.1:8080", "localhost:9000"):
         assert allowed.host(host), host
     assert not allowed.host("evil.example:8080")
 
@@ -154,7 +175,7 @@ def test_everybody_waits_for_what_they_need() -> None:
     }
     assert waits["server"] == {"seed": "service_completed_successfully", "valkey": "service_healthy"}
     assert waits["seed"] == dict.fromkeys(("opensearch", "dynamodb", "valkey"), "service_healthy")
-    for name in ("agent", "prometheus"):
+    for name in ("agent", "chat", "prometheus"):
         assert waits[name] == {"server": "service_healthy"}
 
 
@@ -177,6 +198,8 @@ def test_nobody_has_more_than_they_need() -> None:
     assert [each.partition(":")[0] for each in composed()["server"]["tmpfs"]] == ["/tmp"]
     for dockerfile in DOCKERFILES:
         assert instructions(dockerfile, "USER") == ["10001"]
+        # On Fargate /tmp is root's own unless the image declares it.
+        assert instructions(dockerfile, "VOLUME") == ['["/tmp"]']
 
 
 def test_the_server_is_given_the_time_to_end_a_turn() -> None:

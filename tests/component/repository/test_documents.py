@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from infra.agent.options import PORT as AGENT_PORT
 from server.application import Application
 from server.commands.cli import _parser
 from server.config.parsing import SettingError
@@ -197,9 +198,9 @@ def test_modules_that_are_run_exist(document: str) -> None:
 
 
 def test_the_port_is_the_default_one() -> None:
-    """Every address of the server has the port that it listens on by default, or that of the example beside it."""
+    """Every address has the port that the server listens on by default, or that of the example agent beside it."""
     ports = {int(port) for port in re.findall(r"(?:127\.0\.0\.1|localhost):(\d+)", WHOLE_GUIDE)}
-    assert ports == {PORT}
+    assert ports == {PORT, AGENT_PORT}
     assert next(each.default for each in fields(Settings) if each.name == "port") == PORT
 
 
@@ -210,7 +211,7 @@ async def test_http_paths_are_routes(app: Application) -> None:
         r"127\.0\.0\.1:\d+(/[a-z]+)", WHOLE_GUIDE
     )
     assert {"/sse", "/mcp", "/healthz", "/readyz", "/metrics", "/sessions"} <= set(said)
-    for path in set(said):
+    for path in set(said) - {"/chat"}:  # the example agent's own
         assert any(route == path or route.startswith(f"{path}/") for route in routes), path
 
 
