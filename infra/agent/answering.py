@@ -65,6 +65,7 @@ class Answering:
         conversation.turns += 1
         # With something of its own: this process may have forgotten how many turns there were.
         turn = Turn(name, f"{name}.{conversation.turns}-{uuid.uuid4().hex[:6]}", user, STEPS, self._patience_ms)
+        turn.begin()
         try:
             made = await self._in_time(conversation, turn, message)
         finally:

@@ -22,9 +22,9 @@ PREFIX = "com.mangaassist/"
 class Turn:
     """One question of one customer. `steps` is how many rounds of tools the agent reckons with; calls that the model
     asks for together are one round. The server divides the time that is left by the rounds still to come. `budget_ms` is
-    what the turn may take from its first call on, which is when the server's clock of it begins too; each call states what
-    is left. A replica that cannot ask Redis how long the turn has lasted elsewhere knows it from there. Without a user the
-    customer is nobody in particular."""
+    what the turn may take once it has begun: with its first call, as the server's clock of it does, or before, where a
+    customer's whole wait counts. Each call states what is left. A replica that cannot ask Redis how long the turn has
+    lasted elsewhere knows it from there. Without a user the customer is nobody in particular."""
 
     session: str
     turn: str
@@ -35,7 +35,7 @@ class Turn:
     began: float | None = None
 
     def begin(self) -> None:
-        """Notes its first call."""
+        """From now on time passes, unless it does already."""
         if self.began is None:
             self.began = time.monotonic()
 
