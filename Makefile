@@ -23,7 +23,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-stack clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
+.PHONY: run test test-stack pod clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
@@ -40,6 +40,9 @@ installed: $(VENV)/.dev $(CLIENTS) .cache/sbom/.lock ## every environment that c
 
 test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, DynamoDB and Redis (tests/stack/README.md)
 	@MANGA_TEST_STACK=1 $(PYTEST) tests/wire $(ARGS)
+
+pod: $(VENV)/.dev ## both images as one task on Fargate: a conversation, a crash, an end, a deployment (needs root, buildah, podman)
+	@MANGA_TEST_POD=1 $(BIN)/python -m pytest tests/pod -q -s $(ARGS)
 
 check: $(VENV)/.dev $(STRANDS)/.lock $(CDK)/.lock ## lint, format, types, import rule, locks
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
