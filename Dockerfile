@@ -30,8 +30,6 @@ COPY infra infra
 VOLUME ["/tmp"]
 ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1 \
     MANGA_PORT=8080 MANGA_DATA_DIR=/tmp/manga-tools
-# Where that is a volume of an ECS task, it begins as the image has the folder only because of this line: else it is root's.
-VOLUME ["/tmp"]
 USER 10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM
