@@ -6,82 +6,16 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.agent_service import BOUND_SECONDS, Json, Service, free_port, service
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, served, start
-
-BOUND_SECONDS = 60
-PROMISED_SECONDS = 3.0
-Json = dict[str, Any]
-
-
-class Service:
-    """The agent as a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
-        self.process = process
-        self.port = port
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Json]:
-        with closing(HTTPConnection("127.0.0.1", self.port, timeout=BOUND_SECONDS)) as connection:
-            connection.request(method, path, body)
-            response = connection.getresponse()
-            return response.status, json.loads(response.read())
-
-    def chat(self, message: str, conversation: str = "c", user: str | None = "demo-user-1") -> Json:
-        """An answer in time, as promised."""
-        answer = self.answer(message, conversation, user)
-        assert answer["took_ms"] < PROMISED_SECONDS * 1000
-        return answer
-
-    def answer(self, message: str, conversation: str, user: str | None = "demo-user-1") -> Json:
-        posted = json.dumps({"conversation": conversation, "message": message, "user": user}).encode()
-        status, answer = self.ask("POST", "/chat", posted)
-        assert status == 200, answer
-        return answer
-
-    def until(self, met: Callable[[Json], bool]) -> None:
-        """Waits for a state of health."""
-        deadline = time.monotonic() + BOUND_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                if met(self.ask("GET", "/healthz")[1]):
-                    return
-            except OSError:
-                assert self.process.poll() is None
-            time.sleep(0.05)
-        raise AssertionError("it never came to that")
-
-    def connected(self) -> None:
-        self.until(lambda health: bool(health["store"] == "connected"))
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
-
-
-@contextmanager
-def service(url: str, *words: str) -> Iterator[Service]:
-    port = free_port()
-    command = [str(python_of("clients/strands")), "-m", "infra.agent.agent", "--serve", "--url", url, "--port", str(port)]
-    process = subprocess.Popen([*command, *words], cwd=ROOT, env=dict(os.environ))
-    try:
-        yield Service(process, port)
-    finally:
-        process.kill()
-        process.wait(BOUND_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +23,28 @@ def agent(server: Serving) -> Iterator[Service]:
     with service(f"{server.url}/sse") as started:
         started.connected()
         yield started
+
+
+# In the agent's own environment: what a conversation keeps of many turns, and which conversations are kept.
+KEPT = """
+import json
+from infra.agent.conversations import MOST_MESSAGES, Conversation, Conversations
+
+def turn(number):
+    use = {"toolUse": {"name": "t", "toolUseId": str(number), "input": {}}}
+    result = {"toolResult": {"toolUseId": str(number), "status": "success", "content": [{"text": "{}"}]}}
+    said = [("user", {"text": f"q{number}"}), ("assistant", use), ("user", result), ("assistant", {"text": "a"})]
+    return [{"role": role, "content": [block]} for role, block in said]
+
+one = Conversation("c")
+one.went_on([message for number in range(50) for message in turn(number)][:-2])
+known = Conversations(2)
+first = known.of("first")
+first.said("q", "a")
+for name in ("second", "first", "third"):
+    known.of(name)
+print(json.dumps([len(one.messages) <= MOST_MESSAGES, one.messages[0], len(known.of("first").messages), known.of("second").turns]))
+"""
 
 
 def tools(answer: Json) -> list[str]:
@@ -114,6 +70,28 @@ def test_an_order_is_found_for_its_owner_only(agent: Service) -> None:
 def test_each_turn_has_an_id_of_its_own(agent: Service) -> None:
     turns = [agent.chat("MNG-DEMO1001?", "ids")["turn"] for _ in range(2)]
     assert [turn.rpartition("-")[0] for turn in turns] == ["ids.1", "ids.2"]
+
+
+def test_two_questions_at_once_in_one_conversation_are_both_answered(agent: Service) -> None:
+    """One after the other: an agent is in one turn at a time."""
+    answers: list[Json] = []
+    asking = [threading.Thread(target=lambda: answers.append(agent.answer("MNG-DEMO1001?", "both"))) for _ in range(2)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join(BOUND_SECONDS)
+    assert [tools(each) for each in answers] == [["lookup_order"]] * 2
+    assert len({each["turn"] for each in answers}) == 2
+
+
+def test_a_long_conversation_keeps_its_end_and_begins_where_a_customer_speaks() -> None:
+    """And of the conversations, those that were heard of last."""
+    python = str(python_of("clients/strands"))
+    done = subprocess.run([python, "-c", KEPT], cwd=ROOT, capture_output=True, text=True, timeout=BOUND_SECONDS, check=True)
+    short, first, kept, forgotten = json.loads(done.stdout)
+    assert short
+    assert first == {"role": "user", "content": [{"text": "q40"}]}
+    assert (kept, forgotten) == (2, 0)
 
 
 @pytest.mark.parametrize(
