@@ -1,0 +1,119 @@
+"""Dashboards and alarms ask for what a server that runs tells: on its /metrics, and in its lines for CloudWatch."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+import yaml
+
+from infra.alarms.cloudwatch import Deployed, alarms
+from infra.alarms.rules import alerts
+from infra.dashboards.cloudwatch import body
+from infra.dashboards.layout import COLUMNS, placed
+from infra.dashboards.panels import PANELS
+from server.config.settings import ROOT
+from server.telemetry.emf.numbers import NUMBERS
+from tests.support.compose import OBSERVABILITY, named
+from tests.support.process import serving
+
+NAMESPACE = "MangaTools/test"
+WHEN_A_BREAKER_MOVES = {"BackendLost", "RedisAway"}
+END_SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[set[str], list[dict[str, Any]]]:
+    """The families of /metrics, and the lines for CloudWatch, of a server that runs and is stopped."""
+    flags = tmp_path_factory.mktemp("flags") / "flags.json"
+    flags.write_text("{}")
+    return asyncio.run(_told(flags))
+
+
+async def _told(flags: Path) -> tuple[set[str], list[dict[str, Any]]]:
+    async with serving(emf=NAMESPACE, flags_url=flags.as_uri()) as server:
+        with await asyncio.to_thread(urlopen, f"{server.url}/metrics") as answer:
+            text = answer.read().decode()
+        server.signal(signal.SIGTERM)
+        assert await server.ended(END_SECONDS) == 0
+        lines = [json.loads(line) for line in server.lines if line.startswith('{"_aws"')]
+    return set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE)), lines
+
+
+def families(names: set[str]) -> set[str]:
+    """Of samples: a histogram's are called after it, and counters and infos have their names whole."""
+    return {re.sub(r"_bucket$", "", name) for name in names}
+
+
+def test_grafana_and_prometheus_ask_for_what_metrics_has(told: tuple[set[str], list[dict[str, Any]]]) -> None:
+    shown = {name for panel in PANELS for query in panel.queries for name in named(query.expression)}
+    ruled = {
+        name for line in alerts().splitlines() for name in named(line) if not line.strip().startswith(("do:", "summary:"))
+    }
+    assert len(shown) > 15
+    assert families(shown) <= told[0]
+    assert families(ruled) <= told[0]
+
+
+def test_cloudwatch_is_asked_for_what_is_told_and_for_all_of_it(told: tuple[set[str], list[dict[str, Any]]]) -> None:
+    """By the dashboard and the alarms together; a breaker that has never moved says nothing yet."""
+    lines = {metric["Name"] for line in told[1] for metric in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]}
+    numbers = {number.name for number in NUMBERS}
+    assert numbers - WHEN_A_BREAKER_MOVES <= lines <= numbers
+    assert {line["_aws"]["CloudWatchMetrics"][0]["Namespace"] for line in told[1]} == {NAMESPACE}
+    shown = {name for panel in PANELS for each in panel.shown for name in (each.number, *each.per)}
+    watched = set(re.findall(r'"MetricName": "(\w+)"', json.dumps(alarms(Deployed("p", NAMESPACE, "page", "ticket")))))
+    assert shown == numbers
+    assert watched <= numbers
+
+
+def test_cloudwatchs_dashboard_is_one() -> None:
+    """Widgets inside the grid and beside each other; each line a metric with what it needs, or an expression over ids."""
+    widgets = body(NAMESPACE, "eu-west-1")["widgets"]
+    taken: set[tuple[int, int]] = set()
+    for widget in widgets:
+        cells = {(widget["x"] + x, widget["y"] + y) for x in range(widget["width"]) for y in range(widget["height"])}
+        assert not taken & cells
+        assert all(x < COLUMNS for x, _ in cells)
+        taken |= cells
+        lines = widget["properties"]["metrics"]
+        ids = {line[-1]["id"] for line in lines if isinstance(line[-1], dict) and "id" in line[-1]}
+        assert len(ids) == len([line for line in lines if isinstance(line[-1], dict) and "id" in line[-1]])
+        for line in lines:
+            if "expression" in line[0]:
+                assert set(re.findall(r"\bm\d\w+", line[0]["expression"])) <= ids
+            else:
+                assert line[0] == NAMESPACE
+
+
+def test_every_panel_has_its_place() -> None:
+    assert [panel for panel, _, _ in placed(PANELS)] == list(PANELS)
+    assert len({panel.title for panel in PANELS}) == len(PANELS)
+
+
+def test_the_body_is_printed_for_whoever_puts_it_there_by_hand() -> None:
+    command = [sys.executable, "-m", "infra.dashboards", NAMESPACE, "eu-west-1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert json.loads(done.stdout) == body(NAMESPACE, "eu-west-1")
+    wrong = subprocess.run(command[:3], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def test_the_collector_reads_what_the_rules_are_about() -> None:
+    """By the same job; and each part that a pipeline names is there."""
+    config = yaml.safe_load((OBSERVABILITY / "collector.yml").read_text("utf-8"))
+    (scraped,) = config["receivers"]["prometheus"]["config"]["scrape_configs"]
+    rules = (OBSERVABILITY / "prometheus.yml").read_text("utf-8")
+    assert (scraped["job_name"], scraped["metrics_path"]) == ("manga-tools", "/metrics")
+    assert f"job_name: {scraped['job_name']}\n" in rules
+    pipeline = config["service"]["pipelines"]["metrics"]
+    assert all(set(pipeline[kind]) <= config[kind].keys() for kind in ("receivers", "processors", "exporters"))
+    assert set(config["service"]["extensions"]) == config["extensions"].keys()

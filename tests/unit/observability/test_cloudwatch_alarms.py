@@ -1,0 +1,135 @@
+"""CloudWatch's alarms as data: what each is made of, and when each rings on timelines that a test makes up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from infra.alarms.cloudwatch import Deployed, alarms, rollback_names
+from infra.alarms.rules import NAMES
+from infra.alarms.slos import BURNS, DAY, SERVICE_LEVELS
+from server.telemetry.emf.numbers import NUMBERS
+from tests.support.cloudwatch import Alarms, Key, Minute, Phase, Timeline, calculated
+
+WHERE = Deployed("shop", "MangaTools/test", "page", "ticket", "https://example.com/repository")
+RESOURCES = alarms(WHERE)
+WATCHED = Alarms(RESOURCES)
+ONE_PERIOD_SECONDS, ALL_PERIODS_SECONDS, FINE_SECONDS = 86_400, 604_800, 3600
+
+
+def minute(bad: float = 0, good: float = 100, **states: float) -> dict[Key, Minute]:
+    """Of a service with one process; `bad` and `good` answers by their use."""
+    counts = {
+        "AnswersUnusable": bad,
+        "AnswersUsable": good,
+        "AnswersInTime": good + bad,
+        "AnswersLate": 0,
+        "AuditLinesLost": 0,
+    }
+    states = {"CallsUnderWay": 1, "Ready": 1, "RedisAway": 0, **states}
+    holds: dict[Key, Minute] = {(name, None): Minute(total, 6, 0, total) for name, total in counts.items()}
+    return holds | {(name, None): Minute(value, 60, value, value) for name, value in states.items()}
+
+
+def ringing(phases: list[tuple[int, Mapping[Key, Minute]]], at: int) -> set[str]:
+    """Names of those that tell somebody, so many minutes before the end."""
+    timeline = Timeline([Phase(minutes, holds) for minutes, holds in phases])
+    now = sum(minutes for minutes, _ in phases) - at
+    fired = WATCHED.at(timeline, now) & (WATCHED.telling("page") | WATCHED.telling("ticket"))
+    return {name.removeprefix("shop-") for name in fired}
+
+
+def test_a_service_that_is_well_rings_nothing() -> None:
+    assert ringing([(4 * DAY, minute())], at=0) == set()
+
+
+@pytest.mark.parametrize(
+    ("minutes", "bad", "expected"),
+    [
+        (3, 50, {"MangaUnusableBurn-fast"}),
+        (60, 2, {"MangaUnusableBurn-fast"}),
+        (5 * 60, 0.7, set()),
+        (6 * 60, 0.7, {"MangaUnusableBurn-medium"}),
+        (3 * DAY, 0.2, {"MangaUnusableBurn-slow"}),
+        (2 * DAY, 0.2, set()),
+    ],
+)
+def test_a_burn_rings_by_how_quickly_the_budget_goes(minutes: int, bad: float, expected: set[str]) -> None:
+    """Of a hundred answers a minute so many are bad, for so many minutes. What is small rings late, or not at all."""
+    assert ringing([(4 * DAY, minute()), (minutes, minute(bad, 100 - bad))], at=0) == expected
+
+
+def test_a_burn_is_over_with_its_short_window() -> None:
+    phases = [(4 * DAY, minute()), (30, minute(10, 90)), (120, minute())]
+    assert "MangaUnusableBurn-fast" in ringing(phases, at=117)
+    assert "MangaUnusableBurn-fast" not in ringing(phases, at=114)
+
+
+def test_a_few_bad_answers_in_a_quiet_night_wake_nobody() -> None:
+    assert ringing([(4 * DAY, minute(0, 1)), (5, minute(0.4, 0.6))], at=0) == set()
+
+
+def test_silence_is_an_alarm_for_what_has_to_speak_alone() -> None:
+    """Without a line nothing is known; that there is none is known after three minutes."""
+    assert ringing([(DAY, minute()), (1, {})], at=0) == set()
+    assert ringing([(DAY, minute()), (10, {})], at=0) == {"MangaDown"}
+
+
+def test_one_bad_minute_of_redis_rings_nothing_and_two_do() -> None:
+    away = minute(RedisAway=1)
+    assert ringing([(DAY, minute()), (1, away)], at=0) == set()
+    assert ringing([(DAY, minute()), (2, away)], at=0) == {"MangaRedisAway"}
+    assert ringing([(DAY, minute()), (2, away), (2, minute())], at=0) == set()
+
+
+def test_the_math_is_that_of_cloudwatch() -> None:
+    assert calculated("IF(bad >= 3, bad / (bad + good), 0)", {"bad": 3, "good": 1}) == 0.75
+    assert calculated("IF(bad >= 3, bad / (bad + good), 0)", {"bad": 2, "good": 1}) == 0
+    assert calculated("bad / good", {"bad": 2, "good": 0}) is None
+    with pytest.raises(NotImplementedError):
+        calculated("METRICS()", {})
+
+
+def test_every_alarm_says_what_it_is_and_where_its_runbook_is() -> None:
+    for resource in RESOURCES.values():
+        told = resource["Properties"]
+        name = told["AlarmName"].split("-")[1]
+        assert name in NAMES
+        assert told["AlarmDescription"].endswith(f" https://example.com/repository/infra/RUNBOOKS.md#{name.lower()}")
+        assert len(told["AlarmDescription"]) <= 1024
+        assert "{{" not in told["AlarmDescription"]
+
+
+def test_every_alarm_asks_for_a_number_that_is_told_and_for_periods_that_there_are() -> None:
+    """No period beyond a day, seven days at most in all, and one day where a period is below an hour."""
+    numbers = {number.name: number for number in NUMBERS}
+    for resource in RESOURCES.values():
+        told = resource["Properties"]
+        if resource["Type"] != "AWS::CloudWatch::Alarm":
+            continue
+        stats = [each["MetricStat"] for each in told.get("Metrics", ()) if "MetricStat" in each]
+        for metric in [each["Metric"] for each in stats] or [told]:
+            number = numbers[metric["MetricName"]]
+            assert [each["Name"] for each in metric["Dimensions"]] == ([number.dimension] if number.dimension else [])
+        for period in [each["Period"] for each in stats] or [told["Period"]]:
+            assert period % 60 == 0
+            assert period <= ONE_PERIOD_SECONDS
+            assert period * told["EvaluationPeriods"] <= (
+                ALL_PERIODS_SECONDS if period >= FINE_SECONDS else ONE_PERIOD_SECONDS
+            )
+        assert 1 <= told["DatapointsToAlarm"] <= told["EvaluationPeriods"]
+
+
+def test_halves_tell_nobody_and_each_burn_tells_once() -> None:
+    telling = WATCHED.telling("page") | WATCHED.telling("ticket")
+    burning = {name for name in telling if "Burn" in name}
+    assert burning == {f"shop-{level.alarm}-{burn.name}" for level in SERVICE_LEVELS for burn in BURNS}
+
+
+def test_what_rolls_back_is_there_and_rings_within_minutes() -> None:
+    by_name = {each["Properties"]["AlarmName"]: each["Properties"] for each in RESOURCES.values()}
+    assert set(rollback_names(WHERE)) <= by_name.keys()
+    phases = [(DAY, minute()), (3, minute(50, 50))]
+    timeline = Timeline([Phase(minutes, holds) for minutes, holds in phases])
+    assert "shop-MangaUnusableBurn-fast-5m" in WATCHED.at(timeline, DAY + 3)
