@@ -16,6 +16,7 @@ from server.standby.bundle import RECORDS, unpack
 from server.standby.gently import gently, give_memory_back
 from server.standby.manifest import FULL, BundleError, Manifest
 from server.standby.places.place import Place, UnreachableError
+from session.resilience.clocks import Clock
 from session.resilience.outage import Outage
 from session.resilience.periodic import run_periodically
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
@@ -47,14 +48,21 @@ class Replica:
     """`embedder` makes the vectors of queries, as that of the server does. What cannot be fetched, is not whole or is of
     another kind changes nothing: it is told once, and the last good one stays."""
 
-    def __init__(self, place: Place, kind: str, embedder: Embedder | None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        place: Place,
+        kind: str,
+        embedder: Embedder | None,
+        folder: Path | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self.kind = kind
         self.current: Loaded | None = None
         self.refused = 0
         self._place, self._embedder, self._folder = place, embedder, folder
         self._seen: str | None = None
         self._refused: str | None = None
-        self._as_source_at = time.monotonic()
+        self._clock, self._as_source_at = clock, clock()
         self._outage = Outage(logger, "the place of the standby catalogue")
 
     @property
@@ -63,7 +71,7 @@ class Replica:
 
     def lag(self) -> float:
         """Returns the seconds since this was last known to be what its place holds; before it ever was, since the start."""
-        return time.monotonic() - self._as_source_at
+        return self._clock() - self._as_source_at
 
     async def keep(self) -> None:
         """Runs until cancelled, and closes what is open then."""
@@ -103,7 +111,7 @@ class Replica:
         else:
             self._outage.over()
             if self.current is not None and self._seen != self._refused:
-                self._as_source_at = time.monotonic()
+                self._as_source_at = self._clock()
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
     async def _opened(self, manifest: Manifest, folder: Path) -> Loaded:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from server.standby.places.place import UnreachableError
 from server.standby.replica import Replica
 from server.standby.telling import StandbyHealth, StandbyMetrics
 from session.resilience.deadline import Deadline
+from tests.support.clocks import HandClock
 from tests.support.process import until
 from tests.support.standby import bundle_of
 from tests.support.store import RECORDS
@@ -265,3 +267,26 @@ async def test_operators_see_what_is_loaded(bundle: Path) -> None:
         assert samples["manga_standby_titles"].value == 6
         assert samples["manga_standby_titles"].labels == {"kind": FULL, "digest": manifest.digest[:12]}
         assert samples["manga_standby_made_seconds"].value == manifest.made
+
+
+async def test_how_far_it_is_behind_is_told(bundle: Path) -> None:
+    """Since it was last what its place holds: a place that is away and a bundle that is refused both make it old."""
+    clock = HandClock()
+    await bundle_of(bundle, records())
+    replica = Replica(FilePlace(bundle), FULL, None, clock=clock)
+    clock.advance(5)
+    assert replica.lag() == 5
+    await replica._round()
+    assert replica.lag() == 0
+    content = bundle.read_bytes()
+    for spoil in (bundle.unlink, partial(bundle.write_bytes, content[:-1])):
+        spoil()
+        clock.advance(5)
+        await replica._round()
+    assert replica.lag() == 10
+    bundle.unlink()
+    await bundle_of(bundle, records())
+    await replica._round()
+    assert replica.lag() == 0
+    assert replica.current is not None
+    await replica.current.opened.aclose()
