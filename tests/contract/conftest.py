@@ -13,6 +13,7 @@ import pytest
 
 from session.resilience.deadline import Deadline
 from tests.stack.fixtures import opensearch_url, redis_cluster_url, redis_tls_url, redis_url
+from tests.support.aws_calls import asked_of_aws
 from tests.support.catalogs import (
     catalog,
     catalog_cache,
@@ -31,6 +32,7 @@ from tools.store.models import Campaign, Offer, Order, OrderLine, Shipment, Trac
 from tools.store.ports import OrdersPort, StockPort
 
 __all__ = [
+    "asked_of_aws",
     "catalog",
     "catalog_cache",
     "catalog_source",

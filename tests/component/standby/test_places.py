@@ -15,8 +15,11 @@ from server.standby.places.redis import MARK, RedisPlace
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
+from tests.support.aws_calls import asked_of_aws
 from tests.support.s3 import Bucket, hangs, refuses, serving
 from tests.support.valkey import ask
+
+__all__ = ["asked_of_aws"]
 
 KEY = "standby/manga.bundle"
 CONTENT = bytes(range(256)) * (3 * CHUNK // 256) + b"the end"

@@ -9,6 +9,9 @@ import pytest
 
 from session.redis import iam
 from session.redis.iam import ElastiCacheIam
+from tests.support.aws_calls import asked_of_aws
+
+__all__ = ["asked_of_aws"]
 
 
 @pytest.fixture(autouse=True)

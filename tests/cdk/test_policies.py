@@ -1,0 +1,161 @@
+"""What each role may do, judged by the policies that are synthesised: all that the adapters ask of AWS, and nothing beside it.
+
+What they ask is recorded from the contract tests (tests/support/aws_calls.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.cdk.stages import STAGES
+from tests.support.aws_calls import DEPLOYMENT, DOCTOR, SEED, SERVER, AwsCall, kept
+from tests.support.cloudformation import Templates
+from tests.support.iam import ALLOWED, Asked, decided
+from tests.support.neighbours import neighbours
+from tests.support.roles import Role, Shop, roles
+
+NOT_DEPLOYED = {
+    "table/flags": "flags come from AppConfig, not from a table",
+    "model/classifier": "genres are voted by the catalogue's titles: MANGA_CLASSIFIER is local",
+}
+OWN_ROLE = {SERVER: "server", DOCTOR: "server", SEED: "seed"}
+"""The doctor runs in the server's container; what makes tables is the deployment, which is no role of a container."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    shop: Shop
+    roles: dict[str, Role]
+
+    def request(self, role: str, action: str, resource: str, **context: str) -> Asked:
+        own = self.roles[role]
+        return Asked(own.arn, own.policy, action, resource, context)
+
+
+@pytest.fixture(scope="module", params=sorted(STAGES))
+def stage(request: pytest.FixtureRequest, synthesised: Path) -> Stage:
+    templates = Templates.read(synthesised / request.param, STAGES[request.param].region)
+    return Stage(Shop(STAGES[request.param], templates), roles(templates, STAGES[request.param].prefix))
+
+
+def recorded(stage: Stage) -> list[AwsCall]:
+    away = NOT_DEPLOYED | ({} if stage.shop.embeds_by_bedrock else {"model/embedder": "the encoder is in the process"})
+    return sorted(call for call in kept() if call.by != DEPLOYMENT and call.resource not in away)
+
+
+def by_iam(calls: list[AwsCall]) -> list[AwsCall]:
+    """Without those that the collection's own policy judges."""
+    return [call for call in calls if not call.action.startswith("aoss:") or call.action == "aoss:APIAccessAll"]
+
+
+def test_what_was_recorded_is_of_every_backend() -> None:
+    calls = kept()
+    assert {call.action.partition(":")[0] for call in calls} == {"aoss", "bedrock", "dynamodb", "elasticache", "s3"}
+    assert {call.by for call in calls} >= {SERVER, SEED}
+    assert len(by_iam([call for call in calls if call.by == SERVER])) > 15
+
+
+def test_every_call_of_an_adapter_is_allowed(stage: Stage) -> None:
+    calls = by_iam(recorded(stage))
+    asked = [
+        stage.request(OWN_ROLE[call.by], call.action, stage.shop.arn(call.resource), **stage.shop.context(call))
+        for call in calls
+    ]
+    refused = [call for call, decision in zip(calls, decided(asked), strict=True) if decision != ALLOWED]
+    assert not refused
+
+
+def test_what_is_encrypted_can_be_read_and_only_through_its_service(stage: Stage) -> None:
+    """A table, or a bucket, with a key of one's own asks whoever reads it for the key as well."""
+    region, keys = stage.shop.region, stage.shop.keys
+    through = {service: f"{service}.{region}.amazonaws.com" for service in ("dynamodb", "s3", "secretsmanager")}
+    asked = {
+        (role, key, service): Asked(
+            stage.roles[role].arn,
+            stage.roles[role].policy,
+            "kms:Decrypt",
+            key,
+            {"kms:ViaService": via},
+            stage.shop.key_policy(key),
+        )
+        for role in ("server", "seed", "agent", "flags", "pod")
+        for key in keys
+        for service, via in through.items()
+    }
+    allowed = {case for case, decision in zip(asked, decided(list(asked.values())), strict=True) if decision == ALLOWED}
+    assert {(role, service) for role, _, service in allowed} == {
+        (role, service) for role in ("server", "seed") for service in ("dynamodb", "s3")
+    }
+    bare = [
+        Asked(each.principal, each.policy, each.action, each.resource, {}, each.resourcePolicy) for each in asked.values()
+    ]
+    assert ALLOWED not in decided(bare)
+
+
+@pytest.mark.parametrize("by", [SERVER, SEED])
+def test_the_collection_lets_in_what_is_asked_of_it(by: str, stage: Stage) -> None:
+    asked = {call.action for call in recorded(stage) if call.by == by and call.action.startswith("aoss:")}
+    granted = stage.shop.search_permissions(stage.roles[OWN_ROLE[by]].arn)
+    assert asked - {"aoss:APIAccessAll"} <= granted.keys()
+    if by == SERVER:
+        assert granted.keys() == {"aoss:ReadDocument", "aoss:DescribeIndex"}
+    assert all("*" not in resource.removesuffix("*") for resources in granted.values() for resource in resources)
+
+
+def test_nobody_else_is_let_in_by_the_collection(stage: Stage) -> None:
+    for role in ("agent", "flags", "pod"):
+        assert not stage.shop.search_permissions(stage.roles[role].arn)
+
+
+@pytest.mark.parametrize("role", ["server", "agent", "flags", "pod"])
+def test_neighbours_are_denied(role: str, stage: Stage) -> None:
+    asked = [stage.request(role, action, arn, **context) for action, arn, context in neighbours(stage.shop)]
+    allowed = [each for each, decision in zip(asked, decided(asked), strict=True) if decision == ALLOWED]
+    assert not [(each.action, each.resource) for each in allowed]
+
+
+@pytest.mark.parametrize("role", ["agent", "flags", "pod"])
+def test_what_the_server_may_no_other_role_may(role: str, stage: Stage) -> None:
+    """The agent converses, the flags agent reads flags, and the task's own role does nothing but become one of them."""
+    calls = by_iam(recorded(stage))
+    asked = [stage.request(role, call.action, stage.shop.arn(call.resource), **stage.shop.context(call)) for call in calls]
+    assert ALLOWED not in decided(asked)
+
+
+def test_the_seed_neither_makes_nor_empties_tables_nor_reads_what_customers_did(stage: Stage) -> None:
+    made = [call for call in kept() if call.by == DEPLOYMENT and call.resource in stage.shop.tables]
+    assert made
+    asked = [stage.request("seed", call.action, stage.shop.arn(call.resource)) for call in made]
+    for action in ("Scan", "DeleteItem", "Query", "DeleteTable"):
+        asked += [stage.request("seed", f"dynamodb:{action}", stage.shop.arn(table)) for table in stage.shop.tables]
+    assert ALLOWED not in decided(asked)
+
+
+def test_the_server_may_nothing_that_no_adapter_asks(stage: Stage) -> None:
+    """Every action of its policy on every resource there is one that was recorded, or of the doctor."""
+    asked = {(call.action, stage.shop.arn(call.resource)) for call in by_iam(recorded(stage))}
+    more = {pair for pair in stage.roles["server"].pairs() if pair not in asked}
+    assert {action for action, _ in more} <= EXPLAINED.keys(), sorted(more)
+
+
+EXPLAINED: dict[str, str] = {
+    "kms:Decrypt": "a key of one's own, through the service that uses it",
+    "kms:Encrypt": "the same",
+    "kms:GenerateDataKey": "the same",
+    "kms:DescribeKey": "the same",
+    "dynamodb:DescribeTable": "the doctor's",
+    "dynamodb:DescribeTimeToLive": "the doctor's",
+    "dynamodb:Query": "a table is granted in one statement with its index, by which alone it is queried",
+    "dynamodb:GetItem": "whether a table can be read is asked by a key that no item has",
+    "sts:AssumeRole": "the shared service's task role becomes the flags agent's",
+    "s3:GetObject": "pages of every title",
+}
+
+
+def test_roles_are_told_apart(stage: Stage) -> None:
+    policies: list[Any] = [role.policy for role in stage.roles.values()]
+    assert all(policies.count(policy) == 1 for policy in policies)
