@@ -48,7 +48,7 @@ check: $(VENV)/.dev $(STRANDS)/.lock $(CDK)/.lock ## lint, format, types, import
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/mypy --python-executable $(STRANDS)/bin/python infra/agent/*.py
-	@$(BIN)/mypy --python-executable $(CDK)/bin/python infra/cdk/*.py infra/cdk/*/*.py
+	@$(BIN)/mypy --follow-imports silent --python-executable $(CDK)/bin/python infra/cdk/*.py infra/cdk/*/*.py
 	@$(BIN)/lint-imports
 	@$(BIN)/python infra/lock.py --check
 

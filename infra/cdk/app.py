@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import aws_cdk as cdk
@@ -12,6 +13,8 @@ from infra.cdk.stacks.beside import Beside
 from infra.cdk.stacks.foundation import Foundation
 from infra.cdk.stacks.shared import Shared
 
+PLACE = re.compile(r'[^"\s]*/jsii-kernel-[A-Za-z0-9]+/')
+"""The folder that jsii unpacks CDK into, another one each time: CDK writes it into traces beside the templates."""
 CONTEXT = {
     "aws:cdk:disable-stack-trace": True,
     "@aws-cdk/aws-iam:minimizePolicies": True,
@@ -33,3 +36,5 @@ def synthesise(stage: Stage, folder: Path) -> None:
     cdk.Tags.of(app).add("Stage", stage.name)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app, write_suppressions_to_cloud_formation=True))
     app.synth()
+    for file in folder.glob("*.json"):
+        file.write_text(PLACE.sub("", file.read_text("utf-8")), "utf-8")

@@ -11,6 +11,7 @@ from infra.cdk.rules import ConfigError, check, fargate_memory
 
 RELEASE = "0.1.0"
 """The tag of both images. `make synth ARGS="--release TAG"` says another one."""
+LOG_DAYS = (7, 14, 30, 90, 180, 365)
 STOP_SPARE_S = 5
 """On top of a turn and the server's own two seconds: a container that is killed earlier loses an answer."""
 SERVER_CLOSE_S = 2
@@ -149,6 +150,7 @@ class Stage:
             bool(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", self.release)), "release", "has to be a tag of an image"
         )
         check(self.release != "latest", "release", "has to be a tag that stays: what latest was cannot be rolled back to")
+        check(self.log_days in LOG_DAYS, "log_days", f"has to be one of {', '.join(map(str, LOG_DAYS))}")
         check(300 <= self.turn_budget_ms <= 60_000, "turn_budget_ms", "has to be 300 to 60000, as MANGA_TURN_BUDGET_MS")
 
     @property

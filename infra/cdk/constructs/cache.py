@@ -13,8 +13,8 @@ from infra.cdk.constructs.network import Network
 from infra.cdk.removal import removal
 
 ACCESS = (
-    "on ~manga:* resetchannels &manga:* -@all +@read +@write +@scripting +@connection +@pubsub +time +info"
-    " +cluster|slots +cluster|shards +cluster|info +cluster|nodes -keys -flushall -flushdb -swapdb -function -script|flush"
+    "on ~manga:* resetchannels &manga:* -@all +@read +@write +@scripting +@connection +@pubsub -@admin -@dangerous"
+    " +time +info +cluster|slots +cluster|shards +cluster|info +cluster|nodes -function -script|flush"
 )
 """The user's rules, as Redis writes them (redis.io, "ACL"): names that begin with `manga:`, and nothing that empties."""
 

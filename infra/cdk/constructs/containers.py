@@ -84,7 +84,10 @@ class Containers(Construct):
             stop_timeout=cdk.Duration.seconds(kind.stop_seconds) if kind.stop_seconds else None,
             port_mappings=[ecs.PortMapping(container_port=kind.port)] if kind.port else None,
             logging=self._routing(kind.name),
-            **_restarts(kind),
+            # In its place, without a new task. One that ends again within a minute ends the task, if it is essential.
+            enable_restart_policy=kind.restarts or None,
+            restart_attempt_period=cdk.Duration.seconds(RESTART_SECONDS) if kind.restarts else None,
+            restart_ignored_exit_codes=[WRONG_SETTING] if kind.restarts else None,
         )
 
     def volume(self, name: str) -> str:
@@ -123,17 +126,13 @@ def _health(kind: Kind) -> ecs.HealthCheck | None:
     )
 
 
-def _restarts(kind: Kind) -> dict[str, object]:
-    """In its place, without a new task. One that ends again within a minute ends the task, if it is essential."""
-    if not kind.restarts:
-        return {}
-    return {
-        "enable_restart_policy": True,
-        "restart_attempt_period": cdk.Duration.seconds(RESTART_SECONDS),
-        "restart_ignored_exit_codes": [WRONG_SETTING],
-    }
-
-
 def _retention(days: int) -> logs.RetentionDays:
-    kept = {14: logs.RetentionDays.TWO_WEEKS, 30: logs.RetentionDays.ONE_MONTH, 365: logs.RetentionDays.ONE_YEAR}
-    return kept[days]
+    kept = logs.RetentionDays
+    return {
+        7: kept.ONE_WEEK,
+        14: kept.TWO_WEEKS,
+        30: kept.ONE_MONTH,
+        90: kept.THREE_MONTHS,
+        180: kept.SIX_MONTHS,
+        365: kept.ONE_YEAR,
+    }[days]

@@ -16,6 +16,7 @@ from infra.cdk.constructs.task import fargate_task
 
 AGENT = "agent"
 STORE = "http://127.0.0.1:8080/sse"
+HEALTHY_AGENT = ("CMD", "python", "-m", "infra.agent.healthcheck")
 AGENT_STOP_SPARE_S = 20
 """On top of the server's: the agent is stopped first, and its model talks on after the last tool."""
 
@@ -47,6 +48,7 @@ class Pod(Construct):
                 memory=stage.size.agent_memory,
                 environment={"AWS_DEFAULT_REGION": stage.region, "AWS_STS_REGIONAL_ENDPOINTS": "regional"},
                 command=("--serve", "--url", STORE, "--bedrock", stage.model),
+                health=HEALTHY_AGENT,
                 stop_seconds=stage.stop_seconds + AGENT_STOP_SPARE_S,
             )
         )

@@ -287,7 +287,7 @@ def takes(**settings: str) -> bool:
         ("OpenSearch", lambda: takes(catalog_url="https://search.example.com")),
         ("DynamoDB", lambda: takes(store_url="dynamodb://eu-west-1")),
         ("docker-compose.yml", lambda: (ROOT / "docker-compose.yml").exists()),
-        ("CDK", lambda: any(ROOT.glob("infra/**/cdk.json"))),
+        ("CDK", lambda: (ROOT / "infra/cdk/app.py").exists()),
     ],
 )
 def test_what_is_said_to_be_missing_is_missing(word: str, there: Callable[[], bool]) -> None:

@@ -1,0 +1,76 @@
+"""A config that cannot work is refused with one line that names the field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from infra.cdk.config import Cache, Network, Scaling, Search, Shared, TaskSize
+from infra.cdk.rules import ConfigError, fargate_memory
+from infra.cdk.stages import DEV, PROD, STAGES
+
+SIZE = {"cpu": 512, "memory": 2048, "server_cpu": 256, "server_memory": 896, "agent_cpu": 192, "agent_memory": 896}
+ARN = DEV.shared.certificate_arn
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "told"),
+    [
+        (Network, {"cidr": "10.0.0.0/8", "zones": ("a", "b")}, "network.cidr has to be a /16"),
+        (Network, {"cidr": "10.0.0.1/16", "zones": ("a", "b")}, "network.cidr is no network"),
+        (Network, {"cidr": "10.0.0.0/16", "zones": ("a",)}, "network.zones"),
+        (Network, {"cidr": "10.0.0.0/16", "zones": ("a", "a")}, "network.zones"),
+        (TaskSize, SIZE | {"cpu": 500}, "size.cpu"),
+        (TaskSize, SIZE | {"memory": 8192}, "size.memory"),
+        (TaskSize, SIZE | {"server_cpu": 300}, "size has to leave 32 units"),
+        (TaskSize, SIZE | {"agent_memory": 1100}, "size has to leave 128 MiB"),
+        (Scaling, {"least": 0, "most": 2}, "scaling"),
+        (Scaling, {"least": 3, "most": 2}, "scaling"),
+        (Scaling, {"least": 1, "most": 2, "cpu_percent": 95}, "scaling.cpu_percent"),
+        (Scaling, {"least": 1, "most": 2, "calls_under_way": 50}, "scaling.calls_under_way"),
+        (Search, {"replicas": True, "least_search": 0, "most_search": 2, "most_indexing": 2}, "search.least_search"),
+        (Search, {"replicas": True, "least_search": 3, "most_search": 2, "most_indexing": 2}, "search.most_search"),
+        (Search, {"replicas": True, "least_search": 1, "most_search": 2, "most_indexing": 0}, "search.most_indexing"),
+        (Cache, {"most_gb": 0, "most_ecpu_thousands": 1, "snapshot_days": 0}, "cache.most_gb"),
+        (Cache, {"most_gb": 1, "most_ecpu_thousands": 0, "snapshot_days": 0}, "cache.most_ecpu_thousands"),
+        (Cache, {"most_gb": 1, "most_ecpu_thousands": 1, "snapshot_days": 36}, "cache.snapshot_days"),
+        (Shared, {"domain": "localhost", "certificate_arn": ARN}, "shared.domain"),
+        (Shared, {"domain": "tools.example.com", "certificate_arn": "arn:aws:iam::1:role/x"}, "shared.certificate_arn"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_named(make: Any, arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match="^" + told):
+        make(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"name": "Production"}, "name"),
+        ({"region": "Tokyo"}, "region"),
+        ({"region": "eu-west-1"}, "network.zones have to be in eu-west-1"),
+        ({"release": "latest"}, "release"),
+        ({"release": "a b"}, "release"),
+        ({"turn_budget_ms": 90_000}, "turn_budget_ms"),
+        ({"log_days": 20}, "log_days"),
+    ],
+)
+def test_a_stage_that_cannot_be_is_refused(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match="^" + told):
+        replace(DEV, **change)
+
+
+def test_the_longest_turn_is_still_below_what_ecs_takes() -> None:
+    longest = replace(PROD, turn_budget_ms=60_000)
+    assert 62 < longest.stop_seconds < 120
+
+
+def test_only_production_keeps_its_data() -> None:
+    assert {name: each.keep for name, each in STAGES.items()} == {"dev": False, "prod": True}
+
+
+def test_fargate_sells_no_other_size() -> None:
+    assert fargate_memory(256) == (512, 1024, 2048)
+    assert fargate_memory(300) == ()

@@ -1,0 +1,142 @@
+"""The containers of every task, with what cfn-lint lets pass: it knows no limit of StopTimeout, no missing container of a
+DependsOn, and no health command without CMD."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from infra.cdk.stages import STAGES
+from server.config.settings import Settings
+from tests.support.cdk import Template, containers, environment
+
+
+def by_name(template: Template, family: str) -> dict[str, dict[str, object]]:
+    return {each["Name"]: each for each, task in containers(template) if task["Family"].endswith(family)}
+
+
+def test_no_container_has_rights_that_it_does_not_need(service: Template) -> None:
+    for container, _ in containers(service):
+        assert container["ReadonlyRootFilesystem"] is True
+        assert int(container["User"]) > 0
+        assert container["LinuxParameters"]["Capabilities"] == {"Drop": ["ALL"]}
+        assert "Privileged" not in container
+        assert container["Ulimits"] == [{"Name": "nofile", "SoftLimit": 65536, "HardLimit": 65536}]
+
+
+def test_no_log_holds_a_container_up(service: Template) -> None:
+    for container, _ in containers(service):
+        logged = container["LogConfiguration"]
+        assert logged["LogDriver"] == "awslogs"
+        assert logged["Options"]["mode"] == "non-blocking"
+        assert int(logged["Options"]["max-buffer-size"].removesuffix("b")) == 25 * 2**20
+
+
+def test_the_task_is_large_enough_for_its_containers(service: Template) -> None:
+    for task in service.of("AWS::ECS::TaskDefinition").values():
+        stated = task["Properties"]
+        inside = stated["ContainerDefinitions"]
+        lasting = [each for each in inside if each["Name"] != "profiles"]  # it has ended before the others start
+        assert sum(each["Cpu"] for each in inside) <= int(stated["Cpu"])
+        assert sum(each["Memory"] for each in lasting) <= int(stated["Memory"])
+        assert (stated["NetworkMode"], stated["RequiresCompatibilities"]) == ("awsvpc", ["FARGATE"])
+
+
+def test_stop_times_leave_room_for_a_turn_and_are_what_ecs_takes(service: Template, stage: str) -> None:
+    budget = STAGES[stage].turn_budget_ms / 1000
+    for container, _ in containers(service):
+        if container["Name"] in ("manga-tools", "agent"):
+            assert budget + 2 < container["StopTimeout"] <= 120
+    if service.name == "pod":
+        named = by_name(service, "-pod")
+        assert named["agent"]["StopTimeout"] > named["manga-tools"]["StopTimeout"]
+
+
+def test_every_dependency_is_on_a_container_that_is_there(service: Template) -> None:
+    for container, task in containers(service):
+        names = {each["Name"] for each in task["ContainerDefinitions"]}
+        health = {each["Name"] for each in task["ContainerDefinitions"] if "HealthCheck" in each}
+        once = {each["Name"] for each in task["ContainerDefinitions"] if not each["Essential"]}
+        for needed in container.get("DependsOn", ()):
+            assert needed["ContainerName"] in names - {container["Name"]}
+            assert needed["Condition"] != "HEALTHY" or needed["ContainerName"] in health
+            assert needed["Condition"] != "SUCCESS" or needed["ContainerName"] in once
+
+
+def test_the_agent_starts_after_the_server_and_so_stops_before_it(pod: Template) -> None:
+    named = by_name(pod, "-pod")
+    assert {"ContainerName": "manga-tools", "Condition": "HEALTHY"} in named["agent"]["DependsOn"]
+    assert named["agent"]["Essential"] is named["manga-tools"]["Essential"] is True
+    assert named["flags"]["Essential"] is named["profiles"]["Essential"] is False
+
+
+def test_the_health_check_is_stated_as_ecs_runs_it(service: Template) -> None:
+    checks = [each["HealthCheck"] for each, _ in containers(service) if each["Name"] == "manga-tools"]
+    assert checks
+    for check in checks:
+        assert check["Command"] == ["CMD", "python", "-m", "server.commands.healthcheck"]
+        assert 5 <= check["Interval"] <= 300
+        assert 2 <= check["Timeout"] <= 60
+        assert 0 <= check["StartPeriod"] <= 300
+    for container, _ in containers(service):
+        assert container.get("HealthCheck", {"Command": ["CMD"]})["Command"][0] in ("CMD", "CMD-SHELL")
+
+
+def test_a_crash_is_mended_in_place_and_a_wrong_setting_is_not_tried_again(service: Template) -> None:
+    for container, _ in containers(service):
+        if container["Name"] in ("manga-tools", "agent", "flags"):
+            policy = {"Enabled": True, "IgnoredExitCodes": [2], "RestartAttemptPeriod": 60}
+            assert container["RestartPolicy"] == policy
+
+
+def test_what_is_written_goes_to_a_volume_of_its_own(pod: Template) -> None:
+    named = by_name(pod, "-pod")
+    tmp = {
+        name: [m["SourceVolume"] for m in each.get("MountPoints", ()) if m["ContainerPath"] == "/tmp"]
+        for name, each in named.items()
+    }
+    assert (tmp["manga-tools"], tmp["agent"], tmp["profiles"]) == (["server-tmp"], ["agent-tmp"], ["aws"])
+    for name in ("manga-tools", "agent"):
+        (profile,) = [m for m in named[name]["MountPoints"] if m["SourceVolume"] == "aws"]
+        assert profile == {"SourceVolume": "aws", "ContainerPath": "/aws", "ReadOnly": True}
+
+
+def test_the_server_reads_its_settings(service: Template, stage: str) -> None:
+    """As the server itself would at its start."""
+    servers = [each for each, _ in containers(service) if each["Name"] == "manga-tools"]
+    assert servers
+    for container in servers:
+        stated = environment(service, container) | {
+            each["Name"]: "0123456789abcdef" for each in container.get("Secrets", ())
+        }
+        settings = Settings.from_environment({name: text for name, text in stated.items() if name.startswith("MANGA_")})
+        assert settings.turn_budget_ms == STAGES[stage].turn_budget_ms
+        assert settings.redis_url.startswith("rediss+cluster://")
+        assert settings.catalog_url.startswith("aoss+https://")
+        assert (settings.auth, settings.loopback) == (("none", True) if service.name == "pod" else ("token", False))
+        assert settings.emf == f"MangaTools/{stage}{'' if service.name == 'pod' else '-shared'}"
+
+
+def test_secrets_are_no_settings(service: Template) -> None:
+    for container, _ in containers(service):
+        assert not {"MANGA_AUTH_TOKENS", "STORE_TOKEN"} & environment(service, container).keys()
+    if service.name == "shared":
+        (secret,) = next(each["Secrets"] for each, _ in containers(service) if each["Name"] == "manga-tools")
+        assert secret["Name"] == "MANGA_AUTH_TOKENS"
+
+
+@pytest.mark.parametrize("name", ["manga-tools", "agent"])
+def test_each_container_is_told_which_role_is_its_own(pod: Template, stage: str, name: str) -> None:
+    own = environment(pod, by_name(pod, "-pod")[name])
+    assert own["AWS_PROFILE"] == {"manga-tools": "server", "agent": "agent"}[name]
+    assert own["AWS_CONFIG_FILE"] == "/aws/config"
+    assert own["AWS_DEFAULT_REGION"] == STAGES[stage].region
+
+
+def test_images_are_pulled_by_a_tag_that_stays(service: Template) -> None:
+    for container, _ in containers(service):
+        image = service.value(container["Image"])
+        assert not image.endswith(":latest")
+        assert ":" in image.rpartition("/")[2]
+    assert "public.ecr.aws" not in json.dumps(service.body), "the network has no way there"
