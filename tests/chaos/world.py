@@ -28,6 +28,7 @@ from tests.support.process import until
 from tests.support.stack import seeded
 
 SESSIONS = 20
+NAMESPACE = "MangaTools/chaos"
 TTL_SECONDS = 2
 """How long text about titles is fresh here, so that within seconds there is all of it: live, cached, stale."""
 
@@ -44,6 +45,7 @@ class World:
     backends: dict[str, Backend]
     proxies: Mapping[str, Proxy]
     clients: Clients
+    audit: Path
 
     async def begin(self, backend: str, fault: Fault) -> None:
         """The process first: a proxy that is told lets nobody through."""
@@ -71,6 +73,12 @@ class World:
             own.step_clock(0)
         self._lose_name(backend, None)
         await proxy.turn(NONE)
+
+    def fill_audit_disk(self, full: bool) -> None:
+        """The audit's name leads to another place from now on: /dev/full takes nothing (full(4))."""
+        new = self.audit.with_suffix(".new")
+        new.symlink_to("/dev/full" if full else self.audit.with_suffix(".jsonl"))
+        new.replace(self.audit)
 
     async def holdings(self) -> Json:
         """What the server holds just now: tasks, descriptors, memory."""
@@ -116,12 +124,14 @@ async def opened(running: Mapping[str, str] | None = None, sessions: int = SESSI
         samples, names, log = Tail(folder / "samples"), folder / "names", folder / "server.log"
         stack.callback(samples.file.close)
         names.write_text("{}")
-        told = {"CHAOS_SAMPLES": str(folder / "samples"), "CHAOS_NAMES": str(names)}
+        audit = folder / "audit"
+        audit.symlink_to(audit.with_suffix(".jsonl"))
+        told = {"CHAOS_SAMPLES": str(folder / "samples"), "CHAOS_NAMES": str(names), "MANGA_AUDIT_LOG": str(audit)}
         through = settings({each: proxy.port for each, proxy in proxies.items()}, name, host=None)
         server = await stack.enter_async_context(running_module("tests.chaos.launch", environment=through | told, log=log))
         url = await listening(server, log)
         clients = await _talking(stack, folder, url, sessions, agents)
-        yield World(url, server, log, samples, names, real, proxies, clients)
+        yield World(url, server, log, samples, names, real, proxies, clients, audit)
 
 
 async def _talking(stack: AsyncExitStack, folder: Path, url: str, sessions: int, agents: str) -> Clients:
@@ -156,6 +166,7 @@ def settings(ports: Mapping[str, int], name: str, host: str | None) -> dict[str,
         "MANGA_EMBEDDER": f"bedrock:{MODEL}",
         "MANGA_CACHE_TTL_S": str(TTL_SECONDS),
         "MANGA_LOG_TOOL_CALLS": "off",
+        "MANGA_EMF": NAMESPACE,
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": f"http://{at['bedrock']}",
     }
 

@@ -15,6 +15,7 @@ from server.config.settings import ROOT, Settings
 from server.transport.tool_listing import listed_tool
 from tests.snapshots.guide import GUIDE, guide_as_the_files_are
 from tests.snapshots.map import picture
+from tests.snapshots.rehearsed import RUNBOOKS, runbooks
 from tools.registry import TOOLS
 
 SNAPSHOTS = ROOT / "tests" / "snapshots"
@@ -87,5 +88,6 @@ def derived() -> dict[Path, str]:
         ROOT / "infra/docs/map.svg": picture(),
         ROOT / ".env.example": env_example(),
         ROOT / "infra/observability/alerts.yml": alerts(),
+        ROOT / RUNBOOKS: runbooks(),
         ROOT / "infra/observability/dashboards/manga-tools.json": board(),
     }
