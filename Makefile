@@ -42,7 +42,7 @@ test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, D
 	@MANGA_TEST_STACK=1 $(PYTEST) tests/wire $(ARGS)
 
 pod: $(VENV)/.dev ## both images as one task on Fargate: a conversation, a crash, an end, a deployment (needs root, buildah, podman)
-	@MANGA_TEST_POD=1 $(BIN)/python -m pytest tests/pod -q -s $(ARGS)
+	@MANGA_TEST_POD=1 $(BIN)/python -m tests.again tests/pod -s $(ARGS)
 
 check: $(VENV)/.dev $(STRANDS)/.lock $(CDK)/.lock ## lint, format, types, import rule, locks
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -37,7 +37,6 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "requirements-sbom.lock": {},
     "tests/mutants/requirements.lock": {},
     "infra/agent/requirements.lock": CLIENT,
-    "infra/cdk/requirements.lock": {},
     "tests/wire/clients/openai-agents.lock": CLIENT,
     "tests/wire/clients/mcp-1.lock": CLIENT,
     "tests/quality/tokens/tokenizers.lock": {},
