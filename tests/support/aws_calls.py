@@ -46,6 +46,7 @@ SERVICES = {"bedrock-runtime": "bedrock"}
 DRIVERS = (
     __name__,
     "aiobotocore",
+    "botocore",
     "asyncio",
     "contextlib",
     "tools.store.backends.dynamodb.connection",
