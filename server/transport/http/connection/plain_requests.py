@@ -18,7 +18,10 @@ from server.transport.http.connection.http_connection import TOO_SLOW, HttpConne
 from server.transport.http.connection.parser import MOST_HEAD_BYTES
 
 HEAD_END = b"\r\n\r\n"
-NOT_PLAIN = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"te", b"trailer"})
+NOT_PLAIN = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"te", b"trailer", b"proxy-connection"})
+"""The last is none of a server's, but httptools takes it for Connection."""
+MOST_DIGITS = 20
+"""Of a length, as h11 has it."""
 FOLDS = (b"\n ", b"\n\t")
 
 
@@ -83,10 +86,14 @@ class PlainRequests(HttpToolsProtocol):
             self._hand_over(data)
             return
         self._received, self._behind = data, len(data) - end - len(HEAD_END)
+        before = self.cycle
         try:
             self.parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._hand_over(data)
+        else:
+            if self.cycle is before:  # blank lines, of which httptools says nothing, and perhaps a part of a head
+                self._hand_over(data)
         self._received = b""
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -100,10 +107,13 @@ class PlainRequests(HttpToolsProtocol):
         if not self.url.startswith(b"/") or b"#" in self.url or self.parser.should_upgrade():
             raise NotPlain
         # To the byte: httptools takes a blank line before it, and more than one blank in it.
-        if not self._received.startswith(b"%b %b HTTP/1.1\r\n" % (self.parser.get_method(), self.url)):
+        method = self.parser.get_method()
+        # The answer to a HEAD says here less of the body that it would have than h11 does.
+        if method == b"HEAD" or not self._received.startswith(b"%b %b HTTP/1.1\r\n" % (method, self.url)):
             raise NotPlain
-        length = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
-        if self._behind > length:
+        written = next((value for name, value in self.headers if name == b"content-length"), b"0")
+        length = int(written)
+        if len(written) > MOST_DIGITS or self._behind > length:
             raise NotPlain
         super().on_headers_complete()
         self._missing = length - self._behind
@@ -114,6 +124,8 @@ class PlainRequests(HttpToolsProtocol):
         self.connections.discard(self)
         successor.connection_made(self.transport)
         self.transport.set_protocol(successor)
+        if self.flow.write_paused:  # which the transport says once
+            successor.pause_writing()
         successor.data_received(data)
 
     def on_response_complete(self) -> None:
