@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from session.resilience.deadline import Deadline
@@ -17,3 +18,15 @@ def always(diagnosis: Diagnosis) -> Check:
         return diagnosis
 
     return check
+
+
+def once(check: Check) -> Check:
+    """Asks once, whoever wants to know."""
+    asked: list[asyncio.Task[Diagnosis]] = []
+
+    async def shared(deadline: Deadline) -> Diagnosis:
+        if not asked:
+            asked.append(asyncio.ensure_future(check(deadline)))
+        return await asyncio.shield(asked[0])
+
+    return shared

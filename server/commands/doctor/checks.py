@@ -12,8 +12,9 @@ from server.backends import EMBEDDED
 from server.backends.catalog import default_data_dir
 from server.backends.redis import redis_credentials
 from server.commands.doctor import embedded, packages
-from server.commands.doctor.check import Check, always
+from server.commands.doctor.check import Check, always, once
 from server.commands.doctor.embedder import opened_embedder
+from server.commands.doctor.relay import relay_check
 from server.commands.doctor.workers import workers_check
 from server.commands.installed_tools import installed_tools
 from server.config.flags_url import shown
@@ -32,12 +33,14 @@ async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tupl
     """Tells where each is and how it is asked, in the order of the table."""
     embedder, embedding = await opened_embedder(settings, stack)
     registry, report = await installed_tools(settings, packages.IMPORT_SECONDS)
+    at_redis, redis = _redis(settings, stack)
     return {
         "catalog": _catalog(settings, embedder, stack),
         **_standby(settings, embedder, stack),
         **_store(settings, stack),
         "pages": _pages(settings, stack),
-        "redis": _redis(settings, stack),
+        "redis": (at_redis, redis),
+        **relay_check(settings, redis),
         **_issuer(settings),
         **_packages(report),
         **_flags(settings, stack, registry),
@@ -114,7 +117,7 @@ def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
     signed_in = redis_credentials(address)
     credentials = signed_in.get_credentials if signed_in else None
     where = f"{urlsplit(settings.redis_url).scheme}://{address}"
-    return where, lambda deadline: diagnosis.diagnose(address, credentials, deadline)
+    return where, once(lambda deadline: diagnosis.diagnose(address, credentials, deadline))
 
 
 def _issuer(settings: Settings) -> dict[str, tuple[str, Check]]:

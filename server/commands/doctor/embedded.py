@@ -6,7 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack
 
 from server.backends.store import store_files
-from server.commands.doctor.check import Check
+from server.commands.doctor.check import Check, once
 from server.config.settings import Settings
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import OK, Diagnosis, Problem
@@ -58,15 +58,4 @@ def store_check(settings: Settings) -> Check:
             return Diagnosis.of(Problem(health.detail, "correct the files it is filled from"))
         return Diagnosis(OK, "in this process, from files")
 
-    return _once(opened)
-
-
-def _once(check: Check) -> Check:
-    asked: list[asyncio.Task[Diagnosis]] = []
-
-    async def shared(deadline: Deadline) -> Diagnosis:
-        if not asked:
-            asked.append(asyncio.ensure_future(check(deadline)))
-        return await asyncio.shield(asked[0])
-
-    return shared
+    return once(opened)

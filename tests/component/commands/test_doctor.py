@@ -128,8 +128,9 @@ async def test_the_table_shows_the_same_and_what_to_do(capsys: pytest.CaptureFix
     assert await examine(settings) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["dependency", "where", "state", "ms", "version", "what", "to", "know"]
-    assert [line.split()[0] for line in lines[1:12]] == [
-        "catalog", "titles", "stock", "releases", "orders", "profile", "pages", "redis", "policies", "data", "embedder"
+    assert [line.split()[0] for line in lines[1:13]] == [
+        "catalog", "titles", "stock", "releases", "orders", "profile", "pages", "redis", "relay", "policies", "data",
+        "embedder",
     ]  # fmt: skip
     assert "  redis: start it, or correct MANGA_REDIS_URL" in lines
     assert lines[-1].startswith("not well, in ")

@@ -1,0 +1,123 @@
+"""How the way between replicas is asked: something is said on a channel of its own, and has to be heard there.
+
+Over the connections that serving makes, to the node of a cluster that has the channel too."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from server.backends import EMBEDDED, open_redis
+from server.commands.doctor.check import Check, always
+from server.config.settings import Settings
+from session.failures import MemoryRefused, MemoryUnavailable
+from session.keys import relay, relay_alive, relay_message
+from session.redis.keyvalue import Command
+from session.redis.subscriber import ListeningWire, Redis
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DOWN, OK, Diagnosis, Problem
+
+HEARD_SECONDS = 1.0
+KEPT_MS = 1000
+SAID = b"doctor"
+WITHOUT = "set MANGA_RELAY=off and have the balancer keep each session on its replica"
+RIGHTS = "allow ~manga:mcp:* &manga:mcp:* +publish +subscribe, in a cluster +spublish +ssubscribe, +getdel +exists +set +del"
+TOO_OLD = Problem(
+    "it has no sharded channels, which the relay needs in a cluster", f"take Redis 7 or Valkey 8 and later, or {WITHOUT}"
+)
+UNHEARD = Problem(
+    "what is published there is not heard", f"name the Redis itself in MANGA_REDIS_URL, no proxy before it; or {WITHOUT}"
+)
+AWAY = Problem("Redis cannot be asked", "see redis above: without it each replica serves its own sessions only")
+
+
+def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Check]]:
+    """Says nothing where there is no other process to be reached. `redis` tells how Redis itself fares."""
+    if settings.relay == "off":
+        alone = Diagnosis(OK, "each process serves its own sessions: the balancer has to be sticky")
+        return {"relay": ("off", always(alone))}
+    if settings.relay.startswith("unix:"):
+        folder = Path(urlsplit(settings.relay).path)
+        return {"relay": (settings.relay, partial(_of_folder, folder))}
+    if settings.redis_url == EMBEDDED:
+        return {}
+    return {"relay": ("over redis", partial(_over_redis, settings, redis))}
+
+
+async def _over_redis(settings: Settings, redis: Check, deadline: Deadline) -> Diagnosis:
+    """Never raises but for the time that is over."""
+    if (await redis(deadline)).state == DOWN:
+        return Diagnosis.of(AWAY)  # it says why
+    try:
+        async with AsyncExitStack() as stack:
+            return await diagnose(await open_redis(settings, stack), deadline)
+    except (MemoryRefused, MemoryUnavailable, OSError):
+        return Diagnosis.of(AWAY)
+
+
+async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
+    """Raises what keeps a connection from coming about."""
+    channel, heard, lost = relay(secrets.token_hex(6)), asyncio.Event(), asyncio.Event()
+    dialer = redis.dialer_of(channel) if redis.sharded else redis.dialer
+    wire = await dialer.dial(lost.set, partial(ListeningWire, heard=lambda said: heard.set() if said == SAID else None))
+    try:
+        subscribe = "SSUBSCRIBE" if redis.sharded else "SUBSCRIBE"
+        (reply,) = await wire.send([Command((subscribe, channel))], deadline.remaining()).replies()
+        if isinstance(reply, MemoryRefused):
+            return Diagnosis.of(_refused(subscribe, reply))
+        for command in _used(redis, channel):
+            (reply,) = await redis.trip([command], deadline)
+            if isinstance(reply, MemoryRefused):
+                return Diagnosis.of(_refused(str(command[0]), reply))
+        async with asyncio.timeout(HEARD_SECONDS):
+            await heard.wait()
+    except TimeoutError:
+        return Diagnosis.of(UNHEARD)
+    finally:
+        wire.abort()
+    return Diagnosis(OK, "published and heard, in the channel's own shard" if redis.sharded else "published and heard")
+
+
+def _used(redis: Redis, channel: str) -> list[Command]:
+    """What serving says, in the names of a process that never was."""
+    process = channel.rpartition("{")[2].rstrip("}")
+    alive, large = relay_alive(process), relay_message(process, "doctor")
+    return [
+        Command(("SET", alive, 1, "PX", KEPT_MS)),
+        Command(("EXISTS", alive)),
+        Command(("SET", large, SAID, "PX", KEPT_MS)),
+        Command(("GETDEL", large)),
+        Command(("DEL", alive)),
+        Command(("SPUBLISH" if redis.sharded else "PUBLISH", channel, SAID)),
+    ]
+
+
+def _refused(command: str, refusal: MemoryRefused) -> Problem:
+    """By the first word of what was answered; the rest may hold a user's name."""
+    word = str(refusal).partition(" ")[0]
+    if word == "NOPERM":
+        return Problem(f"its user may not {command} there", f"{RIGHTS}; or {WITHOUT}")
+    if word == "ERR" and "unknown command" in str(refusal).lower():
+        return TOO_OLD
+    return Problem(f"it refuses {command} with {word}", "look at its log, and see redis above")
+
+
+async def _of_folder(folder: Path, deadline: Deadline) -> Diagnosis:
+    return await asyncio.to_thread(_examined, folder)
+
+
+def _examined(folder: Path) -> Diagnosis:
+    where = next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))
+    if not where.is_dir() or not os.access(where, os.W_OK | os.X_OK):
+        return Diagnosis.of(
+            Problem("no socket can be made there", "name a folder in MANGA_RELAY that this user may write to")
+        )
+    if where == folder and folder.stat().st_mode & 0o077:
+        return Diagnosis.of(Problem("others than its user may open it", f"chmod 700 {folder}"))
+    return Diagnosis(OK, "sockets in a folder, for processes of this machine")

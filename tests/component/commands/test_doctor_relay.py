@@ -1,0 +1,116 @@
+"""What doctor says of the way between replicas: over a Redis that passes messages on, one that may not, and in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from server.commands.doctor import relay
+from server.commands.doctor.check import always
+from server.commands.doctor.relay import diagnose, relay_check
+from server.config.settings import Settings
+from session.redis.dialer import Dialer
+from session.redis.keyvalue import Reply, Step
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DOWN, OK, Diagnosis
+from tests.support.ports import free_port
+from tests.support.redis_kinds import all_keys, as_cluster_of_one, reached
+from tests.support.valkey import PrivateValkey, ask, connected, private_valkey
+
+ALONE = ("resetchannels", "~manga:mcp:*", "&manga:mcp:*", "-@all", "+ping")
+WELL = always(Diagnosis(OK, "read and written"))
+RIGHTS = ("+publish", "+subscribe", "+getdel", "+exists", "+set", "+del")
+
+
+async def told(**settings: object) -> Diagnosis:
+    (_, check) = relay_check(Settings(**settings), WELL)["relay"]  # type: ignore[arg-type]
+    return await check(Deadline.after(30))
+
+
+async def told_with(own: PrivateValkey, *rights: str) -> Diagnosis:
+    """With these rights and no others for whoever comes without a name, as long as it asks."""
+    async with connected(own.address) as admin:
+        await _allowed(admin, "reset", "on", "nopass", *ALONE, *rights)
+        return await told(redis_url=f"redis://127.0.0.1:{own.port}")
+
+
+async def _allowed(admin: object, *rules: str) -> Reply:
+    return await ask(admin, "ACL", "SETUSER", "default", *rules)  # type: ignore[arg-type]
+
+
+async def test_a_redis_that_passes_messages_on_is_well_and_nothing_is_left_there() -> None:
+    with private_valkey() as own:
+        assert await told(redis_url=f"redis://127.0.0.1:{own.port}") == Diagnosis(OK, "published and heard")
+        async with reached(own.address) as redis:
+            assert await all_keys(redis) == []
+
+
+@pytest.mark.parametrize("missing", RIGHTS)
+async def test_a_right_that_is_missing_is_named_and_what_to_allow(missing: str) -> None:
+    with private_valkey() as own:
+        found = await told_with(own, *(each for each in RIGHTS if each != missing))
+    command = missing.removeprefix("+").upper()
+    assert (found.state, found.detail) == (DOWN, f"its user may not {command} there")
+    assert missing in (found.remedy or "")
+
+
+async def test_the_rights_that_the_document_names_are_enough() -> None:
+    with private_valkey() as own:
+        assert (await told_with(own, *RIGHTS)).state == OK
+
+
+async def test_channels_that_an_access_list_forbids_are_told_of() -> None:
+    """As it does where none is named."""
+    with private_valkey() as own:
+        found = await told_with(own, "+@all", "resetchannels")
+    assert (found.state, found.detail) == (DOWN, "its user may not SUBSCRIBE there")
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """Behind a proxy: what is heard comes from one server, and what is said goes to another."""
+
+    dialer: Dialer
+    trip: Callable[[Sequence[Step], Deadline], Awaitable[list[Reply | Exception]]]
+    sharded: bool = False
+
+
+async def test_what_is_published_and_not_heard_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay, "HEARD_SECONDS", 0.05)
+    with private_valkey() as one, private_valkey() as other:
+        async with connected(one.address) as heard, connected(other.address) as said:
+            found = await diagnose(Divided(heard.dialer, said.trip), Deadline.after(30))  # type: ignore[arg-type]
+    assert (found.state, found.detail) == (DOWN, "what is published there is not heard")
+
+
+async def test_without_redis_the_line_points_to_the_one_of_redis() -> None:
+    """Whether that is known already, or is so from now on."""
+    settings = Settings(redis_url=f"redis://127.0.0.1:{free_port()}")
+    for redis_is in (always(Diagnosis(DOWN, "it does not answer")), WELL):
+        found = await relay_check(settings, redis_is)["relay"][1](Deadline.after(30))
+        assert (found.state, found.detail) == (DOWN, "Redis cannot be asked")
+
+
+async def test_a_process_by_itself_has_no_line_and_one_that_is_off_says_what_that_asks_for() -> None:
+    assert relay_check(Settings(), WELL) == {}
+    assert "sticky" in (await told(relay="off")).detail
+
+
+async def test_a_folder_is_for_its_user_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "relay"
+    assert (await told(relay=f"unix://{folder}")).state == OK
+    folder.mkdir(mode=0o755)
+    found = await told(relay=f"unix://{folder}")
+    assert (found.state, found.remedy) == (DOWN, f"chmod 700 {folder}")
+    (tmp_path / "file").touch()
+    assert (await told(relay=f"unix://{tmp_path / 'file'}")).state == DOWN
+
+
+async def test_a_cluster_is_asked_by_sharded_channels() -> None:
+    with private_valkey("--cluster-enabled", "yes") as own:
+        await as_cluster_of_one(own.address)
+        found = await told(redis_url=f"redis+cluster://127.0.0.1:{own.port}")
+    assert found == Diagnosis(OK, "published and heard, in the channel's own shard")
