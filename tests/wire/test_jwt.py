@@ -26,6 +26,7 @@ from tests.support.listed import LISTED
 from tests.support.process import until
 from tests.support.raw import INITIALIZE, VERSION_2025, call, in_2026, message
 from tests.support.serving import WAYS_IN, Serving
+from tests.support.websocket import Refused, websocket
 
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
 ORDER = {"order_id": "MNG-DEMO1001"}
@@ -317,6 +318,19 @@ async def test_a_token_that_expires_on_an_open_stream_takes_no_more_calls(http: 
 
         await until(refused, 30, "the expired token is refused")
         assert (await http.post(messages, json=list_, headers=bearer(issuer.token("demo-user-1")))).status_code == 202
+
+
+async def test_a_websocket_ends_with_its_token(serve: Callable[..., Serving], issuer: Issuer) -> None:
+    """No other token can come on it, so nothing more is said there either: 1008, and 401 to whoever opens it again."""
+    own = serve(**issuer.settings, MANGA_WEBSOCKET="on")
+    ending = bearer(issuer.token("demo-user-1", exp=time.time() - LEEWAY + SOME_SECONDS))
+    async with websocket(own.port, **ending) as client:
+        await client.introduced()
+        assert await client.closed() == 1008
+    with pytest.raises(Refused) as refused:
+        async with websocket(own.port, **ending):
+            pass
+    assert refused.value.status == 401
 
 
 async def test_a_session_is_ended_by_its_user_alone(http: httpx.AsyncClient, issuer: Issuer, session: str) -> None:

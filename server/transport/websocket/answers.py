@@ -11,7 +11,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from server.transport.http.sse.messages import Outgoing
 
 SUBPROTOCOL = "mcp"
-NORMAL, GOING_AWAY, NOT_TEXT = 1000, 1001, 1003
+NORMAL, GOING_AWAY, NOT_TEXT, UNPROVEN = 1000, 1001, 1003, 1008
 """Why a WebSocket is closed (RFC 6455, section 7.4.1)."""
 
 

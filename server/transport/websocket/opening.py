@@ -35,7 +35,7 @@ class WebSocketUpgrades(Upgrades):
         gauge = Gauge("manga_websockets", "Open WebSockets.", registry=app.metrics.registry)
         self.most, self._most_bytes = settings.max_sse_sessions, settings.max_body_bytes
         self._unfinished = Unfinished(TOGETHER * settings.max_body_bytes)
-        self._sockets = WebSockets(app.protocol.mcp, self.most, bodies, admission, gauge)
+        self._sockets = WebSockets(app.protocol.mcp, self.most, bodies, admission, gauge, admit=app.identifier.admit)
 
     def routes(self) -> list[BaseRoute]:
         return [Route(PATH, self._sockets, methods=["GET"])]

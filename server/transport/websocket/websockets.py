@@ -12,10 +12,12 @@ from typing import Any
 import anyio
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
 
+from server.identity.bearer import bearer_of
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.holders import holder_of, owner_of
@@ -26,8 +28,9 @@ from server.transport.http.sse.inbox import Refused, take
 from server.transport.http.sse.messages import Incoming
 from server.transport.http.sse.stream import STREAM, TRANSPORT, SseStream
 from server.transport.http.sse.streams import FINISH_SECONDS, IDLE_SECONDS, UNUSED_SECONDS
-from server.transport.websocket.answers import NORMAL, NOT_TEXT, SUBPROTOCOL, Answers
+from server.transport.websocket.answers import NORMAL, NOT_TEXT, SUBPROTOCOL, UNPROVEN, Answers
 from server.transport.websocket.gate import UPGRADE, Upgrade
+from server.transport.websocket.proof import Admit, Proof, everybody
 from session.resilience.clocks import Clock
 
 
@@ -42,8 +45,10 @@ class WebSockets:
         admission: Admission,
         gauge: Gauge,
         clock: Clock = time.monotonic,
+        admit: Admit = everybody,
     ) -> None:
         self._mcp = mcp
+        self._admit = admit
         self._bodies = bodies
         self._admission = admission
         self._gauge = gauge
@@ -105,23 +110,30 @@ class WebSockets:
                 self._none_left.set()
 
     async def _converse(self, stream: SseStream, answers: Answers, scope: Scope, upgrade: Upgrade) -> None:
-        hearing = asyncio.create_task(self._hear(stream, answers, scope, upgrade.receive), name="websocket-heard")
+        proof = Proof(self._admit, bearer_of(Headers(scope=scope)))
+        heard = self._hear(stream, answers, proof, scope, upgrade.receive)
+        hearing = asyncio.create_task(heard, name="websocket-heard")
+        watching = asyncio.create_task(_end_unproven(stream, answers, proof), name="websocket-proof")
+        hearing.add_done_callback(lambda _: watching.cancel())  # at once: whoever has gone leaves their place to others
         try:
             with stream.scope:
                 await self._mcp.run(stream.incoming, answers, self._mcp.create_initialization_options())
         finally:
             hearing.cancel()
-            await asyncio.gather(hearing, return_exceptions=True)
+            await asyncio.gather(hearing, watching, return_exceptions=True)
             with anyio.move_on_after(FINISH_SECONDS):  # whoever reads nothing does not read the end either
                 await answers.finish()
 
-    async def _hear(self, stream: SseStream, answers: Answers, scope: Scope, receive: Receive) -> None:
+    async def _hear(self, stream: SseStream, answers: Answers, proof: Proof, scope: Scope, receive: Receive) -> None:
         """Reads messages until the client has gone or says what is none: either ends what is under way."""
         of_all = {STREAM: secrets.token_hex(16), TRANSPORT: "websocket"}
         try:
             while (said := await receive())["type"] == "websocket.receive":
                 if said.get("text") is None:
                     answers.code = NOT_TEXT
+                    return
+                if not await proof.holds():
+                    answers.code = UNPROVEN
                     return
                 self._slots.use(stream)
                 own = {**scope, **of_all, "manga.arrived": time.monotonic()}
@@ -142,6 +154,14 @@ class WebSockets:
             await stream.take([], [refused.error(text)])
         else:
             await stream.take(taken.messages, taken.errors)
+
+
+async def _end_unproven(stream: SseStream, answers: Answers, proof: Proof) -> None:
+    """Ends one that nobody says anything on: what is under way is answered, for a moment."""
+    await proof.over()
+    await settled(stream.busy)
+    answers.code = UNPROVEN
+    stream.incoming.end()
 
 
 def _whole(text: bytes) -> Receive:

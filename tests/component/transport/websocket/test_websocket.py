@@ -19,11 +19,12 @@ from prometheus_client import Gauge
 from wsproto.events import CloseConnection, Message
 
 from server.config.settings import Settings
+from server.identity.tokens import TrustTokens
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.subscriptions import Subscriptions
 from server.transport.http.connection.connections import Connections
-from server.transport.websocket import opening
+from server.transport.websocket import opening, proof
 from server.transport.websocket.connection import WebSocketConnection
 from server.transport.websocket.gate import Gate
 from server.transport.websocket.unfinished import Unfinished
@@ -107,6 +108,23 @@ async def test_a_bearer_is_asked_for_at_the_upgrade() -> None:
         async with websocket(own.port, Authorization=f"Bearer {secret}") as client:
             await client.introduced()
             assert "result" in await client.asked(request(1, "tools/list"))
+
+
+@pytest.mark.parametrize("says", [False, True], ids=["silent", "that says something"])
+async def test_a_bearer_that_proves_nobody_any_more_ends_it(says: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other can be shown on it. What was asked for before is answered."""
+    monkeypatch.setattr(proof, "LOOK_SECONDS", 3600.0 if says else 0.01)
+    secret = "s" * 32
+    async with in_process(settings=replace(ON, auth="token", auth_tokens=(secret,))) as own:
+        async with websocket(own.port, Authorization=f"Bearer {secret}") as client:
+            await client.introduced()
+            assert (await client.asked(request(1, "ping")))["result"] == {}
+            assert isinstance(own.app.identifier, TrustTokens)
+            own.app.identifier._tokens = (b"t" * 32,)  # as its file would change them
+            if says:
+                client.say(request(2, "tools/list"))
+            assert await client.closed() == 1008
+        assert (await refused(own, Authorization=f"Bearer {secret}")).status == 401
 
 
 async def test_one_more_than_there_is_room_for_is_503() -> None:
