@@ -75,8 +75,10 @@ class AwsClient:
         making = self._session.create_client(
             self._service, region_name=self.region, endpoint_url=self._endpoint, config=self._config
         )
-        client = await self._stack.enter_async_context(making)
-        self._client = await self._stack.enter_async_context(self._use(client, self._session))
+        async with AsyncExitStack() as opened:  # what cannot be used is closed: each call tries again
+            client = await opened.enter_async_context(making)
+            self._client = await opened.enter_async_context(self._use(client, self._session))
+            self._stack = opened.pop_all()
         return self._client
 
 
