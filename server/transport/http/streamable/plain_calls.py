@@ -14,6 +14,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
 from mcp.server.streamable_http import check_accept_headers
+from mcp.server.transport_security import TransportSecurityMiddleware
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
@@ -46,11 +47,12 @@ class PlainCalls:
     def __init__(self, mcp: Server[Any], tools: DirectTools) -> None:
         self._mcp = mcp
         self._tools = tools
+        self._security = TransportSecurityMiddleware()  # whose settings are the manager's: none
 
     async def serve(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answers what is plainly a call. False for everything else, of which nothing was read or said."""
         http = HttpRequest(scope)
-        asked = _request(body) if scope["method"] == "POST" and all(check_accept_headers(http)) else None
+        asked = _request(body) if await self._is_post(http) else None
         route = self._route(asked, http.headers) if asked else None
         if asked is None or route is None:
             return False
@@ -69,6 +71,11 @@ class PlainCalls:
         finally:
             watching.cancel()
         return True
+
+    async def _is_post(self, http: HttpRequest) -> bool:
+        """Whether it says that it is JSON, and takes both kinds of an answer."""
+        refused = await self._security.validate_request(http, is_post=True)
+        return http.method == "POST" and refused is None and all(check_accept_headers(http))
 
     def _route(self, asked: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
         """As the SDK finds it; None for what it would refuse, and for what takes more than a call."""
