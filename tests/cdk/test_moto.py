@@ -110,6 +110,6 @@ async def whole(port: int, tool: str, arguments: Callable[[int], dict[str, Any]]
     for number in range(1, ATTEMPTS):
         result = (await post_2026(port, call(tool, arguments(number), CUSTOMER)))["result"]
         told = result["_meta"]["com.mangaassist/call"]
-        if (told["source"], told["degraded"]) == ("live", []):
+        if (told.get("source"), told.get("degraded")) == ("live", []):
             return dict(result["structuredContent"])
     raise AssertionError(result)
