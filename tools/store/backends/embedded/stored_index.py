@@ -8,6 +8,9 @@ from tools.store.backends.embedded.computed import Arrays, pack, unpack
 from tools.store.backends.embedded.lexical.index import LexicalIndex, NameRows, PeopleRows
 from tools.store.backends.embedded.lexical.sparse import SparseIndex
 
+_ROWS = 512
+"""Of a matrix that are looked at together."""
+
 
 class StaleArraysError(ValueError):
     """Arrays that do not fit the catalogue they claim to be computed from."""
@@ -80,5 +83,7 @@ def _require(good: bool, what: str) -> None:
 
 
 def fits(matrix: np.ndarray[tuple[int, ...], np.dtype[np.float32]], texts: int, dimensions: int) -> bool:
-    """Whether it is (texts, dimensions) of finite numbers."""
-    return matrix.shape == (texts, dimensions) and bool(np.isfinite(matrix).all())
+    """Whether it is (texts, dimensions) of finite numbers. Looked at in pieces: what a thread has used once its process
+    keeps, and a byte for each number are eleven megabytes of a large catalogue."""
+    pieces = (matrix[first : first + _ROWS] for first in range(0, len(matrix), _ROWS))
+    return matrix.shape == (texts, dimensions) and all(bool(np.isfinite(each).all()) for each in pieces)

@@ -96,12 +96,13 @@ class VectorLeg:
             self._idle.set()
 
     async def _build(self, plan: VectorPlan, progress: Progress | None) -> Floats:
-        parts: list[Floats] = []
+        # One piece, which the system gets back whole: of thousands of small ones the process would keep all the room.
+        matrix = np.empty((len(plan.texts), self._embedder.dimensions), np.float32)
         done = 0
         for batch in batches(plan.texts, _BATCH_TEXTS, _BATCH_CHARACTERS):
             await self._idle.wait()
-            parts.append(await embed_patiently(self._embedder, batch))
+            matrix[done : done + len(batch)] = await embed_patiently(self._embedder, batch)
             done += len(batch)
             if progress is not None:
                 progress(done, len(plan.texts), "vectors")
-        return np.concatenate(parts) if parts else np.zeros((0, self._embedder.dimensions), np.float32)
+        return matrix
