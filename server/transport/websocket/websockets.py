@@ -144,11 +144,11 @@ class WebSockets:
 
     async def _take(self, text: bytes, stream: SseStream, scope: Scope) -> None:
         try:
-            if self._closed:
-                raise Refused(busy("The server is stopping."))
             body = await self._bodies.read(_whole(text), stream.holder)
             if isinstance(body, Response):
                 raise Refused(body)
+            if self._closed:  # asked last, so that what is taken is waited for
+                raise Refused(busy("The server is stopping."))
             taken = take(body, stream, scope, self._admission)
         except Refused as refused:
             await stream.take([], [refused.error(text)])

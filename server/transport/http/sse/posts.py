@@ -18,6 +18,7 @@ from server.transport.http.sse.inbox import Refused, take
 from server.transport.http.sse.stream import STREAM, SseStream
 
 NAMED = b"session_id="
+GONE = "There is no such session."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class SsePosts:
             body = await self.bodies.read(receive, holder_of(scope))
             if isinstance(body, Response):
                 raise Refused(body)
+            if self.streams.get(name) is not stream:  # it has ended while the body came: nothing would answer
+                raise Refused(plain(404, GONE))
             scope[STREAM] = name
             taken = take(body, stream, scope, self.admission)
         except Refused as refused:
@@ -60,7 +63,7 @@ class SsePosts:
         stream = self.streams.get(name)
         if stream is None or stream.owner != owner_of(scope):
             # Whoever is not the one that opened it learns nothing, not even that there is such a stream.
-            raise Refused(plain(404, "There is no such session."))
+            raise Refused(plain(404, GONE))
         return name, stream
 
 

@@ -363,3 +363,20 @@ async def test_closing_all_ends_every_stream_as_a_response_should(edge: Edge) ->
         await stream.last_chunk()
         assert edge.cancelled.is_set()
         assert (await request(edge.port, "GET", "/sse"))[0] == 503
+
+
+async def test_what_is_still_being_posted_when_all_are_closed_is_refused_and_not_taken(edge: Edge) -> None:
+    """Nobody would answer it: its stream has ended while its body was on the way."""
+    async with opened(edge) as stream:
+        await stream.asked(INITIALIZE)
+        content = json.dumps(call("who", 2)).encode()
+        reader, writer = await asyncio.open_connection("127.0.0.1", edge.port)
+        head = f"POST {stream.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
+        writer.write(f"{head}\r\n\r\n".encode() + content[:10])
+        held = edge.streams.post.bodies._held
+        await until(lambda: held.total() == 10)
+        await edge.streams.close_all()
+        writer.write(content[10:])
+        async with asyncio.timeout(30):
+            assert b" 404 " in await reader.readline()
+        writer.close()
