@@ -121,7 +121,7 @@ ASKED: dict[str, dict[str, Any]] = {
     ("tool", "ms"),
     [
         ("search_manga_catalog", 800 + 10),  # the join of price and stock waits for 10 ms more
-        ("get_manga_details", 300 + 10),
+        ("get_manga_details", 300),  # stock is read beside the title, so nothing more is waited for
         ("check_inventory", 200),
         ("get_recommendations", 1000 + 10 + 4),  # the rung asks what the customer owns, and then the join
         ("find_volumes", 300),
