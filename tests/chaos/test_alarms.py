@@ -78,8 +78,8 @@ async def test_nobody_else_is_woken_and_nobody_for_longer_than_it_lasts(made: Ma
 async def test_lines_for_cloudwatch_and_scrapes_tell_the_same(made: Made) -> None:
     """Counts of a minute by both, as far as lines and scrapes, a second apart, can agree."""
     for name, each in made.items():
-        bad = ("manga_service_level_total", (("level", "usable"), ("verdict", "good")))
-        scraped = (each.last[bad] - each.first[bad]) * 60 / each.seconds
+        usable = ("manga_service_level_total", (("level", "usable"), ("verdict", "good")))
+        scraped = (each.last[usable] - each.first[usable]) * 60 / each.seconds
         assert each.count("AnswersUsable") == pytest.approx(scraped, rel=0.5), name
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import aws_cdk as cdk
 from constructs import Construct
 
 from infra.cdk.config import Stage
@@ -11,17 +10,12 @@ from infra.cdk.constructs.pod import Pod
 from infra.cdk.constructs.seed import Seed
 from infra.cdk.constructs.service import Service
 from infra.cdk.stacks.foundation import Foundation
+from infra.cdk.stacks.stage_stack import StageStack
 
 
-class Beside(cdk.Stack):
+class Beside(StageStack):
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation) -> None:
-        super().__init__(
-            scope,
-            f"{stage.prefix}-pod",
-            env=cdk.Environment(region=stage.region),
-            description="The agent with the manga tools beside it, as one service",
-            synthesizer=cdk.DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
-        )
+        super().__init__(scope, stage, "pod", "The agent with the manga tools beside it, as one service")
         Seed(self, stage, foundation.data, foundation.repositories, foundation.roles)
         pod = Pod(self, stage, foundation.data, foundation.repositories, foundation.roles)
         alarms = Alarms(self, stage, f"{stage.prefix}-pod", pod.namespace, foundation.topics)

@@ -3,7 +3,6 @@ is."""
 
 from __future__ import annotations
 
-import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
@@ -19,17 +18,13 @@ from infra.cdk.constructs.search import Search
 from infra.cdk.constructs.secrets import Secrets
 from infra.cdk.constructs.tables import Tables
 from infra.cdk.constructs.topics import Topics
+from infra.cdk.stacks.stage_stack import StageStack
 
 
-class Foundation(cdk.Stack):
+class Foundation(StageStack):
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(
-            scope,
-            f"{stage.prefix}-foundation",
-            env=cdk.Environment(region=stage.region),
-            description="Network, keys, data and roles of the manga tools",
-            termination_protection=stage.keep,
-            synthesizer=cdk.DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
+            scope, stage, "foundation", "Network, keys, data and roles of the manga tools", protected=stage.keep
         )
         self.keys = Keys(self, stage)
         self.network = Network(self, stage, self.keys)

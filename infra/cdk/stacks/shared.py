@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
@@ -16,17 +15,12 @@ from infra.cdk.constructs.service import Service
 from infra.cdk.constructs.surroundings import NAMESPACE
 from infra.cdk.constructs.task import fargate_task
 from infra.cdk.stacks.foundation import Foundation
+from infra.cdk.stacks.stage_stack import StageStack
 
 
-class Shared(cdk.Stack):
+class Shared(StageStack):
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation) -> None:
-        super().__init__(
-            scope,
-            f"{stage.prefix}-shared",
-            env=cdk.Environment(region=stage.region),
-            description="The manga tools behind a load balancer, for agents of other tasks",
-            synthesizer=cdk.DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
-        )
+        super().__init__(scope, stage, "shared", "The manga tools behind a load balancer, for agents of other tasks")
         namespace = f"{NAMESPACE}/{stage.name}-shared"
         balancer = Balancer(self, stage, foundation.network, foundation.data.files.logs)
         task = self._task(stage, foundation, namespace)
