@@ -15,6 +15,8 @@ from tools.store.ports import Embedder
 
 __all__ = ["bedrock", "bedrock_embedder"]
 
+ROUNDING = 2e-4
+"""What numbers of a vector may differ by: one text alone goes another way than a batch, and keeps tokens in half precision."""
 ODD = ["?", "海賊王におれはなる", "🐟" * 50, "a\x00b", '"}{\\', "e\u0301", "x" * 20_000, "進撃\r\nの巨人"]
 
 
@@ -43,7 +45,8 @@ async def test_a_row_depends_on_its_text_alone(embedder: Embedder) -> None:
     together = await embedder.embed(["pirates", "忍者", "pirates"], later())
     alone = await embedder.embed(["忍者"], later())
     assert np.allclose(together[0], together[2], atol=1e-5)
-    assert np.allclose(together[1], alone[0], atol=1e-5)
+    assert np.allclose(together[1], alone[0], atol=ROUNDING)
+    assert np.array_equal(alone, await embedder.embed(["忍者"], later()))
     assert not np.allclose(together[0], together[1], atol=1e-2)
 
 
@@ -76,7 +79,7 @@ async def test_many_callers_each_get_their_own(embedder: Embedder) -> None:
         task.cancel()
     found = np.concatenate(await asyncio.gather(*waiting))
     await asyncio.gather(*gone, return_exceptions=True)
-    assert np.allclose(found, await embedder.embed(texts, later()), atol=1e-5)
+    assert np.allclose(found, await embedder.embed(texts, later()), atol=ROUNDING)
 
 
 async def test_a_query_gets_the_row_of_its_text_and_closing_leaves_nothing_behind(embedder: Embedder) -> None:
@@ -86,7 +89,7 @@ async def test_a_query_gets_the_row_of_its_text_and_closing_leaves_nothing_behin
     async with asyncio.timeout(30):
         while (found := await vectors.of("pirates", later())) is None:
             await asyncio.sleep(0.01)
-    assert np.allclose(found, row, atol=1e-5)
+    assert np.allclose(found, row, atol=ROUNDING)
     waiting = [asyncio.ensure_future(vectors.of(f"volume {n}", later())) for n in range(20)]
     await asyncio.sleep(0)
     await vectors.aclose()
