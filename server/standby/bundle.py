@@ -25,7 +25,7 @@ MOST_BYTES = 2**30
 MOST_TIMES = 200
 """As many times its size a bundle may unpack to; records and arrays come to ten."""
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_MEMBER = re.compile(r"catalog\.jsonl|(index|vectors)-[0-9a-f]{24}\.npz")
+_MEMBER = re.compile(r"catalog\.jsonl|index-[0-9a-f]{24}\.npz|vectors-[0-9a-f]{24}\.npy")
 
 
 def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tools.store.backends.embedded.mapped import Floats, map_matrix, write_matrix
 
-FORMAT = "2"
+FORMAT = "3"
 KEPT = 2
 """Files of a kind: what is current, and what was before it, for a way back."""
 ABANDONED_SECONDS = 3600.0
