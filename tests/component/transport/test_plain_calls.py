@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import mcp_types as types
@@ -107,6 +108,7 @@ class Exchange:
         self.parts: list[Any] = []
         self.begun, self.gone, self.go = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.cancelled = False
+        self.when_cancelled: Callable[[], object] = bool
 
     async def run(self, *, asks: bool = False) -> bool:
         server: Server[Any] = Server("it", get_tool_input_schema=lambda name: {"type": "object"})
@@ -140,6 +142,8 @@ class Exchange:
                 await self.go.wait()
             except asyncio.CancelledError:
                 self.cancelled = True
+                self.when_cancelled()
+                await asyncio.sleep(0)
                 raise
         return b'{"content":[]}'
 
@@ -187,6 +191,16 @@ async def test_whoever_cancels_the_request_itself_is_told_so() -> None:
         await running
     assert own.cancelled
     assert [each for each in asyncio.all_tasks() if each.get_name() == "gone" and not each.cancelling()] == []
+
+
+async def test_a_server_that_ends_in_the_moment_in_which_a_client_leaves_is_heard() -> None:
+    own = Exchange({"wait": True})
+    running = asyncio.create_task(own.run())
+    own.when_cancelled = running.cancel
+    await asyncio.wait_for(own.begun.wait(), 30)
+    own.gone.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 async def test_a_silent_call_keeps_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,8 +112,7 @@ class PlainRequests(HttpToolsProtocol):
         if method == b"HEAD" or not self._received.startswith(b"%b %b HTTP/1.1\r\n" % (method, self.url)):
             raise NotPlain
         written = next((value for name, value in self.headers if name == b"content-length"), b"0")
-        length = int(written)
-        if len(written) > MOST_DIGITS or self._behind > length:
+        if len(written) > MOST_DIGITS or self._behind > (length := int(written)):
             raise NotPlain
         super().on_headers_complete()
         self._missing = length - self._behind

@@ -65,9 +65,9 @@ class PlainCalls:
         try:
             await self._answer(context, asked["params"], answer)
         except asyncio.CancelledError:
-            if not watch.gone:
+            # That nobody waits for it any more is no failure. A wish of the server in the same moment stays.
+            if not watch.gone or task.uncancel():
                 raise
-            task.uncancel()  # nobody waits for it any more, which is no failure
         finally:
             watching.cancel()
         return True
