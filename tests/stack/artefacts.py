@@ -31,26 +31,28 @@ class StackError(Exception):
 
 @dataclass(frozen=True)
 class Artefact:
-    """One file of a set, as `group:name:version:type` and the SHA-256 it has to have."""
+    """One file of a set, as `group:name:version:type[:classifier]` and the SHA-256 it has to have."""
 
     group: str
     name: str
     version: str
     kind: str
     sha256: str
+    classifier: str = ""
 
     @property
     def path(self) -> Path:
         folder = Path(*self.group.split("."), self.name, self.version)
-        return repository() / folder / f"{self.name}-{self.version}.{self.kind}"
+        return repository() / folder / f"{'-'.join(filter(None, (self.name, self.version, self.classifier)))}.{self.kind}"
 
     @property
     def coordinates(self) -> str:
-        return f"{self.group}:{self.name}:{self.version}:{self.kind}"
+        return ":".join(filter(None, (self.group, self.name, self.version, self.kind, self.classifier)))
 
     @classmethod
     def parse(cls, coordinates: str, sha256: str) -> Artefact:
-        return cls(*coordinates.split(":"), sha256=sha256)
+        group, name, version, kind, *classifier = coordinates.split(":")
+        return cls(group, name, version, kind, sha256, *classifier)
 
 
 def cache() -> Path:
@@ -158,7 +160,8 @@ def _project(wanted: Iterable[Artefact], *, alone: bool) -> str:
     more = nothing_else if alone else ""
     dependencies = "".join(
         f"<dependency><groupId>{escape(each.group)}</groupId><artifactId>{escape(each.name)}</artifactId>"
-        f"<version>{escape(each.version)}</version><type>{escape(each.kind)}</type>{more}</dependency>"
+        f"<version>{escape(each.version)}</version><type>{escape(each.kind)}</type>"
+        f"<classifier>{escape(each.classifier)}</classifier>{more}</dependency>"
         for each in wanted
     )
     return (
@@ -183,11 +186,11 @@ def main() -> None:
     """Prints the lock lines of a set, so that a new version can be put into the lock file."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("group", help="the name of the set, as in dynamodb-local")
-    parser.add_argument("coordinates", nargs="+", help="group:name:version:type")
+    parser.add_argument("coordinates", nargs="+", help="group:name:version:type[:classifier]")
     parser.add_argument("--with-dependencies", action="store_true")
     asked = parser.parse_args()
     found = [each for root in asked.coordinates for each in (resolved(root) if asked.with_dependencies else [root])]
-    wanted = [Artefact.parse(each, "") for each in found if each.endswith((":jar", ":zip"))]
+    wanted = [each for each in (Artefact.parse(one, "") for one in found) if each.kind in ("jar", "zip")]
     _resolve(wanted)
     for each in wanted:
         print(asked.group, each.coordinates, _sha256(each.path))

@@ -7,5 +7,6 @@ from tests.stack.fixtures import (  # noqa: F401
     redis_cluster_url,
     redis_tls_url,
     redis_url,
+    trace_viewer,
 )
 from tests.stack.seeding import target  # noqa: F401

@@ -1,4 +1,4 @@
-"""Installs what the real servers need, once: `python3 -m tests.stack.ensure [opensearch] [dynamodb] [redis]`.
+"""Installs what the real servers need, once: `python3 -m tests.stack.ensure [opensearch] [dynamodb] [redis] [zipkin]`.
 
 Needs the standard library only, so that it runs before anything else is set up. Debian packages are installed when this is
 root on a machine with apt-get; elsewhere it says what is missing. Exits with 1 when something could not be had.
@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from tests.stack import dynamodb, opensearch_home, redis_servers
+from tests.stack import dynamodb, opensearch_home, redis_servers, zipkin
 from tests.stack.artefacts import StackError
 from tests.stack.java import java_home
 
 APT_SECONDS = 600
+OLDER_JAVA = "openjdk-17-jre-headless"
 JAVA_PACKAGES = ("openjdk-25-jdk-headless", "openjdk-21-jdk-headless")
 
 
@@ -31,8 +32,15 @@ def redis() -> None:
 def dynamodb_local() -> None:
     """Maven, any Java from 17 on, and the jars."""
     _maven()
-    _java(dynamodb.JAVA, "openjdk-17-jre-headless")
+    _java(dynamodb.JAVA, OLDER_JAVA)
     dynamodb.ensure()
+
+
+def viewer() -> None:
+    """Maven, any Java from 17 on, and the jar."""
+    _maven()
+    _java(zipkin.JAVA, OLDER_JAVA)
+    zipkin.ensure()
 
 
 def opensearch_node() -> None:
@@ -42,7 +50,12 @@ def opensearch_node() -> None:
     opensearch_home.ensure()
 
 
-SERVERS: dict[str, Callable[[], None]] = {"redis": redis, "dynamodb": dynamodb_local, "opensearch": opensearch_node}
+SERVERS: dict[str, Callable[[], None]] = {
+    "redis": redis,
+    "dynamodb": dynamodb_local,
+    "opensearch": opensearch_node,
+    "zipkin": viewer,
+}
 
 
 def _maven() -> None:

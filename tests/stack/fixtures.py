@@ -15,8 +15,9 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from tests.stack import dynamodb, opensearch, redis_servers
+from tests.stack import dynamodb, opensearch, redis_servers, zipkin
 from tests.stack.require import require
+from tests.stack.zipkin import Viewer
 
 
 class Shared:
@@ -87,6 +88,14 @@ def redis_cluster_url() -> Iterator[str]:
     """The first of three masters, as `redis://127.0.0.1:PORT`."""
     with _redis_cluster.url() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def trace_viewer() -> Iterator[Viewer]:
+    """Zipkin, with a door for OTLP."""
+    require("Zipkin", zipkin.missing())
+    with zipkin.viewer() as running:
+        yield running
 
 
 def _one(setting: str, shared: Shared) -> Iterator[str]:
