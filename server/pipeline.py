@@ -4,16 +4,19 @@ A call goes through the stages in the order of the list in `build`, outermost fi
 in reverse. Each stage is a file of `server/stages`. It does its part before the call goes on, after the outcome has come
 back, or both; or it answers itself, and nothing further in ever runs. The innermost handler runs the tool.
 
+The list is folded twice: a call that somebody watches takes the way on which each stage notes its time, all others the plain
+one.
+
 What a stage finds out stands in the `Call` for those further in (`server/call.py`); a stage that gives up raises a `Failure`
 (`tools/store/failures.py`), which a stage further out may catch and answer differently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from server.call import Call, Handler, Outcome
 from server.identity import Identifier
@@ -34,12 +37,13 @@ from server.stages.shared.audited import Audited
 from server.stages.shared.run_tool import RunTool
 from server.stages.shared.second_store import Second, no_second
 from server.stages.shared.stated import Stated
+from server.stages.shared.timed import Timed
 from server.stages.shed import Shed
 from server.stages.shorten import Shorten
 from server.stages.telemetry import Telemetry
 from server.stages.validate import Validate
 from server.telemetry.audit.log import AuditLog
-from server.telemetry.events import Sink
+from server.telemetry.events import Sink, Watcher
 from session.memory import SessionMemory
 from session.resilience.clocks import Clocks
 from tools.store.store import Store
@@ -70,6 +74,7 @@ class Parts:
     recorded: Recorded = unheard
     second: Second = no_second
     audit: AuditLog | None = None
+    watchers: Sequence[Watcher] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def build(parts: Parts) -> Pipeline:
     )
     audited = Audited(parts.audit) if parts.audit else None
     stages: list[Stage] = [
-        Telemetry(parts.sinks, audited),  # one event a call, whatever becomes of it
+        Telemetry(parts.sinks, audited, parts.watchers),  # one event a call, whatever becomes of it
         Guard(),  # failures become outcomes; the only broad except
         shed,  # refuses what would only queue
         Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they use this tool, and now
@@ -114,7 +119,14 @@ def build(parts: Parts) -> Pipeline:
         Admit(monotonic),  # is there time enough to begin?
         EnforceDeadline(),  # what is late is cancelled
     ]
-    return Pipeline(fold(stages, RunTool(parts.store, wall)), shed, cache, parts.profile_queue, parts.store)
+    tool, (telemetry, *inner) = RunTool(parts.store, wall), stages
+    way = partial(either, plain=fold(inner, tool), watched=fold([Timed(each) for each in inner], tool))
+    return Pipeline(fold([telemetry], way), shed, cache, parts.profile_queue, parts.store)
+
+
+def either(call: Call, plain: Handler, watched: Handler) -> Coroutine[Any, Any, Outcome]:
+    """Telemetry, outside of both ways, has said whether somebody watches the call."""
+    return plain(call) if call.interval is None else watched(call)
 
 
 def fold(stages: Sequence[Stage], innermost: Handler) -> Handler:

@@ -181,6 +181,7 @@ def _parts(
 ) -> Parts:
     return Parts(
         sinks=(outside.metrics, *outside.sinks),
+        watchers=outside.watchers,
         identifier=outside.identifier,
         access=ToolAccess(outside.registry, outside.flags),
         memory=memory,

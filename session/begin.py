@@ -9,6 +9,7 @@ from enum import StrEnum
 from session import keys
 from session.history import HistoryEntry, LastShown
 from session.preferences import Preference
+from session.resilience.timeline import Interval
 from session.result_cache import CachedResult, decode
 from session.turn import Turn, TurnRequest
 
@@ -53,7 +54,7 @@ class ClaimRequest:
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
     """All that a call wants to know at its beginning. None leaves a question out; `history` is asked for with the number of
-    calls that are to be summarised, `preferences` with the key of their copy."""
+    calls that are to be summarised, `preferences` with the key of their copy. `interval` is where the trip is noted."""
 
     session: str | None
     user: str | None
@@ -64,6 +65,7 @@ class BeginRequest:
     result_set: str | None = None
     history: int | None = None
     preferences: str | None = None
+    interval: Interval | None = field(default=None, compare=False, repr=False)
 
     @property
     def session_keys(self) -> keys.SessionKeys | None:

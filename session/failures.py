@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class SessionFailure(Exception):
-    """Base of the failures of this package."""
+    """Base of the failures of this package. `name` is what a timeline calls it, in the words of the wire contract."""
+
+    name: ClassVar[str] = "DEPENDENCY_FAILURE"
 
 
 class MemoryUnavailable(SessionFailure):
     """Redis did not answer in time, refused, or is not connected. The message carries no address."""
+
+
+class LeftAlone(MemoryUnavailable):
+    """Redis is not asked, because its breaker is open."""
+
+    name = "CIRCUIT_OPEN"
 
 
 class PartlyUnavailable(MemoryUnavailable):

@@ -24,6 +24,7 @@ from session.resilience.breaker import Breaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
+from session.resilience.timeline import Interval
 from session.scripts import Script
 
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
@@ -65,7 +66,7 @@ class SessionMemory:
         try:
             # A call whose turn is over is answered at once, with or without what Redis knows.
             seconds = TRIP_SECONDS / 2 if self._turns.known_over(request.turn) else None
-            replies = await self._guarded.trip(list(questions.values()), seconds)
+            replies = await self._guarded.trip(list(questions.values()), seconds, request.interval, "begin")
         except MemoryUnavailable:
             return self._begun_alone(request, degraded=True)
         answers = dict(zip(questions, replies, strict=True))
@@ -77,13 +78,13 @@ class SessionMemory:
             await self._take_back(request, answers)
         return begun
 
-    async def end(self, steps: Sequence[Step], seconds: float | None = None) -> bool:
+    async def end(self, steps: Sequence[Step], seconds: float | None = None, interval: Interval | None = None) -> bool:
         """The second trip: everything a call leaves behind, together. False when Redis did not confirm it in time, which is
-        at most `seconds` where the call has less than a trip's time left."""
+        at most `seconds` where the call has less than a trip's time left. It is noted within `interval`."""
         if not steps:
             return True
         try:
-            await self._guarded.trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS))
+            await self._guarded.trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS), interval, "end")
         except MemoryUnavailable:
             return False
         return True

@@ -14,13 +14,13 @@ from urllib.parse import unquote
 
 from server.call import RequestMetadata
 from server.config.parsing import LONGEST_USER
+from server.telemetry.trace_context import TRACEPARENT
 from session.history import MOST_CALLS
 from session.turn import IMPLICIT, TurnKind, TurnName
 from tools.store.failures import InvalidArguments, Violation
 
 PREFIX = "com.mangaassist/"
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 LONGEST_BAGGAGE = 8192
 """What W3C Baggage (section 3.3.2) asks everybody to carry; a longer one is ignored like a malformed one."""
 MOST_EXPECTED_CALLS = 100

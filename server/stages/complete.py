@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from server.call import Call, Handler, Outcome
 from server.stages.shared.run_tool import context_of
+from server.stages.shared.work import work
 from session.resilience.deadline import Deadline
 from tools.store.stock.reader import StockReading
 from tools.store.store import Store
@@ -41,7 +42,7 @@ class Complete:
         deadline = call.deadline if call.deadline.at > least.at else least
         context = context_of(call, self._store, deadline)
         context.stock = stock
-        value = await complete(context, outcome.value)
+        value = await work(call, "complete", complete, context, outcome.value)
         return replace(outcome, value=value, content=(*outcome.content, *context.content))
 
     @asynccontextmanager
@@ -51,7 +52,7 @@ class Complete:
         if titles is None or call.deadline is None or not _may_start(call):
             yield None
             return
-        reading = self._store.stock.read_what_is_there(titles(call.arguments), call.deadline)
+        reading = self._store.stock.read_what_is_there(titles(call.arguments), call.deadline.inside(call.interval))
         task = asyncio.create_task(reading, name="stock of a title that is being read")
         try:
             yield task

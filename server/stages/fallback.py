@@ -8,6 +8,7 @@ import asyncio
 from server.call import FALLBACK, STALE, Call, Handler, Outcome
 from server.stages.shared.run_tool import context_of
 from server.stages.shared.second_store import Second, SecondStore, no_second
+from server.stages.shared.work import work
 from session.resilience.clocks import WallClock
 from tools.store.failures import BackendFailure, Failure, TimedOut
 from tools.store.store import Store
@@ -63,7 +64,7 @@ class Ladder:
         rung = call.late_end(RUNG_SECONDS)
         context = context_of(call, second.store, call.deadline if call.deadline.at > rung.at else rung)
         try:
-            value = await call.tool.tool.handler(context, call.arguments)
+            value = await work(call, second.name, call.tool.tool.handler, context, call.arguments)
         except Failure:  # a title that it does not know among them: it may be older than that
             return None
         return Outcome(value, source=FALLBACK, fallback=second.name, as_of=second.as_of, content=tuple(context.content))
@@ -74,7 +75,7 @@ class Ladder:
             raise failure
         context = context_of(call, self._store, call.late_end(RUNG_SECONDS))
         try:
-            value = await fallback.handler(context, call.arguments)
+            value = await work(call, fallback.name, fallback.handler, context, call.arguments)
         except BackendFailure:
             raise failure from None  # the first failure says more than the last rung's
         return Outcome(value, source=FALLBACK, fallback=fallback.name, content=tuple(context.content))

@@ -86,7 +86,7 @@ class OpenSession:
         steps = all_writes(call, outcome, self._memory, self._wall())
         if call.begun is None or call.begin_request is None or call.begun.degraded:
             return
-        if await self._memory.end(steps, _patience(call)):
+        if await self._memory.end(steps, _patience(call), call.interval):
             self._memory.recent.written(call.begin_request)
             if call.begun.listened and call.session is not None and call.tool.tool.recorded:
                 self._recorded(call.session, call.principal.user)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from server.call import Call
+from session.resilience.timeline import Timeline
+
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
     """`outcome` is "ok", a failure's name, or "cancelled". `budget_left_ms` is None where no turn was read.
     `arguments` holds only what the tool's allowlist lets through, `audited` what the audit alone
     may show (None: the call leaves no line there), `violations` the path and rule of each that arguments broke,
-    `empty` tells of a search that found nothing, `variant` of the flag (None: refused before anybody looked)."""
+    `empty` tells of a search that found nothing, `variant` of the flag (None: refused before anybody looked);
+    `timeline` is that of a call that a watcher wanted, closed."""
 
     call_id: str
     tool: str
@@ -30,9 +34,20 @@ class CallFinished:
     empty: bool = False
     variant: str | None = None
     violations: tuple[tuple[str, str], ...] = ()
+    timeline: Timeline | None = None
 
 
 class Sink(Protocol):
     """Takes an event at once, without waiting and without raising."""
 
     def __call__(self, event: CallFinished) -> None: ...
+
+
+class Watcher(Protocol):
+    """Says of some calls that they are to be seen in detail, at once and without raising. What one wants that `traces`
+    becomes part of a trace: backends are told of it."""
+
+    @property
+    def traces(self) -> bool: ...
+
+    def wants(self, call: Call) -> bool: ...

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
+from session.failures import LeftAlone, MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.redis.keyvalue import KeyValue, Reply, Step
 from session.resilience.breaker import Breaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
+from session.resilience.timeline import Interval
 
 TRIP_SECONDS = 0.05
 
@@ -21,12 +22,20 @@ class GuardedRedis:
         self._breaker = breaker
         self._clock = clock
 
-    async def trip(self, steps: Sequence[Step], seconds: float | None = None) -> list[Reply]:
-        """One bounded trip behind the breaker. With an error reply nothing of it is used, but only one that is about Redis
-        itself counts against it: what is wrong with one call's command takes nobody else's memory away. Raises
-        `MemoryUnavailable`."""
+    async def trip(
+        self, steps: Sequence[Step], seconds: float | None = None, interval: Interval | None = None, name: str = "trip"
+    ) -> list[Reply]:
+        """One bounded trip behind the breaker, noted within `interval`. With an error reply nothing of it is used, but only
+        one that is about Redis itself counts against it: what is wrong with one call's command takes nobody else's memory
+        away. Raises `MemoryUnavailable`."""
+        if interval is None:
+            return await self._trip(steps, seconds)
+        with interval.begin("redis", name, steps=len(steps)):
+            return await self._trip(steps, seconds)
+
+    async def _trip(self, steps: Sequence[Step], seconds: float | None) -> list[Reply]:
         if not self._breaker.admits():
-            raise MemoryUnavailable("Redis is being left alone")
+            raise LeftAlone("Redis is being left alone")
         started, era = self._clock(), self._breaker.era
         allowed = TRIP_SECONDS if seconds is None else seconds
         try:

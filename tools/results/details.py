@@ -35,7 +35,7 @@ async def _related(context: ToolContext, title: Title) -> list[Json]:
         return []
     try:
         # Half of what is left: the title itself has been found and must not be lost to its relations.
-        half = Deadline.after(context.deadline.remaining() / 2, context.deadline.clock)
+        half = context.deadline.within(context.deadline.remaining() / 2)
         others = await _read(context, title.related[:RELATED], half)
     except BackendFailure:
         context.degraded.add("related")

@@ -40,6 +40,7 @@ def begin_request(call: Call, *, cache: bool) -> BeginRequest:
         result_set=keys.result_set(str(wanted_set).lower()) if wanted_set else None,
         history=checked_history(call.metadata.history),
         preferences=keys.preferences(user) if user is not None and heeds(call) else None,
+        interval=call.interval,
     )
 
 

@@ -11,16 +11,18 @@ from dataclasses import dataclass, replace
 
 from server.call import Call, Handler, Outcome
 from session.resilience.deadline import Deadline
+from session.resilience.timeline import Interval
 from tools.store.failures import TimedOut
 
 
 @dataclass(slots=True)
 class Flight:
     """`waiting` counts those who want its outcome; `degraded` is what the work did without; `kept` tells whether one of them
-    has seen to it that the outcome is cached."""
+    has seen to it that the outcome is cached; `interval` is where it is noted, if the call that began it is watched."""
 
     task: asyncio.Task[Outcome]
     degraded: set[str]
+    interval: Interval | None = None
     waiting: int = 0
     kept: bool = False
 
@@ -34,12 +36,15 @@ class Flights(dict[str, Flight]):
         flight = self.get(key)
         if flight is None or flight.task.done() or flight.task.cancelling():
             flight = self[key] = self._depart(key, call, inner)
+        elif call.interval is not None:
+            with call.interval.begin("work", "flight", joined=_name(flight)):
+                return await _outcome(call, flight), flight
         return await _outcome(call, flight), flight
 
     def _depart(self, key: str, call: Call, inner: Handler) -> Flight:
         own = detached(call)
         task = asyncio.create_task(inner(own), name=f"flight {call.name}")
-        flight = Flight(task, own.degraded)
+        flight = Flight(task, own.degraded, own.interval)
         task.add_done_callback(lambda _: self._land(key, flight))
         return flight
 
@@ -55,6 +60,11 @@ def detached(call: Call) -> Call:
     return replace(
         call, degraded=set(), pending_writes=[], flight=Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
     )
+
+
+def _name(flight: Flight) -> str:
+    """Returns the trace that its work is told in; "" where there is none."""
+    return (flight.interval and flight.interval.traceparent) or ""
 
 
 async def _outcome(call: Call, flight: Flight) -> Outcome:

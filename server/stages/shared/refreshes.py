@@ -29,7 +29,7 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     def start(self, key: str, call: Call, inner: Handler) -> None:
         if key in self or len(self) >= MOST_REFRESHES:
             return
-        unheard = replace(detached(call), client=SILENT)
+        unheard = replace(detached(call), client=SILENT, interval=None)
         task = self[key] = start_task(self._refresh(unheard, inner), f"refresh {call.name}")
         task.add_done_callback(lambda _: self.pop(key, None))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from server.call import CACHE, LIVE, Call, Outcome
+from server.stages.shared.work import work
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
@@ -20,7 +21,7 @@ class RunTool:
         deadline = call.flight or call.deadline
         assert deadline is not None
         context = context_of(call, self._store, deadline)
-        value = await call.tool.tool.handler(context, call.arguments)
+        value = await work(call, call.name, call.tool.tool.handler, context, call.arguments)
         source = CACHE if context.served_from_cache else LIVE
         as_of = round(self._wall(), 3)  # as exact as records keep it: who gets it again hears the same time
         return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))

@@ -55,8 +55,9 @@ class Stated:
 
     async def _ask(self, call: Call, user: str, begun: Begun) -> None:
         seconds = min(STORE_SECONDS, SHARE * max(0, begun.turn.remaining_ms()) / 1000)
+        deadline = Deadline.after(seconds, call.clock).inside(call.interval)
         try:
-            call.preferences = await self._store.preferences.read(user, Deadline.after(seconds, call.clock))
+            call.preferences = await self._store.preferences.read(user, deadline)
         except BackendFailure:
             call.degraded.add(DEGRADED)
         else:

@@ -55,6 +55,8 @@ class AttemptTime:
 
     def begin(self, deadline: Deadline) -> None:
         self.started, self.given = self.clock(), deadline.remaining()
+        if deadline.interval is not None:
+            deadline.interval.attributes["waited_ms"] = round((self.started - deadline.interval.started) * 1000, 3)
 
     def had(self) -> float:
         """Seconds so far; none while there is no place."""
@@ -84,12 +86,16 @@ class Backend:
         self._budget = RetryBudget()
         self._backoff = Backoff(policy.retry)
 
-    async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
-        """The first attempt that succeeds before the deadline. Raises `BackendFailure`, or what the attempt raised."""
+    async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline, operation: str = "call") -> T:
+        """The first attempt that succeeds before the deadline. Each is noted as this `operation`, for whoever watches the
+        call. Raises `BackendFailure`, or what the attempt raised."""
         self._budget.earn()
         for number in range(1, self._policy.retry.attempts + 1):
             try:
-                return await self._attempt(attempt, deadline)
+                if deadline.interval is None:
+                    return await self._attempt(attempt, deadline)
+                with deadline.interval.begin("attempt", self.name, operation=operation, attempt=number) as interval:
+                    return await self._attempt(attempt, deadline.inside(interval))
             except (CircuitOpen, QuestionRefused):
                 raise
             except BackendFailure as failure:

@@ -1,0 +1,118 @@
+"""Where a call's time went, for whoever watches it: what was done when, inside of what, and what came of it.
+
+A call that nobody watches has none of this. It travels explicitly, with the call and with its `Deadline`, so that whoever
+is given the one can note what it does. Names, numbers and outcomes only: nothing personal, no words of a question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Literal
+
+from session.resilience.clocks import Clock
+
+MOST_INTERVALS = 128
+OK, CANCELLED, UNFINISHED = "ok", "cancelled", "unfinished"
+
+Kind = Literal["call", "stage", "attempt", "redis", "work"]
+Detail = str | int | float | bool
+
+
+@dataclass(slots=True, eq=False)
+class Interval:
+    """One thing that a call did, from `started` to `ended`, in seconds of the call's clock. `number` is its place in the
+    timeline and `parent` that of what it was done in; the call itself, which is in no list, has -1, and its children None.
+    `outcome` is "ok", the name of a failure, or "cancelled"; "unfinished" for what went on when the call was over.
+    `span_id` is drawn when it begins, because it travels to whoever is asked meanwhile."""
+
+    timeline: Timeline = field(repr=False)
+    kind: Kind
+    name: str
+    number: int
+    parent: int | None
+    span_id: int
+    started: float
+    ended: float | None = None
+    outcome: str = UNFINISHED
+    attributes: dict[str, Detail] = field(default_factory=dict)
+
+    def begin(self, kind: Kind, name: str, **attributes: Detail) -> Interval:
+        """What is done within this one, from now on; it ends with the block that it is entered for, by what that raises."""
+        return self.timeline.begin(self, kind, name, attributes)
+
+    def end(self, outcome: str = OK) -> None:
+        """Only the first end counts."""
+        if self.ended is None:
+            self.ended, self.outcome = self.timeline.clock(), outcome
+
+    @property
+    def traceparent(self) -> str | None:
+        """What a backend that is asked meanwhile is told (W3C Trace Context); None where no trace is kept."""
+        if not self.timeline.sampled or self.timeline.closed:
+            return None
+        return f"00-{self.timeline.trace_id:032x}-{self.span_id:016x}-01"
+
+    def __enter__(self) -> Interval:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.end(OK if kind is None else outcome_of(kind))
+
+
+class Timeline:
+    """At most `MOST_INTERVALS`, in the order in which they began; `more` tells how many there were besides. `sampled` tells
+    whether it becomes part of a trace, and `parent_id` names the caller's own span there, if there is one."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        name: str,
+        started: float,
+        *,
+        trace_id: int | None = None,
+        parent_id: int | None = None,
+        sampled: bool = False,
+    ) -> None:
+        self.clock = clock
+        self.trace_id = trace_id or _drawn(128)
+        self.parent_id = parent_id
+        self.sampled = sampled
+        self.call = Interval(self, "call", name, -1, None, _drawn(64), started)
+        self.intervals: list[Interval] = []
+        self.more = 0
+
+    @property
+    def closed(self) -> bool:
+        return self.call.ended is not None
+
+    def begin(self, within: Interval, kind: Kind, name: str, attributes: dict[str, Detail]) -> Interval:
+        """What is not kept goes by the name of what it is in, so that nobody is told of a span that nobody will find."""
+        parent = within.number if within.number >= 0 else None
+        if self.closed or len(self.intervals) >= MOST_INTERVALS:
+            self.more += not self.closed
+            return Interval(self, kind, name, within.number, parent, within.span_id, self.clock(), None, OK, attributes)
+        began = Interval(self, kind, name, len(self.intervals), parent, _drawn(64), self.clock(), attributes=attributes)
+        self.intervals.append(began)
+        return began
+
+    def close(self, outcome: str) -> None:
+        """The call is over: from here on nothing changes, whatever still goes on."""
+        self.call.end(outcome)
+        for each in self.intervals:
+            each.end(UNFINISHED)
+
+
+def outcome_of(kind: type[BaseException]) -> str:
+    """The name of a failure, as its class states it; of another error, its class's own."""
+    if issubclass(kind, asyncio.CancelledError):
+        return CANCELLED
+    name = getattr(kind, "name", None)
+    return name if isinstance(name, str) else kind.__name__
+
+
+def _drawn(bits: int) -> int:
+    """Ids of W3C Trace Context: any but zero."""
+    return random.getrandbits(bits) or 1

@@ -1,0 +1,182 @@
+"""What is noted of a call that somebody watches, and that nothing is of one that nobody does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from tests.support.calls import ARGUMENTS, IDS, QUERY
+from tests.support.pipeline import Kit, Opener
+from tests.support.store import Mood
+from tests.support.valkey import eventually
+from tests.support.watchers import Wants, of_kind, path
+
+pytestmark = pytest.mark.virtual_time
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+STAGES = [
+    "guard", "shed", "identity", "validate", "session", "shorten", "idempotency", "remember", "complete", "fallback", "cache", "admit",
+    "deadline",
+]  # fmt: skip
+
+
+@pytest.fixture
+async def watched(opener: Opener) -> Kit:
+    kit: Kit = await opener(watchers=[Wants(traces=True)])
+    return kit
+
+
+async def test_a_call_that_nobody_wants_has_no_timeline(opener: Opener) -> None:
+    watcher = Wants(tools=("check_inventory",))
+    kit = await opener(watchers=[watcher])
+    answer = await kit.ask("search_manga_catalog", QUERY)
+    assert (kit.events[-1].timeline, answer.call.interval) == (None, None)
+    await kit.ask("check_inventory", IDS)
+    assert kit.events[-1].timeline is not None
+    assert watcher.asked == ["search_manga_catalog", "check_inventory"]
+
+
+async def test_the_stages_are_noted_each_in_the_one_around_it(watched: Kit) -> None:
+    await watched.ask("search_manga_catalog", QUERY, session="s", traceparent=TRACE)
+    timeline = watched.events[-1].timeline
+    (tool,) = (each for each in of_kind(timeline, "work") if each.name == "search_manga_catalog")
+    assert path(timeline, tool) == [*STAGES, "search_manga_catalog"]
+    assert timeline is not None
+    assert (f"{timeline.trace_id:032x}", f"{timeline.parent_id:016x}") == tuple(TRACE.split("-")[1:3])
+    assert {each.outcome for each in timeline.intervals} == {"ok"}
+    for each in timeline.intervals:
+        around = timeline.call if each.parent is None else timeline.intervals[each.parent]
+        assert each.ended is not None
+        assert around.ended is not None
+        assert around.started <= each.started <= each.ended <= around.ended
+
+
+async def test_attempts_and_trips_are_noted_where_they_were_made(watched: Kit) -> None:
+    await watched.ask("search_manga_catalog", QUERY, session="s")
+    timeline = watched.events[-1].timeline
+    made = {(each.name, each.attributes["operation"]): each for each in of_kind(timeline, "attempt")}
+    search, stock = made["catalog", "search"], made["stock", "availability"]
+    assert path(timeline, search) == [*STAGES, "search_manga_catalog", "catalog"]
+    assert path(timeline, stock) == [*STAGES[:9], "complete", "stock"]
+    assert (search.attributes["attempt"], search.attributes["waited_ms"]) == (1, 0.0)
+    begin, end = of_kind(timeline, "redis")
+    assert [path(timeline, each) for each in (begin, end)] == [[*STAGES[:5], "begin"], [*STAGES[:5], "end"]]
+
+
+async def test_an_attempt_that_failed_and_the_next_are_two(watched: Kit) -> None:
+    watched.backends.orders.mood = Mood.FAILS
+    answer = await watched.ask("lookup_order", ARGUMENTS["lookup_order"], user="demo-user-1")
+    timeline = watched.events[-1].timeline
+    attempts = of_kind(timeline, "attempt")
+    assert answer.failure == "DEPENDENCY_FAILURE"
+    assert [(each.attributes["attempt"], each.outcome) for each in attempts] == [
+        (1, "DEPENDENCY_FAILURE"),
+        (2, "DEPENDENCY_FAILURE"),
+    ]
+    stages = {each.name: each.outcome for each in of_kind(timeline, "stage")}
+    assert set(stages.values()) == {"DEPENDENCY_FAILURE"}, "the guard's too, which answers with it"
+
+
+async def test_a_breaker_that_is_open_and_the_rung_that_answers_are_told(watched: Kit) -> None:
+    watched.guards["catalog"].breaker.failed(watched.guards["catalog"].breaker.era, "down")
+    for _ in range(10):
+        watched.guards["catalog"].breaker.failed(watched.guards["catalog"].breaker.era, "down")
+    answer = await watched.ask("search_manga_catalog", QUERY)
+    timeline = watched.events[-1].timeline
+    assert answer.meta["fallback"] == "cached_popular_manga"
+    assert [each.outcome for each in of_kind(timeline, "attempt") if each.name == "catalog"] == ["CIRCUIT_OPEN"]
+    assert {each.name: each.outcome for each in of_kind(timeline, "work")} == {
+        "search_manga_catalog": "CIRCUIT_OPEN",
+        "cached_popular_manga": "ok",
+        "complete": "ok",
+    }
+
+
+async def test_a_call_that_is_cancelled_says_so_all_the_way(watched: Kit) -> None:
+    watched.backends.catalog.gate = asyncio.Event()
+    task = asyncio.create_task(watched.ask("search_manga_catalog", QUERY))
+    await eventually(lambda: watched.calls_of("search") == 1)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    timeline = watched.events[-1].timeline
+    assert timeline is not None
+    assert timeline.call.outcome == "cancelled"
+    assert {each.name: each.outcome for each in of_kind(timeline, "stage")}["cache"] == "cancelled"
+    assert not [each for each in timeline.intervals if each.ended is None]
+
+
+async def test_a_shared_flight_is_noted_by_the_call_that_began_it(watched: Kit) -> None:
+    watched.backends.catalog.gate = asyncio.Event()
+    tasks = [asyncio.create_task(watched.ask("search_manga_catalog", QUERY, user=user)) for user in ("u", "v")]
+    await eventually(lambda: sum(each.waiting for each in watched.pipeline.cache.flights.values()) == 2)
+    watched.backends.catalog.gate.set()
+    await asyncio.gather(*tasks)
+    ours = sorted((each.timeline for each in watched.events), key=lambda each: len(of_kind(each, "attempt")), reverse=True)
+    began, joined = ours
+    assert [each.name for each in of_kind(began, "attempt")].count("catalog") == 1
+    (waited,) = (each for each in of_kind(joined, "work") if each.name == "flight")
+    assert began is not None
+    (cache,) = (each for each in of_kind(began, "stage") if each.name == "cache")
+    assert str(waited.attributes["joined"]).split("-")[1:3] == [f"{began.trace_id:032x}", f"{cache.span_id:016x}"]
+    assert not [each for each in of_kind(joined, "attempt") if each.name == "catalog"]
+
+
+async def test_a_flight_that_nobody_watches_is_joined_without_a_name(opener: Opener) -> None:
+    watcher = Wants(traces=True)
+    kit = await opener(watchers=[watcher])
+    kit.backends.catalog.gate = asyncio.Event()
+    watcher.tools = ("none",)
+    first = asyncio.create_task(kit.ask("search_manga_catalog", QUERY))
+    await eventually(lambda: kit.calls_of("search") == 1)
+    watcher.tools = ()
+    second = asyncio.create_task(kit.ask("search_manga_catalog", QUERY))
+    await eventually(lambda: sum(each.waiting for each in kit.pipeline.cache.flights.values()) == 2)
+    kit.backends.catalog.gate.set()
+    await asyncio.gather(first, second)
+    (timeline,) = (each.timeline for each in kit.events if each.timeline)
+    (waited,) = (each for each in of_kind(timeline, "work") if each.name == "flight")
+    assert waited.attributes == {"joined": ""}
+
+
+async def test_a_refresh_behind_a_stale_answer_is_nobodys(watched: Kit) -> None:
+    await watched.ask("search_manga_catalog", QUERY)
+    policy = watched.registry.get("search_manga_catalog").tool.cache  # type: ignore[union-attr]
+    assert policy is not None
+    watched.clock.advance(policy.fresh_seconds * 1.5)
+    answer = await watched.ask("search_manga_catalog", QUERY)
+    await eventually(lambda: not watched.pipeline.cache.refreshes)
+    timeline = watched.events[-1].timeline
+    assert (answer.meta["source"], watched.calls_of("search")) == ("stale", 2)
+    assert not [each for each in of_kind(timeline, "attempt") if each.name == "catalog"]
+
+
+async def test_redis_that_is_away_is_told_as_what_it_is(watched: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    breaker = watched.app.memory._guarded._breaker
+    while breaker.admits():
+        breaker.failed(breaker.era, "away")
+    await watched.ask("check_inventory", IDS, session="s")
+    assert [each.outcome for each in of_kind(watched.events[-1].timeline, "redis")] == ["CIRCUIT_OPEN"]
+
+
+async def test_only_a_trace_is_told_to_backends(opener: Opener) -> None:
+    """What is watched for its looks alone is nobody's trace."""
+    for watchers, told in (([Wants()], False), ([Wants(), Wants(traces=True)], True)):
+        kit = await opener(watchers=watchers)
+        kit.backends.stock.asked.clear()
+        await kit.ask("check_inventory", IDS)
+        asked = [arguments[-1] for name, arguments in kit.backends.stock.asked if name == "availability"]
+        assert [each.interval is not None for each in asked] == [True]
+        timeline = kit.events[-1].timeline
+        assert timeline is not None
+        assert timeline.sampled is told
+
+
+async def test_nothing_personal_is_in_a_timeline(watched: Kit, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    await watched.ask("lookup_order", {"order_id": "MNG-DEMO1001"}, user="demo-user-1", session="secret-session")
+    await watched.ask("search_manga_catalog", {"query": "one secret wish"}, user="demo-user-1", session="secret-session")
+    for event in watched.events:
+        assert event.timeline is not None
+        said = [(each.name, each.outcome, each.attributes) for each in event.timeline.intervals]
+        assert not [word for word in ("MNG-DEMO1001", "demo-user-1", "secret") if word in str(said)]

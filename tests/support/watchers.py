@@ -1,0 +1,36 @@
+"""Watchers of calls, and what a timeline shows, for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from server.call import Call
+from session.resilience.timeline import Interval, Timeline
+
+
+@dataclass(slots=True)
+class Wants:
+    """Every call, or only those of `tools`."""
+
+    traces: bool = False
+    tools: tuple[str, ...] = ()
+    asked: list[str] = field(default_factory=list)
+
+    def wants(self, call: Call) -> bool:
+        self.asked.append(call.name)
+        return not self.tools or call.name in self.tools
+
+
+def of_kind(timeline: Timeline | None, kind: str) -> list[Interval]:
+    assert timeline is not None
+    return [each for each in timeline.intervals if each.kind == kind]
+
+
+def path(timeline: Timeline | None, interval: Interval) -> list[str]:
+    """The names of what it was done in, the outermost first, and its own."""
+    assert timeline is not None
+    names = [interval.name]
+    while interval.parent is not None:
+        interval = timeline.intervals[interval.parent]
+        names.insert(0, interval.name)
+    return names
