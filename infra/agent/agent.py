@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import sys
 import uuid
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from infra.agent.script import QUESTIONS, SCRIPT, SCRIPTED_OUTCOMES
 from infra.agent.scripted import ScriptedModel
 from infra.agent.service import serve
 from infra.agent.system_prompt import system_prompt
+from infra.agent.traces import export_spans, turn_span
 from infra.agent.transcript import Transcript, line
 from infra.agent.turns import StateTheTurn, Turn
 
@@ -52,7 +54,8 @@ def converse(url: str, model: Model) -> list[str]:
         for number, (question, steps) in enumerate(QUESTIONS, 1):
             line("customer", question)
             turn = Turn(session, f"{session}.{number}", USER, steps, BUDGET_MS)
-            answer = agent(question, invocation_state={"turn": turn})
+            with turn_span():
+                answer = agent(question, invocation_state={"turn": turn})
             line("agent", str(answer).strip())
             print()
     return transcript.outcomes
@@ -60,6 +63,7 @@ def converse(url: str, model: Model) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(arguments)
+    export_spans(os.environ)
     if asked.serve:
         return _serve(asked)
     if not listens(asked.url):

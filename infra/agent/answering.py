@@ -15,6 +15,7 @@ from strands.models import Model
 from infra.agent.calls import Calls
 from infra.agent.conversations import Conversation, Conversations
 from infra.agent.link import Connection, StoreLink
+from infra.agent.traces import OUTCOME, turn_span
 from infra.agent.turns import StateTheTurn, Turn
 
 logger = logging.getLogger(__name__)
@@ -67,7 +68,9 @@ class Answering:
         turn = Turn(name, f"{name}.{conversation.turns}-{uuid.uuid4().hex[:6]}", user, STEPS, self._patience_ms)
         turn.begin()
         try:
-            made = await self._in_time(conversation, turn, message)
+            with turn_span() as span:
+                made = await self._in_time(conversation, turn, message)
+                span.set_attribute(OUTCOME, made.outcome)
         finally:
             self.open_turns -= 1
         made.took_ms = round((time.monotonic() - began) * 1000)

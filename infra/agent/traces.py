@@ -1,0 +1,45 @@
+"""Where a turn's time went: spans of the agent, to which the store's server adds its own.
+
+Nothing is sent unless OTEL_EXPORTER_OTLP_ENDPOINT says where to. Strands opens the spans of a turn's model and tools, and
+`traceparent` travels in `_meta` of each call of a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Span
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+OUTCOME = "mangaassist.turn.outcome"
+SEND_SECONDS = 2
+"""A Collector that is away keeps the process no longer than that from its end."""
+DEFAULTS = {
+    "OTEL_SERVICE_NAME": "manga-agent",
+    # The conventions of today, and of what was said nothing: a trace is read by more people than a conversation is for.
+    "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental,gen_ai_unredacted_attributes=",
+}
+
+
+def export_spans(environment: MutableMapping[str, str]) -> bool:
+    """Whether spans are sent from now on; to be called once, before the first agent is made. Strands and OpenTelemetry read
+    their settings from the process's environment, which is why what is not set there is put there."""
+    if not any(environment.get(name) for name in ENDPOINTS):
+        return False
+    from strands.telemetry import StrandsTelemetry  # its exporter is 60 ms of imports
+
+    for name, value in DEFAULTS.items():
+        environment.setdefault(name, value)
+    StrandsTelemetry().setup_otlp_exporter(timeout=float(environment.get("OTEL_EXPORTER_OTLP_TIMEOUT", SEND_SECONDS)))
+    return True
+
+
+@contextmanager
+def turn_span() -> Iterator[Span]:
+    """Of one question, from its arrival to its answer. A trace of its own whatever goes on around it: below a span that
+    lives as long as a connection, all turns of a day would be one trace."""
+    with trace.get_tracer(__name__).start_as_current_span("turn", context=Context()) as span:
+        yield span
