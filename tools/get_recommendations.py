@@ -17,8 +17,8 @@ from tools.recommend.customer import purchased
 from tools.recommend.excluded import Excluded
 from tools.recommend.reasons import POPULAR, reason
 from tools.results import worth
-from tools.results.cards import title_card
-from tools.schema.parts import STRING, STRINGS, TITLE_CARD, answer, arguments, listed
+from tools.results.rows import title_row
+from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, arguments, listed
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
 
@@ -50,8 +50,8 @@ INPUT = arguments(
 )
 
 _CARD = {
-    **TITLE_CARD,
-    "properties": {**TITLE_CARD["properties"], "reason": STRING},
+    **TITLE_ROW,
+    "properties": {**TITLE_ROW["properties"], "reason": STRING},
 }
 
 OUTPUT = answer(
@@ -114,7 +114,7 @@ async def trending(context: ToolContext, asked: Json) -> Json:
 
 
 def _card(title: Title, why: str) -> Json:
-    return title_card(title) | {"reason": why}
+    return title_row(title) | {"reason": why}
 
 
 def _answer(cards: Sequence[Json], based_on: Sequence[str]) -> Json:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from session.profile import EventKind
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import worth
-from tools.results.cards import for_whom, ranges
 from tools.results.content import Image
+from tools.results.rows import for_whom, ranges
 from tools.results.shared import one_title
 from tools.schema.parts import INTEGER, STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound

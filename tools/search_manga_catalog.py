@@ -18,9 +18,9 @@ from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, to
 from tools.conditions.wanted import Want, wanted
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import worth
-from tools.results.cards import title_card
 from tools.results.elsewhere import elsewhere, with_pointers
-from tools.schema.parts import INTEGER, STRING, TITLE_CARD, answer, arguments, listed
+from tools.results.rows import title_row
+from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, arguments, listed
 from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
@@ -74,7 +74,7 @@ AT_THE_END = "There are no more: offset is past the last match."
 
 OUTPUT = answer(
     {
-        "results": listed(TITLE_CARD),
+        "results": listed(TITLE_ROW),
         "total": INTEGER,
         "result_set": STRING,
         **UNDERSTOOD,
@@ -157,7 +157,7 @@ def _note(named: int, given: int) -> str:
 
 def results(titles: tuple[Title, ...], total: int) -> Json:
     ids = [title.title_id for title in titles]
-    return {"results": [title_card(title) for title in titles], "total": total, "result_set": result_set_name(ids)}
+    return {"results": [title_row(title) for title in titles], "total": total, "result_set": result_set_name(ids)}
 
 
 async def complete(context: ToolContext, result: Json) -> Json:

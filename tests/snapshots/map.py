@@ -31,7 +31,7 @@ SAYS = {
     "tools.tools": "a file each",
     "tools.conditions": "what a shopper said, obeyed",
     "tools.recommend": "taste, moods, reasons",
-    "tools.results": "cards, prices, volumes, prompts",
+    "tools.results": "rows, prices, volumes, prompts",
     "tools.schema": "arguments",
     "tools.contract": "what a tool is",
     "store.stock": "stock, releases, kept for bad times",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.contract import ToolContext
-from tools.results.cards import author_name
+from tools.results.rows import author_name
 from tools.store.catalog.adult import without_adult
 from tools.store.failures import BackendFailure
 from tools.store.models import Author, Conditions

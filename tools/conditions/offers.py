@@ -14,7 +14,7 @@ from typing import Any
 
 from session.result_cache import result_set_name
 from tools.contract import Json, ToolContext
-from tools.results.cards import in_stock, stock_facts, stock_of
+from tools.results.rows import in_stock, stock_facts, stock_of
 from tools.store.models import PAPER, Availability, Conditions, Range
 from tools.store.search.conditions.sales import Sale, sale_in, sales_of, series_price
 from tools.store.stock.reader import StockReading

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from tools.contract import Json
 from tools.prices.cheapest import Buy, cheapest_start, cheapest_volume, cheapest_whole
 from tools.prices.format_price import FormatPrice, format_prices
-from tools.results.cards import CAMPAIGN, reduced
+from tools.results.rows import CAMPAIGN, reduced
 from tools.schema.parts import INTEGER, STRING, listed, nullable, record
 from tools.store.models import Availability, Status, Title
 from tools.store.models.offer import FIXED

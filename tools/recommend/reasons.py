@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tools.recommend.taste import CustomerTaste, KnownTitle
 from tools.recommend.wish import Wish
-from tools.results.cards import TAGS, author_name
+from tools.results.rows import TAGS, author_name
 from tools.store.models import Conditions, Title
 from tools.store.search.conditions.facts import status_of
 

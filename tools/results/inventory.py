@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from tools.contract import Json
-from tools.results.cards import DIGITAL, OFFER, in_stock, offered, price, ranges
+from tools.results.rows import DIGITAL, OFFER, in_stock, offered, price, ranges
 from tools.schema.parts import INTEGER, STRING, listed, nullable, record
 from tools.store.models import Availability, VolumeStock
 

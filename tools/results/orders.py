@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from tools.contract import Json
-from tools.results.cards import ranges, shortened
+from tools.results.rows import ranges, shortened
 from tools.schema.parts import BOOLEAN, INTEGER, STRING, answer, listed, nullable, record
 from tools.store.models import Order
 from tools.store.order_status import MEANINGS, standing

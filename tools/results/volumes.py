@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tools.contract import Json
-from tools.results.cards import DOWNLOAD
+from tools.results.rows import DOWNLOAD
 from tools.schema.parts import INTEGER, STRING, record
 from tools.store.models import DIGITAL, PAPER, Availability, Release, VolumeStock
 

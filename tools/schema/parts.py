@@ -56,7 +56,7 @@ ERROR: Json = {"type": "object", "required": ["code", "name", "message", "data"]
 """What no answer is without, in few bytes: every tool's schema has them, and all of them are read in every conversation."""
 
 FOR_WHOM: Json = {"audience": nullable("string"), "content_notes": STRINGS}
-TITLE_CARD: Json = record(
+TITLE_ROW: Json = record(
     {
         "title_id": STRING,
         "title": STRING,

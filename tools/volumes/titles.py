@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.contract import Json, ToolContext
-from tools.results.cards import DOWNLOAD, ranges
 from tools.results.names import known_names, names_of
+from tools.results.rows import DOWNLOAD, ranges
 from tools.results.volumes import IN_STOCK, PREORDER, SOLD_OUT, as_last_known, rows_of
 from tools.store.failures import DependencyFailure, NotFound
 from tools.store.models import DIGITAL, PAPER, Availability, VolumeStock

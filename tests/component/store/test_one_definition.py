@@ -28,8 +28,8 @@ from tools.prices.compared import Priced, comparison
 from tools.prices.compared import item as priced_item
 from tools.results import details, inventory
 from tools.results import orders as order_results
-from tools.results.cards import CAMPAIGN, OFFER, title_card
-from tools.schema.parts import TITLE_CARD
+from tools.results.rows import CAMPAIGN, OFFER, title_row
+from tools.schema.parts import TITLE_ROW
 from tools.schema.quick_check import success_of
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
@@ -197,7 +197,7 @@ def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
     title = Title("m-1", en="x", tags=("Gore",))
     joined = {"related", *details.offers(None), "note", "truncated", "error"}
     assert details.facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
-    assert title_card(title).keys() == TITLE_CARD["properties"].keys()
+    assert title_row(title).keys() == TITLE_ROW["properties"].keys()
     assert inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.calling import called, opened
-from tools.results.cards import TAGS
+from tools.results.rows import TAGS
 
 
 async def recommended(folder: Path, criteria: str) -> dict[str, Any]:

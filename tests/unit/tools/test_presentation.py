@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.results.cards import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_card
 from tools.results.details import offers
 from tools.results.inventory import item
+from tools.results.rows import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_row
 from tools.store.models import Author, Availability, Campaign, Offer, Title, VolumeStock
 
 AS_OF = "2026-11-01T00:00:00Z"
@@ -68,7 +68,7 @@ def test_a_text_is_cut_at_a_sentence_or_a_word(text: str | None, short: str | No
 
 
 def test_a_card_has_no_price_and_no_stock_of_its_own() -> None:
-    card = title_card(Title("manga-000001", en="One", synopsis_ja="話", tags=tuple("abcdefgh")))
+    card = title_row(Title("manga-000001", en="One", synopsis_ja="話", tags=tuple("abcdefgh")))
     assert (card["price_jpy"], card["in_stock"]) == (None, None)
     assert (card["synopsis"], len(card["tags"])) == ("話", 6)
 

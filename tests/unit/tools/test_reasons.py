@@ -12,7 +12,7 @@ from tools.conditions.wanted import Want
 from tools.recommend.reasons import reason
 from tools.recommend.taste import CustomerTaste, Did, KnownTitle
 from tools.recommend.wish import Wish
-from tools.results.cards import title_card
+from tools.results.rows import title_row
 from tools.store.models import Author, Conditions, Range, Status, Title
 
 
@@ -101,7 +101,7 @@ def test_every_fact_of_a_reason_is_true_of_the_card(
         wish(*wanted, search=search, conditions=conditions),
         CustomerTaste(known=tuple(KnownTitle(t, did) for t in shelf)),
     )
-    card = title_card(title)
+    card = title_row(title)
     assert "zebra" not in said
     for tags in re.findall(r"(?:[Hh]as|[Kk]nown for|[Ss]hares) ([\w, ]+?)(?= with|;|\.)", said):
         assert set(tags.split(", ")) <= set(card["tags"])

@@ -52,7 +52,7 @@ def shortened(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
     return head[: head.rfind(" ")].rstrip(",;: ") + "…" if " " in head[limit // 2 :] else head + "…"
 
 
-def title_card(title: Title) -> Json:
+def title_row(title: Title) -> Json:
     """A title in a list. Price and stock are not part of it: `with_stock` adds them."""
     return {
         "title_id": title.title_id,
@@ -135,18 +135,18 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs)
 
 
-async def with_stock(context: ToolContext, cards: Sequence[Json]) -> list[Json]:
-    """The cards with price and stock as far as they are known in time; null and a label where they are not."""
-    reading = await stock_of(context, cards)
-    return [card | stock_facts(reading.rows, str(card["title_id"])) for card in cards]
+async def with_stock(context: ToolContext, listed: Sequence[Json]) -> list[Json]:
+    """The rows with price and stock as far as they are known in time; null and a label where they are not."""
+    reading = await stock_of(context, listed)
+    return [row | stock_facts(reading.rows, str(row["title_id"])) for row in listed]
 
 
-async def stock_of(context: ToolContext, cards: Sequence[Json]) -> StockReading:
-    """The stock of the cards' titles, as far as it is known in time; a label where it is not."""
-    ids = [str(card["title_id"]) for card in cards]
+async def stock_of(context: ToolContext, listed: Sequence[Json]) -> StockReading:
+    """The stock of the rows' titles, as far as it is known in time; a label where it is not."""
+    ids = [str(row["title_id"]) for row in listed]
     if not ids:
         return StockReading({})
-    context.store.names.note((str(card["title_id"]), str(card["title"])) for card in cards)
+    context.store.names.note((str(row["title_id"]), str(row["title"])) for row in listed)
     reading = await context.store.stock.read_what_is_there(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")
