@@ -26,6 +26,7 @@ from session.redis.keyvalue import KeyValue
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
 from tools.primitive_registry import PrimitiveRegistry
+from tools.primitives.extension import Extension
 from tools.registry import Registry
 from tools.store.guarded.backend import Backend
 from tools.store.models.policies import Policies
@@ -36,8 +37,8 @@ from tools.store.stock.snapshot import StockSnapshot
 class Outside:
     """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
     beside the metrics, `watchers` say which of them are to be seen in detail; `probes` are of what has no breaker; `rate` is
-    what one caller may ask for, where that is limited;
-    `policies` are the shop's own words; `second` is asked where the catalogue fails; `bus` carries what changes,
+    what one caller may ask for, where that is limited; `policies` are the shop's own words; `extensions` of the protocol
+    have their resources among `primitives`; `second` is asked where the catalogue fails; `bus` carries what changes,
     `reach` leads to the sessions of other processes."""
 
     redis: KeyValue
@@ -52,6 +53,7 @@ class Outside:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     rate: Rate = field(default_factory=Rate)
     primitives: PrimitiveRegistry = field(default_factory=PrimitiveRegistry)
+    extensions: Sequence[Extension] = ()
     policies: Policies = field(default_factory=Policies)
     second: Second = no_second
     bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)

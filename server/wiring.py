@@ -17,6 +17,7 @@ from server.backends.policies import POLICIES, REDIS
 from server.config.audit_file import open_audit
 from server.config.policies_file import read_policies
 from server.config.settings import Settings
+from server.extensions import open_extensions, with_resources
 from server.flags.follower import Follower
 from server.flags.opening import open_flags
 from server.identity.caller_limits import CallerLimits
@@ -96,13 +97,7 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
 
 
 async def _open_outside(
-    settings: Settings,
-    stack: AsyncExitStack,
-    metrics: Metrics,
-    background: Background,
-    ports: OpenPorts,
-    *,
-    local: bool,
+    settings: Settings, stack: AsyncExitStack, metrics: Metrics, background: Background, ports: OpenPorts, *, local: bool
 ) -> Outside:
     audit = open_audit(settings, stack)
     log_line = stack.enter_context(closing(LogLine(settings.log_tool_calls)))
@@ -111,6 +106,7 @@ async def _open_outside(
     redis = await open_redis(settings, stack)
     bus = SharedBus(redis)
     background.run("changes", bus.keep)
+    extensions = await open_extensions()
     return Outside(
         identifier=identifier,
         redis=redis,
@@ -120,6 +116,8 @@ async def _open_outside(
         sinks=(log_line, Spans()),
         audit=audit,
         probes={"background": background.health},
+        primitives=with_resources(extensions),
+        extensions=extensions,
         policies=await asyncio.to_thread(read_policies, settings),
         bus=bus,
         reach=open_reach(settings, redis, stack, background, metrics.registry, local=local),
@@ -167,7 +165,7 @@ def _store(settings: Settings, outside: Outside, backends: Mapping[str, Backend]
 def _protocol(outside: Outside, parts: Parts, pipeline: Pipeline, own: OwnUpdates) -> Protocol:
     registry, primitives, identifier, bus = outside.registry, outside.primitives, outside.identifier, outside.bus
     access, limits, sent = parts.access, parts.caller_limits, outside.metrics.answer_sent
-    return Protocol(VERSION, registry, primitives, access, identifier, limits, pipeline, sent, bus, own)
+    return Protocol(VERSION, registry, primitives, access, identifier, limits, pipeline, sent, bus, own, outside.extensions)
 
 
 def _memory(settings: Settings, outside: Outside, breaker: Breaker, turns: TurnShadows, rate: Rate | None) -> SessionMemory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import mcp_types as types
@@ -23,6 +23,7 @@ from server.transport.changes.own_updates import OwnUpdates
 from server.transport.changes.tool_list_changes import ToolListChanges
 from server.transport.clients.log_levels import LogLevels
 from server.transport.clients.request_state import request_state_boundary
+from server.transport.extensions import Extensions
 from server.transport.http.bounds.subscriptions import Subscriptions
 from server.transport.primitives.methods import PrimitiveMethods
 from server.transport.primitives.watchers import Watchers
@@ -31,6 +32,7 @@ from server.transport.store_server import NAME, TITLE, StoreServer, quietly
 from server.transport.tool_listing import ToolListing
 from server.transport.wire_result import written
 from tools.primitive_registry import PrimitiveRegistry
+from tools.primitives.extension import Extension
 from tools.prompts.instructions import instructions
 from tools.registry import Registered, Registry
 from tools.resources.history import HISTORY
@@ -52,6 +54,7 @@ class Protocol:
         on_sent: Callable[[Call], None],
         bus: SubscriptionBus,
         own_updates: OwnUpdates,
+        extensions: Iterable[Extension] = (),
     ) -> None:
         """`on_sent` is told of each call whose answer is with the socket; `bus` carries what changes."""
         self._registry = registry
@@ -66,8 +69,17 @@ class Protocol:
         self.watchers = Watchers(bus)
         primitives.on_change(self.watchers.list_changed)
         self.own_updates = own_updates
+        self.extensions = Extensions(extensions)
         self._primitives = PrimitiveMethods(
-            registry, primitives, self._askers, self._calls, self.watchers, own_updates, levels
+            registry,
+            primitives,
+            access,
+            self.extensions,
+            self._askers,
+            self._calls,
+            self.watchers,
+            own_updates,
+            levels,
         )
         self.subscriptions = Subscriptions(tells=primitives.tells)
         self.mcp = self._server(version)
@@ -114,7 +126,7 @@ class Protocol:
         one_page(params, "tools")
         principal = await self._askers.principal(ctx)
         self.tool_list_changes.listed(ctx.session, principal)
-        return self._listing.result(principal)
+        return self._listing.result(principal, self.extensions.shared_with(ctx.session))
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         """Answers with a result. There is a JSON-RPC error only for a name that never was a tool."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from server.identity.tool_access import ToolAccess
 from session.resilience.lru import Lru
 from session.result_cache import digest
 from tools.contract import Tool
+from tools.primitives.extension import Extension
 from tools.schema.outline import outline
 
 TTL_MS = 1000
@@ -34,13 +35,13 @@ class ToolListing:
         self._access = access
         self._forms: Lru[str, Form] = Lru(MOST_FORMS)
 
-    def result(self, principal: Principal) -> dict[str, Any]:
-        """Lists what this principal may use, in the registry's order, as one page. `cacheScope` is private when what is
-        listed depends on the user."""
-        private = self._access.depends_on_user() or principal.scopes is not None
+    def result(self, principal: Principal, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
+        """Lists what this principal may use, in the registry's order, as one page, with what `extensions` say of it.
+        `cacheScope` is private when what is listed depends on the user, or is not for every client."""
+        private = self._access.depends_on_user() or principal.scopes is not None or bool(extensions)
         return {
             "resultType": "complete",
-            "tools": [self._form(tool).listed for tool in self._access.listed(principal)],
+            "tools": [_extended(self._form(tool).listed, extensions) for tool in self._access.listed(principal)],
             "ttlMs": TTL_MS,
             "cacheScope": "private" if private else "public",
         }
@@ -57,6 +58,12 @@ class ToolListing:
             form = Form(tool, listed, digest(listed))
             self._forms.put(tool.name, form)
         return form
+
+
+def _extended(listed: Mapping[str, Any], extensions: Sequence[Extension]) -> Mapping[str, Any]:
+    """The same with what extensions say of this tool, if they do."""
+    meta = {key: value for each in extensions for key, value in each.of_tools.get(listed["name"], {}).items()}
+    return {**listed, "_meta": meta} if meta else listed
 
 
 def listed_tool(tool: Tool) -> dict[str, Any]:

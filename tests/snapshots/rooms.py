@@ -23,6 +23,7 @@ TOGETHER = {
         "envelope": "call",
         "notes": "call",
         "packages": "flags",
+        "extensions": "wiring",
     },
     "tools": {
         "preferences": "conditions",
@@ -30,6 +31,7 @@ TOGETHER = {
         "registry": "registry",
         "register": "registry",
         "primitive_registry": "registry",
+        "cards": "registry",
         "prompts": "registry",
         "resources": "registry",
         "completions": "registry",

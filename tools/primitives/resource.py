@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tools.contract import ToolContext
+from tools.contract import Json, ToolContext
 from tools.primitives.completion import Completer
 from tools.primitives.uri_template import UriTemplate
 from tools.results.content import EmbeddedBlob, EmbeddedText
@@ -30,7 +30,9 @@ class Resource:
     `scope` is what a token must grant to read it, "" for nothing; each reading of a `personal` one, and each proposal
     for a variable of it, leaves a line in the audit. Of what is not `subscribable` nobody
     is told that it has changed, and nobody may wait for it. `asks` is for one whose handler may ask the client something. A
-    handler has `timeout_ms`, and may not write. Where a backend fails it, `fallback` is read, as a tool's is."""
+    handler has `timeout_ms`, and may not write. Where a backend fails it, `fallback` is read, as a tool's is. `meta` is said
+    in the list and with what is read. One of an `extension` is listed for clients that have declared it, where they may use
+    one of `of_tools`."""
 
     uri: str
     name: str
@@ -46,6 +48,9 @@ class Resource:
     asks: bool = False
     timeout_ms: int = 300
     fallback: ReadFallback | None = None
+    meta: Json = field(default_factory=dict)
+    extension: str = ""
+    of_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ def http_app(
     upgrades = upgrades or Upgrades()
     challenge, jwt = _challenge(settings, app), settings.auth == "jwt"
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
-    bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions)
+    bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
     protocol, most = app.protocol, settings.max_sse_sessions
     direct = DirectTools(protocol.call_directly, protocol.knows, protocol.asks)
     gauge, name = app.metrics.streams, app.reach.name

@@ -22,7 +22,7 @@ def read_result(resource: Resource | ResourceTemplate, uri: str, call: Call, out
     value_of(call, outcome, uri=uri)
     return {
         "resultType": "complete",
-        "contents": [block["resource"] for block in _blocks(outcome, uri=uri)],
+        "contents": [block["resource"] | meta_of(resource) for block in _blocks(outcome, uri=uri)],
         "ttlMs": resource.ttl_ms,
         "cacheScope": cache_scope(resource.private or bool(resource.scope)),
     }
@@ -56,6 +56,11 @@ def _blocks(outcome: Outcome, **also: str) -> list[Json]:
     if not outcome.content or len(within_bounds(outcome.content)) < len(outcome.content):
         raise MCPError(types.INTERNAL_ERROR, "There is nothing in it, or more than is served.", also)
     return content_blocks(outcome.content)
+
+
+def meta_of(value: Resource | ResourceTemplate) -> Json:
+    """What it says of itself, in the list and with what is read: some hosts heed the one, some the other."""
+    return {"_meta": value.meta} if isinstance(value, Resource) and value.meta else {}
 
 
 def cache_scope(private: bool) -> str:

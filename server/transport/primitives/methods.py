@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 
 import mcp_types as types
 
+from server.identity.tool_access import ToolAccess
 from server.transport.askers import Askers
 from server.transport.calls import Calls
 from server.transport.changes.own_updates import OwnUpdates
 from server.transport.clients.log_levels import LogLevels
+from server.transport.extensions import Extensions
 from server.transport.primitives.completions import Completions
 from server.transport.primitives.prompts import Prompts
 from server.transport.primitives.resources import Resources
@@ -26,13 +28,15 @@ class PrimitiveMethods:
         self,
         tools: Registry,
         primitives: PrimitiveRegistry,
+        access: ToolAccess,
+        extensions: Extensions,
         askers: Askers,
         calls: Calls,
         watchers: Watchers,
         updates: OwnUpdates,
         levels: LogLevels,
     ) -> None:
-        self._resources = Resources(primitives, askers, calls, watchers, updates)
+        self._resources = Resources(primitives, access, extensions, askers, calls, watchers, updates)
         self._prompts = Prompts(primitives, askers, calls)
         self._completions = Completions(primitives, askers, calls)
         self._levels = levels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Set
 from functools import partial
 from typing import Any
 
@@ -9,11 +10,12 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from server.call import Principal
-from server.identity.tool_access import granted
+from server.identity.tool_access import ToolAccess, granted
 from server.transport.askers import Askers, one_page
 from server.transport.calls import Calls
 from server.transport.changes.own_updates import OwnUpdates
-from server.transport.primitives.answers import cache_scope, read_result
+from server.transport.extensions import Extensions
+from server.transport.primitives.answers import cache_scope, meta_of, read_result
 from server.transport.primitives.watchers import Watchers
 from server.transport.request import Context
 from tools.primitive_registry import PrimitiveRegistry, Served
@@ -29,9 +31,18 @@ class Resources:
     """Only those are listed, and answered to, that the caller's token grants."""
 
     def __init__(
-        self, registry: PrimitiveRegistry, askers: Askers, calls: Calls, watchers: Watchers, updates: OwnUpdates
+        self,
+        registry: PrimitiveRegistry,
+        access: ToolAccess,
+        extensions: Extensions,
+        askers: Askers,
+        calls: Calls,
+        watchers: Watchers,
+        updates: OwnUpdates,
     ) -> None:
         self._registry = registry
+        self._access = access
+        self._extensions = extensions
         self._askers = askers
         self._calls = calls
         self._watchers = watchers
@@ -41,12 +52,14 @@ class Resources:
         """Answers `resources/list` with one page."""
         one_page(params, "resources")
         principal = await self._askers.principal(ctx)
+        shared = {each.name for each in self._extensions.shared_with(ctx.session)}
+        tools = {tool.name for tool in self._access.listed(principal)} if shared else set()
         listed = [
-            {"uri": each.value.uri, **_described(each.value)}
+            {"uri": each.value.uri, **_described(each.value), **meta_of(each.value)}
             for each in self._registry.resources
-            if _theirs(each, principal)
+            if _theirs(each, principal) and _wanted(each.value, shared, tools)
         ]
-        return _page("resources", listed, principal)
+        return _page("resources", listed, private=principal.scopes is not None or bool(shared))
 
     async def templates(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         """Answers `resources/templates/list` with one page."""
@@ -57,7 +70,7 @@ class Resources:
             for each in self._registry.templates
             if _theirs(each, principal)
         ]
-        return _page("resourceTemplates", listed, principal)
+        return _page("resourceTemplates", listed, private=principal.scopes is not None)
 
     async def read(self, ctx: Context, params: types.ReadResourceRequestParams) -> Json:
         """Answers `resources/read`; what there is not is an error with the address in its data."""
@@ -101,10 +114,14 @@ def _theirs(served: Served[Any], principal: Principal) -> bool:
     return granted(served.run.tool, principal)
 
 
+def _wanted(resource: Resource, shared: Container[str], tools: Set[str]) -> bool:
+    """Whether its client has use for it: with every one, unless it is of an extension."""
+    return not resource.extension or (resource.extension in shared and not tools.isdisjoint(resource.of_tools))
+
+
 def _described(value: Resource | ResourceTemplate) -> Json:
     return {"name": value.name, "title": value.title, "description": value.description, "mimeType": value.mime_type}
 
 
-def _page(name: str, listed: list[Json], principal: Principal) -> Json:
-    scope = cache_scope(principal.scopes is not None)
-    return {"resultType": "complete", name: listed, "ttlMs": LIST_TTL_MS, "cacheScope": scope}
+def _page(name: str, listed: list[Json], *, private: bool) -> Json:
+    return {"resultType": "complete", name: listed, "ttlMs": LIST_TTL_MS, "cacheScope": cache_scope(private)}

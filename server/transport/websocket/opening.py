@@ -31,7 +31,7 @@ class WebSocketUpgrades(Upgrades):
     """There may be as many as there may be SSE streams."""
 
     def __init__(self, settings: Settings, app: Application) -> None:
-        bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions)
+        bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
         gauge = Gauge("manga_websockets", "Open WebSockets.", registry=app.metrics.registry)
         self.most, self._most_bytes = settings.max_sse_sessions, settings.max_body_bytes
         self._unfinished = Unfinished(TOGETHER * settings.max_body_bytes)

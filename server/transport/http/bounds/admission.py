@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 from starlette.types import Scope
 
+from server.transport.extensions import NO_EXTENSIONS, Extensions
 from server.transport.http.bounds.holders import holder_of
 from server.transport.http.bounds.posted import Posted
 from server.transport.http.bounds.subscriptions import FULL, METHOD, Subscriptions
@@ -15,10 +16,12 @@ MOST_BYTES = 32 * 1024
 
 
 class Admission:
-    """Refuses what is too long for what it is, and one subscription too many."""
+    """Refuses what is too long for what it is, and one subscription too many. `extensions` are those that an introduction
+    may name to some purpose."""
 
-    def __init__(self, subscriptions: Subscriptions) -> None:
+    def __init__(self, subscriptions: Subscriptions, extensions: Extensions = NO_EXTENSIONS) -> None:
         self._subscriptions = subscriptions
+        self.extensions = extensions
 
     def refusal(self, scope: Scope, posted: Posted) -> Response | None:
         """Returns what to answer instead of letting the message in; None when it may pass."""

@@ -9,6 +9,8 @@ from typing import Any
 import mcp_types as types
 from pydantic_core import from_json
 
+from server.transport.extensions import NO_EXTENSIONS, Extensions
+
 ANSWERED = ("elicitation", "roots", "sampling")
 LONGEST_NAME = 128
 """Characters of what a client calls itself, its version, and the protocol's version that it asks for."""
@@ -47,24 +49,25 @@ class Posted:
         return None
 
 
-def trimmed_params(params: dict[str, Any]) -> dict[str, Any]:
+def trimmed_params(params: dict[str, Any], extensions: Extensions = NO_EXTENSIONS) -> dict[str, Any]:
     """Keeps of an initialize what is used of it, since the SDK keeps it for as long as the session or stream lasts: of what
-    the client is capable of, whether it can be asked something. What is malformed stays so."""
+    the client is capable of, whether it can be asked something, and what it says of `extensions`. What is malformed stays
+    so."""
     kept = {name: _cut(params[name]) for name in ("protocolVersion",) if name in params}
     if "capabilities" in params:
-        kept["capabilities"] = _asked(params["capabilities"])
+        kept["capabilities"] = _used(params["capabilities"], extensions)
     if "clientInfo" in params:
         info = params["clientInfo"]
         kept["clientInfo"] = _named(info) if isinstance(info, dict) else None
     return kept
 
 
-def trimmed_initialize(body: bytes) -> bytes:
+def trimmed_initialize(body: bytes, extensions: Extensions = NO_EXTENSIONS) -> bytes:
     """Does the same for a body that is known to be an initialize."""
     message = _read(body)
     kept = {name: _cut(message[name]) for name in ("jsonrpc", "id", "method") if name in message}
     if isinstance(message.get("params"), dict):
-        kept["params"] = trimmed_params(message["params"])
+        kept["params"] = trimmed_params(message["params"], extensions)
     return json.dumps(kept).encode()
 
 
@@ -77,11 +80,13 @@ def _read(body: bytes) -> Any:
         return json.loads(body)
 
 
-def _asked(capabilities: Any) -> dict[str, Any] | None:
-    """Names what a client answers questions of, without how well."""
+def _used(capabilities: Any, extensions: Extensions) -> dict[str, Any] | None:
+    """Names what a client answers questions of, without how well, and the extensions that it shares with this server."""
     if not isinstance(capabilities, dict):
         return None
-    return {name: {} for name in ANSWERED if isinstance(capabilities.get(name), dict)}
+    asked: dict[str, Any] = {name: {} for name in ANSWERED if isinstance(capabilities.get(name), dict)}
+    shared = extensions.understood(capabilities.get("extensions"))
+    return asked | ({"extensions": shared} if shared else {})
 
 
 def _named(info: dict[str, Any]) -> dict[str, Any]:

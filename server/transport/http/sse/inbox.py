@@ -84,13 +84,13 @@ def _message(body: bytes, stream: SseStream, scope: Scope, admission: Admission)
         raise Refused(refusal)
     metadata = ServerMessageMetadata(request_context=Request(scope))
     if isinstance(message, types.JSONRPCRequest):
-        _begin(message, stream.outgoing, metadata)
+        _begin(message, stream.outgoing, metadata, admission)
         if message.method == "initialize":
             stream.batches = has_batches((message.params or {}).get("protocolVersion"))
     return SessionMessage(message, metadata)
 
 
-def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata) -> None:
+def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata, admission: Admission) -> None:
     """Notes that a request is under way, until it is answered or was cancelled. Raises `Refused`."""
     number = str(request.id)
     if outgoing.full:
@@ -106,4 +106,4 @@ def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMe
     outgoing.under_way.add(number)
     metadata.on_request_unanswered = unanswered
     if request.method == "initialize":
-        request.params = trimmed_params(request.params or {})
+        request.params = trimmed_params(request.params or {}, admission.extensions)

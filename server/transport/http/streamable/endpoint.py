@@ -101,7 +101,8 @@ class McpEndpoint:
         stateless = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION) not in HANDSHAKE_PROTOCOL_VERSIONS
         if body is not None:
             introduces = posted is not None and posted.method == "initialize" and not stateless
-            receive = read_again(trimmed_initialize(body) if introduces else body, receive)
+            extensions = self._admission.extensions
+            receive = read_again(trimmed_initialize(body, extensions) if introduces else body, receive)
         if stateless:
             if not (body and self._calls and await self._calls.serve(body, scope, receive, send)):
                 await self.manager.handle_request(scope, receive, send)

@@ -1,0 +1,5 @@
+card({
+  render(result) {
+    document.getElementById("card").textContent = JSON.stringify(result.structuredContent);
+  },
+});
