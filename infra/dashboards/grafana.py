@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from infra.dashboards.layout import placed
-from infra.dashboards.panel import Panel
+from infra.dashboards.panel import Panel, Query
 from infra.dashboards.panels import PANELS
 
 SOURCE = {"type": "prometheus", "uid": "prometheus"}
@@ -40,11 +40,14 @@ def _panel(number: int, panel: Panel, x: int, y: int) -> dict[str, Any]:
         "gridPos": {"x": x, "y": y, "w": panel.width, "h": panel.height},
         "fieldConfig": {"defaults": _defaults(panel), "overrides": []},
         "options": OPTIONS,
-        "targets": [
-            {"refId": chr(ord("A") + index), "datasource": SOURCE, "expr": query.expression, "legendFormat": query.legend}
-            for index, query in enumerate(panel.queries)
-        ],
+        "targets": [_target(chr(ord("A") + index), query) for index, query in enumerate(panel.queries)],
     }
+
+
+def _target(name: str, query: Query) -> dict[str, Any]:
+    target = {"refId": name, "datasource": SOURCE, "expr": query.expression, "legendFormat": query.legend}
+    # Points of a histogram may name a trace, which leads to the viewer of traces.
+    return {**target, "exemplar": True} if "_bucket" in query.expression else target
 
 
 def _defaults(panel: Panel) -> dict[str, Any]:

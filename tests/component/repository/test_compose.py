@@ -26,6 +26,8 @@ from tools.store.backends.opensearch.address import OpenSearchAddress
 
 OURS = ("server", "seed")
 ONE_SHOT = ("seed", "agent")
+UNASKED = (*ONE_SHOT, "collector")
+"""The Collector's image holds one program, which asks nobody for its health."""
 COMPOSE = (ROOT / "docker-compose.yml").read_text("utf-8")
 DOCKERFILES = ("Dockerfile", "infra/agent/Dockerfile")
 DEFAULTS = Settings()
@@ -57,6 +59,8 @@ def test_compose_takes_the_file_with_every_profile() -> None:
         "chat",
         "prometheus",
         "grafana",
+        "collector",
+        "zipkin",
     }
     without = [name for name, service in composed().items() if not service.get("profiles")]
     assert set(without) == {"server", "seed", "opensearch", "dynamodb", "valkey"}
@@ -124,7 +128,7 @@ def test_every_name_of_a_setting_in_the_dockerfiles_is_one() -> None:
 def test_nothing_is_published_beyond_this_machine() -> None:
     """Every port is bound to the loopback by name; nothing shares the network of the host."""
     published = [(name, port) for name, service in composed().items() for port in service.get("ports", [])]
-    assert {name for name, _ in published} == {"server", "chat", "prometheus", "grafana"}
+    assert {name for name, _ in published} == {"server", "chat", "prometheus", "grafana", "zipkin"}
     assert {port["host_ip"] for _, port in published} == {"127.0.0.1"}
     assert not any("network_mode" in service or service.get("privileged") for service in composed().values())
 
@@ -154,8 +158,8 @@ def test_every_service_that_stays_has_a_health_check_and_the_servers_is_its_own(
     services = composed()
     for name, service in services.items():
         check = service.get("healthcheck", {})
-        assert bool(check.get("disable")) is (name in ONE_SHOT), name
-        assert name in ONE_SHOT or {"test", "interval", "timeout", "retries"} <= check.keys(), name
+        assert bool(check.get("disable")) is (name in UNASKED), name
+        assert name in UNASKED or {"test", "interval", "timeout", "retries"} <= check.keys(), name
         assert service["restart"] == ("no" if name in ONE_SHOT else "unless-stopped"), name
     command = [sys.executable, "-m", "server.commands.healthcheck"]
     assert services["server"]["healthcheck"]["test"] == ["CMD", "python", *command[1:]]
@@ -222,9 +226,11 @@ def test_every_image_has_a_pinned_tag() -> None:
 
 
 def test_the_backends_are_the_versions_that_the_tests_run() -> None:
-    """OpenSearch and DynamoDB Local."""
-    tested = {(each.name, each.version) for of in ("opensearch-3.6.0", "dynamodb-local") for each in artefacts.listed(of)}
+    """OpenSearch and DynamoDB Local, and the viewer of traces."""
+    sets = ("opensearch-3.6.0", "dynamodb-local", "zipkin")
+    tested = {(each.name, each.version) for of in sets for each in artefacts.listed(of)}
     assert ("opensearch", composed()["opensearch"]["image"].rpartition(":")[2]) in tested
+    assert ("zipkin-server", composed()["zipkin"]["image"].rpartition(":")[2]) in tested
     assert ("DynamoDBLocal", composed()["dynamodb"]["image"].rpartition(":")[2]) in tested
 
 

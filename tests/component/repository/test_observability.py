@@ -14,6 +14,7 @@ import yaml
 
 from infra.alarms.rules import NAMES
 from server.call import Call, RequestMetadata
+from server.config.settings import ROOT
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
 from server.telemetry.service_levels import BAD, GOOD, LEVELS
@@ -21,6 +22,8 @@ from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
 from tests.support.compose import OBSERVABILITY, composed, named
 from tests.support.pipeline import registered
+
+EXEMPLAR_LABEL = "trace_id"
 
 
 def rules() -> list[dict[str, Any]]:
@@ -148,3 +151,41 @@ def test_the_dashboard_is_where_grafana_looks_and_asks_the_source_that_is_there(
     (uid,) = {panel["datasource"]["uid"] for panel in board["panels"]}
     assert f"uid: {uid}\n" in provisioned
     assert f"url: http://prometheus:{composed()['prometheus']['ports'][0]['target']}\n" in provisioned
+
+
+def test_spans_go_where_the_collector_listens_and_on_to_zipkin() -> None:
+    """Only where somebody says so; the address in the file's first lines is the one that works."""
+    collector, zipkin = (composed()[name] for name in ("collector", "zipkin"))
+    (mounted,) = (Path(volume["source"]) for volume in collector["volumes"])
+    config = yaml.safe_load(mounted.read_text("utf-8"))
+    pipeline = config["service"]["pipelines"]["traces"]
+    assert all(set(pipeline[kind]) <= config[kind].keys() for kind in ("receivers", "processors", "exporters"))
+    port = config["receivers"]["otlp"]["protocols"]["http"]["endpoint"].rpartition(":")[2]
+    told = re.findall(r"OTEL_EXPORTER_OTLP_ENDPOINT=(\S+)", (ROOT / "docker-compose.yml").read_text("utf-8"))
+    assert told == [f"http://collector:{port}"]
+    for name in ("server", "agent", "chat"):
+        assert composed()[name]["environment"]["OTEL_EXPORTER_OTLP_ENDPOINT"] == ""
+        stated = composed(OTEL_EXPORTER_OTLP_ENDPOINT=told[0])[name]["environment"]
+        assert stated["OTEL_EXPORTER_OTLP_ENDPOINT"] == told[0]
+    address = f"http://zipkin:{zipkin['ports'][0]['target']}"
+    assert config["exporters"]["zipkin"]["endpoint"] == f"{address}/api/v2/spans"
+    (source,) = yaml.safe_load((OBSERVABILITY / "provisioning/datasources/zipkin.yml").read_text("utf-8"))["datasources"]
+    assert (source["type"], source["url"]) == ("zipkin", address)
+
+
+def test_a_point_of_a_histogram_leads_to_its_trace() -> None:
+    """Prometheus keeps exemplars, the panels of durations show them, and Grafana asks the source of traces for them."""
+    assert "--enable-feature=exemplar-storage" in composed()["prometheus"]["command"]
+    sources = [
+        each
+        for name in ("prometheus", "zipkin")
+        for each in yaml.safe_load((OBSERVABILITY / f"provisioning/datasources/{name}.yml").read_text("utf-8"))[
+            "datasources"
+        ]
+    ]
+    (leads,) = sources[0]["jsonData"]["exemplarTraceIdDestinations"]
+    assert leads == {"name": EXEMPLAR_LABEL, "datasourceUid": sources[1]["uid"]}
+    board = json.loads((OBSERVABILITY / "dashboards/manga-tools.json").read_text("utf-8"))
+    targets = [target for panel in board["panels"] for target in panel["targets"]]
+    assert {"_bucket" in target["expr"] for target in targets if target.get("exemplar")} == {True}
+    assert all(target.get("exemplar") for target in targets if "_bucket" in target["expr"])
