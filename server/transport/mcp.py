@@ -11,14 +11,14 @@ from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from server.call import Call, Principal
+from server.call import Call, Outcome, Principal
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
 from server.results import call_tool_result
 from server.transport.askers import Askers, one_page
-from server.transport.calls import Calls
+from server.transport.calls import Answer, Calls
 from server.transport.changes.own_updates import OwnUpdates
 from server.transport.changes.tool_list_changes import ToolListChanges
 from server.transport.clients.log_levels import LogLevels
@@ -70,6 +70,7 @@ class Protocol:
         primitives.on_change(self.watchers.list_changed)
         self.own_updates = own_updates
         self.extensions = Extensions(extensions)
+        self._store = pipeline.store
         self._primitives = PrimitiveMethods(
             registry,
             primitives,
@@ -133,7 +134,7 @@ class Protocol:
         tool = self._registry.get(params.name)
         if tool is None:
             raise self._unknown(ctx, params.name, await self._askers.principal(ctx))
-        return await self._calls.run(ctx, tool, params.arguments or {}, call_tool_result)
+        return await self._calls.run(ctx, tool, params.arguments or {}, self._answer_for(ctx))
 
     def knows(self, name: str) -> bool:
         """Tells whether a tool of this name is or was there."""
@@ -151,10 +152,23 @@ class Protocol:
         return await self._quietly_called(ctx, (tool, arguments))
 
     async def _called(self, ctx: Context, asked: tuple[Registered, dict[str, Any]]) -> bytes:
-        result = await self._calls.run(ctx, *asked, call_tool_result)
+        result = await self._calls.run(ctx, *asked, self._answer_for(ctx))
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             result["_meta"] |= {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp}
         return written(ctx.protocol_version, result)
+
+    def _answer_for(self, ctx: Context) -> Answer:
+        """How an outcome is told to this client, with what the extensions say of it that it shares with this server."""
+        if not (shared := self.extensions.shared_with(ctx.session)):
+            return call_tool_result
+
+        def answer(call: Call, outcome: Outcome) -> dict[str, Any]:
+            result = call_tool_result(call, outcome)
+            for each in shared if outcome.succeeded else ():
+                result["_meta"] |= each.of_result(self._store, call.name, result["structuredContent"])
+            return result
+
+        return answer
 
     def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
         theirs = {tool.name for tool in self._access.listed(principal)}

@@ -36,6 +36,7 @@ from tests.support.valkey import Clocked, Recorded
 from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Tool
 from tools.primitive_registry import PRIMITIVES, Primitive, PrimitiveRegistry
+from tools.primitives.extension import Extension
 from tools.registry import TOOLS, Registered, Registry, compiled
 from tools.store.guarded.backend import Backend
 from tools.store.ports import Classifier
@@ -215,11 +216,12 @@ async def open_kit(
     watchers: Sequence[Watcher] = (),
     classifier: Classifier | None = None,
     second: Second = no_second,
+    extensions: Sequence[Extension] = (),
     **settings: Any,
 ) -> AsyncIterator[Kit]:
     """As `server.wiring` puts it together, for a test that is marked `virtual_time`: everything, Valkey too, goes by the
-    loop's clock. `rate` limits callers, `watchers` want calls in detail, `classifier` is one that is configured, `second` is asked where
-    the catalogue fails, `warm` fills what is popular, and `settings`
+    loop's clock. `rate` limits callers, `watchers` want calls in detail, `classifier` is one that is configured, `second` is
+    asked where the catalogue fails, `extensions` of the protocol are spoken, `warm` fills what is popular, and `settings`
     are those of the server."""
     clock, metrics, events = running_clock(), CountedMetrics(), list[CallFinished]()
     recorded = Recorded(Clocked(redis, clock))
@@ -232,7 +234,8 @@ async def open_kit(
         outside,
         second=second,
         rate=rate or outside.rate,
-        primitives=PrimitiveRegistry(primitives),
+        primitives=PrimitiveRegistry((*primitives, *(each for extension in extensions for each in extension.resources))),
+        extensions=extensions,
         policies=read_policies(read),
     )
     outside.flags.document = parse(json.dumps({tool.flag: True for tool in tools}).encode())  # experiments too

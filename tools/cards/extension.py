@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.cards.card import CARDS, Card
+from tools.cards.names import native_names
 from tools.cards.page import page, shared_scripts
 from tools.contract import ToolContext
 from tools.primitives.extension import Extension, Json
@@ -27,6 +28,7 @@ def cards() -> Extension:
     return Extension(
         name=NAME,
         understood=understood,
+        of_result=native_names,
         of_tools={tool: _meta_of_tool(card) for card in CARDS for tool in card.tools},
         resources=tuple(_resource(card, page(card.name, card.title, shared)) for card in CARDS),
     )

@@ -6,10 +6,12 @@ import json
 
 import pytest
 
+from server.transport.extensions import Extensions
 from server.transport.http.bounds.admission import MOST_BYTES, Admission
 from server.transport.http.bounds.posted import Posted, trimmed_initialize
 from server.transport.http.bounds.subscriptions import METHOD, Subscriptions
 from tests.support.raw import INITIALIZE, message
+from tools.primitives.extension import Extension
 
 LISTEN = json.dumps(message(METHOD, {"x": "n" * MOST_BYTES}))
 LENIENT = {
@@ -45,3 +47,23 @@ def test_of_what_a_client_can_be_asked_the_names_are_kept() -> None:
     params = {**INITIALIZE["params"], "capabilities": declared}
     kept = json.loads(trimmed_initialize(json.dumps({**INITIALIZE, "params": params}).encode()))
     assert kept["params"]["capabilities"] == {"elicitation": {}, "sampling": {}}
+
+
+def test_of_extensions_what_is_understood_is_kept_and_nothing_else() -> None:
+    spoken = Extensions(
+        [Extension(name="org.example/pages", understood=lambda said: {"yes": True} if said == "yes" else None)]
+    )
+    junk = {"x" * 1000: {"deep": [[[["y" * 1000]]]]}, "org.example/other": {}}
+    for declared, kept in (("yes", {"org.example/pages": {"yes": True}}), ("no", None), ({"yes": [{}]}, None), (None, None)):
+        capabilities = {"roots": {}, "extensions": {**junk, "org.example/pages": declared}}
+        params = {**INITIALIZE["params"], "capabilities": capabilities}
+        body = json.dumps({**INITIALIZE, "params": params}).encode()
+        told = json.loads(trimmed_initialize(body, spoken))["params"]["capabilities"]
+        assert told == {"roots": {}, **({"extensions": kept} if kept else {})}
+        assert json.loads(trimmed_initialize(body))["params"]["capabilities"] == {"roots": {}}
+
+
+@pytest.mark.parametrize("declared", [None, [], "x", 7, {}, {"org.example/pages": 7}], ids=repr)
+def test_extensions_that_are_none_are_none(declared: object) -> None:
+    spoken = Extensions([Extension(name="org.example/pages", understood=lambda said: None)])
+    assert spoken.understood(declared) == {}

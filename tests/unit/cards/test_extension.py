@@ -1,0 +1,54 @@
+"""The extension as a value: what it understands of a client, and what it says of tools and pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.support.cards import DECLARED, JUNK, LISTED_PAGE, LISTED_TOOL, MIME_TYPE, NAME, OF_TOOLS, URIS
+from tools.cards.extension import cards, understood
+from tools.registry import TOOLS
+
+CARDS = cards()
+
+
+def test_it_is_the_extension_of_the_specification() -> None:
+    assert CARDS.name == NAME
+    assert tuple(each.uri for each in CARDS.resources) == URIS
+    assert {each.mime_type for each in CARDS.resources} == {MIME_TYPE}
+
+
+@pytest.mark.parametrize("more", [{}, {"features": ["streaming"]}, {"mimeTypes": ["text/uri-list", MIME_TYPE, None]}])
+def test_a_host_that_shows_our_kind_of_page_is_one_whatever_else_it_says(more: dict[str, Any]) -> None:
+    assert understood({**DECLARED, **more}) == DECLARED
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
+def test_junk_declares_nothing(junk: Any) -> None:
+    assert understood(junk) is None
+
+
+def test_each_card_is_of_tools_that_there_are() -> None:
+    assert set(CARDS.of_tools) <= {tool.name for tool in TOOLS}
+    assert {name: meta["ui"]["resourceUri"] for name, meta in CARDS.of_tools.items()} == OF_TOOLS
+    assert {each.uri: set(each.of_tools) for each in CARDS.resources} == {
+        uri: {name for name, own in OF_TOOLS.items() if own == uri} for uri in URIS
+    }
+
+
+@pytest.mark.parametrize("name", list(OF_TOOLS))
+def test_what_is_said_of_a_tool_is_of_the_specifications_form_and_of_the_older_one(name: str) -> None:
+    meta = CARDS.of_tools[name]
+    Draft202012Validator(LISTED_TOOL).validate({"name": name, "_meta": meta})
+    assert meta["ui/resourceUri"] == meta["ui"]["resourceUri"]
+
+
+@pytest.mark.parametrize("page", CARDS.resources, ids=URIS)
+def test_a_page_may_reach_nothing_outside_of_it(page: Any) -> None:
+    listed = {"uri": page.uri, "name": page.name, "mimeType": page.mime_type, "_meta": page.meta}
+    Draft202012Validator(LISTED_PAGE).validate(listed)
+    assert set(page.meta["ui"]["csp"]) == {"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"}
+    assert not any(page.meta["ui"]["csp"].values()), "no domain of any kind"
+    assert "permissions" not in page.meta["ui"]

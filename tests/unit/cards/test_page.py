@@ -1,0 +1,127 @@
+"""A card is one page that needs nothing from anywhere, and parts that would make another of it are refused."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import pytest
+
+from tools.cards.card import CARDS, Card
+from tools.cards.page import MOST_CHARACTERS, page, read_part, shared_scripts
+
+NAMES = [card.name for card in CARDS]
+PARTS = {
+    "frame.css": "frame{}\n",
+    "one.css": "own{}",
+    "one.html": "<main></main>\n",
+    "bridge.js": "bridge();",
+    "common.js": "common();",
+    "one.js": "own();\n\n",
+}
+ASKS = re.compile(
+    r"\bfetch\s*\(|XMLHttpRequest|WebSocket|EventSource|sendBeacon|\bimport\s*\(|importScripts|\beval\b|new\s+Function|"
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\.src\s*=\s*[\"'`]http|window\.open|location\s*=|localStorage|"
+    r"indexedDB|document\.cookie|navigator\.|RTCPeerConnection|\bWorker\b"
+)
+"""What takes a page out of its frame, or makes text of others part of the page."""
+NAMESPACE = "http://www.w3.org/2000/svg"
+
+
+def reading(**changed: str) -> Callable[[str], str]:
+    return {**PARTS, **{name.replace("_", "."): text for name, text in changed.items()}}.__getitem__
+
+
+class Outline(HTMLParser):
+    """The tags of a page with their attributes, in their order, and what its scripts say."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1][0] == "script" and data.strip():
+            self.scripts.append(data)
+
+
+def made(card: Card) -> str:
+    return page(card.name, card.title, shared_scripts(NAMES))
+
+
+def test_parts_stand_in_their_order() -> None:
+    html = page("one", "One & all", ["common.js"], reading())
+    order = ["<!doctype html>", "One &amp; all", "frame{}", "own{}", "<main>", "bridge();", "common();", "own();", "</html>"]
+    assert sorted(order, key=html.index) == order
+
+
+@pytest.mark.parametrize("name", ["frame_css", "one_css", "bridge_js", "common_js", "one_js"])
+@pytest.mark.parametrize("inside", ["a </script> b", "a </STYLE> b", "a <!-- b"])
+def test_a_part_that_would_end_what_it_is_in_is_refused(name: str, inside: str) -> None:
+    with pytest.raises(ValueError, match=name.replace("_", ".")):
+        page("one", "One", ["common.js"], reading(**{name: inside}))
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u202e", "\ufeff", "\x00", "\ufe0f"])
+def test_characters_that_nobody_sees_are_refused(unseen: str) -> None:
+    """They are taken out of whatever is read, which would make another script of it than the page's policy lets run."""
+    with pytest.raises(ValueError, match="one"):
+        page("one", "One", ["common.js"], reading(one_js=f"'{unseen}'"))
+
+
+def test_a_page_that_is_too_long_is_refused() -> None:
+    with pytest.raises(ValueError, match=str(MOST_CHARACTERS)):
+        page("one", "One", ["common.js"], reading(one_js="x" * MOST_CHARACTERS))
+
+
+def test_what_is_shared_is_every_script_that_is_no_cards_own() -> None:
+    shared = shared_scripts(NAMES)
+    assert shared == sorted(shared)
+    assert {"bridge.js", *(f"{name}.js" for name in NAMES)}.isdisjoint(shared)
+    beside = {each.name for each in files("tools.cards").iterdir() if each.name.endswith(".js")}
+    assert beside == {"bridge.js", *shared, *(f"{name}.js" for name in NAMES)}
+
+
+@pytest.mark.parametrize("card", CARDS, ids=NAMES)
+def test_only_its_own_script_runs_in_a_card(card: Card) -> None:
+    outline = Outline(made(card))
+    [script] = outline.scripts
+    hashed = b64encode(sha256(script.encode()).digest()).decode()
+    [policy] = [tag["content"] for name, tag in outline.tags if name == "meta" and "http-equiv" in tag]
+    assert policy is not None
+    stated = dict(each.split(" ", 1) for each in policy.split("; "))
+    assert stated["default-src"] == "'none'"
+    assert stated["script-src"] == f"'sha256-{hashed}'"
+    assert stated["img-src"] == "data:"
+    assert set(stated) == {"default-src", "script-src", "style-src", "img-src", "base-uri", "form-action"}
+    names = [name for name, _ in outline.tags]
+    assert names.index("meta") < names.index("style") < names.index("script"), "a policy holds for what stands behind it"
+
+
+@pytest.mark.parametrize("card", CARDS, ids=NAMES)
+def test_a_card_asks_for_nothing_and_makes_no_html_of_text(card: Card) -> None:
+    html = made(card)
+    assert ASKS.findall(html) == []
+    addresses = re.findall(r"\b(?:https?|wss?|ftp|blob|file|javascript):[^\s\"'`)]*|(?<=[\"'`])//[a-z][^\s\"'`)]*", html)
+    assert set(addresses) <= {NAMESPACE}, "which names a vocabulary and is no request"
+    assert "@import" not in html
+    assert re.findall(r"url\((?!\s*[\"']?(?:data:|#))", html.partition("<script>")[0]) == []
+    outline = Outline(html)
+    assert {tag for tag, _ in outline.tags}.isdisjoint({"link", "iframe", "object", "embed", "base", "form"})
+    handlers = [name for _, attributes in outline.tags for name in attributes if name.startswith("on")]
+    assert handlers == [], "no script stands in an attribute: the policy would not run it"
+
+
+@pytest.mark.parametrize("name", sorted({"bridge.js", "frame.css", *shared_scripts(NAMES)}))
+def test_what_cards_share_is_there_once_in_each(name: str) -> None:
+    for card in CARDS:
+        assert made(card).count(read_part(name).rstrip()) == 1
