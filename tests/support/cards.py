@@ -14,6 +14,7 @@ OF_TOOLS = {
     "get_recommendations": "ui://manga/search",
     "get_manga_details": "ui://manga/title",
     "check_inventory": "ui://manga/stock",
+    "find_volumes": "ui://manga/stock",
     "lookup_order": "ui://manga/order",
     "preview_manga_pages": "ui://manga/preview",
 }

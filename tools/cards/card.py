@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """`name` is that of its files and the end of its address; `tools` are those whose results it draws."""
+    """`name` is that of its files and the end of its address; `tools` are those whose results it draws; `parts` are the
+    names of what it shares with others, in the order in which its page takes them: a script each, and a style where there
+    is one."""
 
     name: str
     title: str
     description: str
     tools: tuple[str, ...]
+    parts: tuple[str, ...] = ()
 
     @property
     def uri(self) -> str:
@@ -27,7 +30,7 @@ CARDS = (
         ("search_manga_catalog", "get_recommendations"),
     ),
     Card("title", "About a manga", "One title with its volumes.", ("get_manga_details",)),
-    Card("stock", "In stock", "Which volumes of which titles there are.", ("check_inventory",)),
+    Card("stock", "In stock", "Which volumes of which titles there are.", ("check_inventory", "find_volumes")),
     Card("order", "Your order", "What has become of an order, and where its parcels are.", ("lookup_order",)),
     Card("preview", "A look inside", "The first pages of a volume.", ("preview_manga_pages",)),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.cards.card import CARDS, Card
 from tools.cards.names import native_names
-from tools.cards.page import page, shared_scripts
+from tools.cards.page import page
 from tools.contract import ToolContext
 from tools.primitives.extension import Extension, Json
 from tools.primitives.resource import Contents, Resource
@@ -23,14 +23,13 @@ NOWHERE = ("connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"
 
 
 def cards() -> Extension:
-    """Reads the cards' files and makes a page of each. Raises OSError, and ValueError for a part that cannot be one."""
-    shared = shared_scripts([card.name for card in CARDS])
+    """Reads the cards' files and makes a page of each. Raises OSError, and ValueError for a file that cannot be one."""
     return Extension(
         name=NAME,
         understood=understood,
         of_result=native_names,
         of_tools={tool: _meta_of_tool(card) for card in CARDS for tool in card.tools},
-        resources=tuple(_resource(card, page(card.name, card.title, shared)) for card in CARDS),
+        resources=tuple(_resource(card, page(card)) for card in CARDS),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain
 
 from tools.primitives.extension import Json
 from tools.schema.text import visible
@@ -12,9 +12,9 @@ from tools.store.store import Store
 KEY = "com.mangaassist/card"
 MOST_TITLES = 60
 LONGEST = 120
-TOOLS = ("check_inventory", "lookup_order", "preview_manga_pages")
+TOOLS = ("check_inventory", "find_volumes", "lookup_order", "preview_manga_pages")
 """Those of a card's tools that call a title by one name alone."""
-PLACES = ("items", "lines")
+PLACES = ("items", "lines", "volumes")
 """Where a result has rows of titles."""
 
 
@@ -28,5 +28,7 @@ def native_names(store: Store, tool: str, result: Json) -> Json:
 
 
 def _ids(result: Json) -> Iterator[str]:
-    rows: list[Any] = [result, *(row for place in PLACES for row in result.get(place, ()))]
-    return (row["title_id"] for row in rows if isinstance(row, dict) and isinstance(row.get("title_id"), str))
+    lists = [rows for place in PLACES if isinstance(rows := result.get(place), list)]
+    for row in (result, *chain.from_iterable(lists)):
+        if isinstance(row, dict) and isinstance(title_id := row.get("title_id"), str):
+            yield title_id

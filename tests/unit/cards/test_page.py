@@ -12,15 +12,18 @@ from importlib.resources import files
 import pytest
 
 from tools.cards.card import CARDS, Card
-from tools.cards.page import MOST_CHARACTERS, page, read_part, shared_scripts
+from tools.cards.page import MOST_CHARACTERS, page, read_file
 
 NAMES = [card.name for card in CARDS]
+ONE = Card("one", "One & all", "A card", (), ("shelf", "words"))
 PARTS = {
     "frame.css": "frame{}\n",
+    "shelf.css": "shelf{}",
     "one.css": "own{}",
     "one.html": "<main></main>\n",
     "bridge.js": "bridge();",
-    "common.js": "common();",
+    "shelf.js": "shelf();",
+    "words.js": "words();",
     "one.js": "own();\n\n",
 }
 ASKS = re.compile(
@@ -32,8 +35,8 @@ ASKS = re.compile(
 NAMESPACE = "http://www.w3.org/2000/svg"
 
 
-def reading(**changed: str) -> Callable[[str], str]:
-    return {**PARTS, **{name.replace("_", "."): text for name, text in changed.items()}}.__getitem__
+def reading(**changed: str | None) -> Callable[[str], str | None]:
+    return {**PARTS, **{name.replace("_", "."): text for name, text in changed.items()}}.get
 
 
 class Outline(HTMLParser):
@@ -54,46 +57,49 @@ class Outline(HTMLParser):
             self.scripts.append(data)
 
 
-def made(card: Card) -> str:
-    return page(card.name, card.title, shared_scripts(NAMES))
-
-
 def test_parts_stand_in_their_order() -> None:
-    html = page("one", "One & all", ["common.js"], reading())
-    order = ["<!doctype html>", "One &amp; all", "frame{}", "own{}", "<main>", "bridge();", "common();", "own();", "</html>"]
+    html = page(ONE, reading())
+    styles, scripts = ["frame{}", "shelf{}", "own{}"], ["bridge();", "shelf();", "words();", "own();"]
+    order = ["<!doctype html>", "One &amp; all", *styles, "<main>", *scripts, "</html>"]
     assert sorted(order, key=html.index) == order
 
 
-@pytest.mark.parametrize("name", ["frame_css", "one_css", "bridge_js", "common_js", "one_js"])
+@pytest.mark.parametrize("name", [name for name in PARTS if name != "shelf.css"])
+def test_a_file_that_is_missing_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match=name.replace(".", r"\.")):
+        page(ONE, reading(**{name.replace(".", "_"): None}))
+
+
+@pytest.mark.parametrize("name", [name.replace(".", "_") for name in PARTS if name != "one.html"])
 @pytest.mark.parametrize("inside", ["a </script> b", "a </STYLE> b", "a <!-- b"])
 def test_a_part_that_would_end_what_it_is_in_is_refused(name: str, inside: str) -> None:
     with pytest.raises(ValueError, match=name.replace("_", ".")):
-        page("one", "One", ["common.js"], reading(**{name: inside}))
+        page(ONE, reading(**{name: inside}))
 
 
 @pytest.mark.parametrize("unseen", ["\u200b", "\u202e", "\ufeff", "\x00", "\ufe0f"])
 def test_characters_that_nobody_sees_are_refused(unseen: str) -> None:
     """They are taken out of whatever is read, which would make another script of it than the page's policy lets run."""
     with pytest.raises(ValueError, match="one"):
-        page("one", "One", ["common.js"], reading(one_js=f"'{unseen}'"))
+        page(ONE, reading(one_js=f"'{unseen}'"))
 
 
 def test_a_page_that_is_too_long_is_refused() -> None:
     with pytest.raises(ValueError, match=str(MOST_CHARACTERS)):
-        page("one", "One", ["common.js"], reading(one_js="x" * MOST_CHARACTERS))
+        page(ONE, reading(one_js="x" * MOST_CHARACTERS))
 
 
-def test_what_is_shared_is_every_script_that_is_no_cards_own() -> None:
-    shared = shared_scripts(NAMES)
-    assert shared == sorted(shared)
-    assert {"bridge.js", *(f"{name}.js" for name in NAMES)}.isdisjoint(shared)
-    beside = {each.name for each in files("tools.cards").iterdir() if each.name.endswith(".js")}
-    assert beside == {"bridge.js", *shared, *(f"{name}.js" for name in NAMES)}
+def test_there_is_no_file_that_no_card_has() -> None:
+    parts = {part for card in CARDS for part in card.parts}
+    own = {f"{name}.{kind}" for name in NAMES for kind in ("css", "html", "js")}
+    styles = {f"{part}.css" for part in parts if read_file(f"{part}.css") is not None}
+    there = {each.name for each in files("tools.cards").iterdir() if each.name.endswith((".css", ".html", ".js"))}
+    assert there == {"bridge.js", "frame.css", *own, *styles, *(f"{part}.js" for part in parts)}
 
 
 @pytest.mark.parametrize("card", CARDS, ids=NAMES)
 def test_only_its_own_script_runs_in_a_card(card: Card) -> None:
-    outline = Outline(made(card))
+    outline = Outline(page(card))
     [script] = outline.scripts
     hashed = b64encode(sha256(script.encode()).digest()).decode()
     [policy] = [tag["content"] for name, tag in outline.tags if name == "meta" and "http-equiv" in tag]
@@ -109,7 +115,7 @@ def test_only_its_own_script_runs_in_a_card(card: Card) -> None:
 
 @pytest.mark.parametrize("card", CARDS, ids=NAMES)
 def test_a_card_asks_for_nothing_and_makes_no_html_of_text(card: Card) -> None:
-    html = made(card)
+    html = page(card)
     assert ASKS.findall(html) == []
     addresses = re.findall(r"\b(?:https?|wss?|ftp|blob|file|javascript):[^\s\"'`)]*|(?<=[\"'`])//[a-z][^\s\"'`)]*", html)
     assert set(addresses) <= {NAMESPACE}, "which names a vocabulary and is no request"
@@ -119,9 +125,3 @@ def test_a_card_asks_for_nothing_and_makes_no_html_of_text(card: Card) -> None:
     assert {tag for tag, _ in outline.tags}.isdisjoint({"link", "iframe", "object", "embed", "base", "form"})
     handlers = [name for _, attributes in outline.tags for name in attributes if name.startswith("on")]
     assert handlers == [], "no script stands in an attribute: the policy would not run it"
-
-
-@pytest.mark.parametrize("name", sorted({"bridge.js", "frame.css", *shared_scripts(NAMES)}))
-def test_what_cards_share_is_there_once_in_each(name: str) -> None:
-    for card in CARDS:
-        assert made(card).count(read_part(name).rstrip()) == 1
