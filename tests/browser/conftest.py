@@ -1,0 +1,42 @@
+"""One browser and one server for all tests of a process; each test has a context of its own. All of them run in one event loop,
+which is the browser's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from tests.stack.require import require
+from tests.support.browser import chromium
+from tests.support.serving import Serving, served
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.get_closest_marker("asyncio") is not None:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    require("browser", chromium.problem())
+    async with chromium.launched() as own:
+        yield own
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """The demo catalogue, searched by words alone."""
+    cache = tmp_path_factory.mktemp("cache")
+    with served(tmp_path_factory.mktemp("server"), cache, MANGA_EMBEDDER="none", MANGA_LOG_TOOL_CALLS="off") as own:
+        yield own

@@ -1,0 +1,91 @@
+"""Pictures that are kept in the repository, and how like one a new one has to be.
+
+Text may be smoothed a little differently from one Chromium to the next, so both are blurred by a pixel, and what then still
+differs clearly is counted in tiles: a button that moved by two pixels, a line of text that is gone or another colour fills a part
+of its tile, wherever it is and however large the picture.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageFilter
+
+ROOT = Path(__file__).resolve().parents[3]
+KEPT = ROOT / "tests" / "browser" / "pictures"
+DIFFERENT = ROOT / ".cache" / "pictures"
+WRITE = "MANGA_TEST_PICTURES"
+"""Set to 1, pictures that differ are written anew."""
+LARGEST_BYTES = 60_000
+CLEARLY = 28
+"""Of 255, in any colour, after blurring."""
+TILE = 32
+OF_A_TILE = 0.04
+"""The share of a tile's pixels that may differ clearly."""
+
+
+def like_kept(shot: bytes, name: str, folder: Path = KEPT) -> None:
+    """Fails when a picture is not like the kept one of that name, and says where both and their difference are."""
+    path = folder / f"{name}.png"
+    problem = difference(shot, path.read_bytes(), name) if path.is_file() else f"no picture {path.name} is kept"
+    if problem is None:
+        return
+    if os.environ.get(WRITE) == "1":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(small(shot))
+        return
+    DIFFERENT.mkdir(parents=True, exist_ok=True)
+    actual = DIFFERENT / f"{name}.actual.png"
+    actual.write_bytes(shot)
+    raise AssertionError(
+        f"{problem}; what it is now: {actual}. If that is right: python -m tests.browser.update, and look at each that changed"
+    )
+
+
+def difference(shot: bytes, kept: bytes, name: str) -> str | None:
+    """What differs, where somebody would see it; None for nothing. Draws where, into `DIFFERENT`."""
+    new, old = opened(shot), opened(kept)
+    if new.size != old.size:
+        return f"{name} is {new.width} x {new.height} pixels, and was {old.width} x {old.height}"
+    differs = _blurred(new, old)
+    worst = max((float(differs[y : y + TILE, x : x + TILE].sum()), x, y) for x, y in _tiles(differs))
+    if worst[0] <= OF_A_TILE * TILE * TILE:
+        return None
+    DIFFERENT.mkdir(parents=True, exist_ok=True)
+    _drawn(new, differs).save(DIFFERENT / f"{name}.difference.png")
+    return (
+        f"{name} differs, most at ({worst[1]}, {worst[2]}), by {int(worst[0])} pixels there and {int(differs.sum())} in all"
+    )
+
+
+def small(shot: bytes) -> bytes:
+    """As a palette of 256 colours, without metadata. Fails where that is not small enough to keep."""
+    out = io.BytesIO()
+    opened(shot).quantize(256, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    assert out.tell() <= LARGEST_BYTES, f"{out.tell()} bytes are too many to keep"
+    return out.getvalue()
+
+
+def opened(png: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(png)).convert("RGB")
+
+
+def _blurred(new: Image.Image, old: Image.Image) -> np.ndarray:
+    first, second = (np.asarray(each.filter(ImageFilter.BoxBlur(1)), dtype=np.int16) for each in (new, old))
+    return np.abs(first - second).max(axis=2) > CLEARLY
+
+
+def _tiles(differs: np.ndarray) -> list[tuple[int, int]]:
+    """By halves of a tile, so that what lies on an edge of one is in the middle of another."""
+    height, width = differs.shape
+    return [(x, y) for y in range(0, height, TILE // 2) for x in range(0, width, TILE // 2)]
+
+
+def _drawn(new: Image.Image, differs: np.ndarray) -> Image.Image:
+    """The new one, pale, with what differs in red."""
+    pale = np.asarray(new, dtype=np.uint8) // 3 + 170
+    pale[differs] = (220, 0, 0)
+    return Image.fromarray(pale)
