@@ -5,91 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
 from tools.store.models import Range
+from tools.store.search.reading.bounds import AFTER, BEFORE, Bound, after_bounds, any_of
 from tools.store.search.reading.numbers import NUMBER, value_of
 
 _ABOUT = 0.2
 """How far from the number "about" reaches, as a share of it."""
-
-
-class Bound(Enum):
-    """What a word beside a number makes of it."""
-
-    UNDER = "under"
-    MOST = "most"
-    ABOUT = "about"
-    EXACT = "exact"
-    LEAST = "least"
-    OVER = "over"
-
-
-_BEFORE = {
-    Bound.UNDER: ("under", "less than", "fewer than", "below", "shorter than", "smaller than", "cheaper than", "<"),
-    Bound.MOST: (
-        *(
-            "at most",
-            "at the most",
-            "at the very most",
-            "up to",
-            "no more than",
-            "not more than",
-            "no longer than",
-            "not longer than",
-            "not over",
-            "within",
-            "<=",
-        ),
-        *("a maximum of", "maximum of", "maximum", "max", "no over", "until", "最大", "多くても", "最高でも", "せいぜい"),
-    ),
-    Bound.ABOUT: ("around", "about", "approximately", "roughly", "some", "circa", "~", "約", "だいたい", "大体", "およそ"),
-    Bound.EXACT: ("exactly", "only", "just", "全", "全部で", "ちょうど"),
-    Bound.LEAST: (
-        *(
-            "at least",
-            "no less than",
-            "no fewer than",
-            "not less than",
-            "a minimum of",
-            "minimum of",
-            "minimum",
-            "min",
-            ">=",
-        ),
-        *("最低", "少なくとも"),
-    ),
-    Bound.OVER: ("over", "more than", "longer than", "above", "greater than", "better than", "higher than", ">"),
-}
-_AFTER = {
-    Bound.UNDER: ("未満", "より少ない", "より短い", "より安い", "を切る", "足らず"),
-    Bound.MOST: (
-        *("or less", "or fewer", "or under", "or shorter", "or below", "or cheaper", "at most", "maximum", "max", "tops"),
-        *("at the most", "at the very most", "and under", "and below", "以内", "以下", "までで", "まで", "を超えない"),
-    ),
-    Bound.ABOUT: ("or so", "くらい", "ぐらい", "程度", "前後", "ほど", "あたり"),
-    Bound.EXACT: ("ちょうど", "ぴったり"),
-    Bound.LEAST: ("or more", "or longer", "or over", "or above", "or better", "or higher", "and up", "and over", "and above",
-                  "at least", "at the least", "at the very least", "minimum", "plus", "以上", "+"),
-    Bound.OVER: ("より多い", "より長い", "より高い", "を超える", "超える", "超えの", "超え", "超の", "超"),
-}  # fmt: skip
-
-
-def _bounds(worded: dict[Bound, tuple[str, ...]]) -> dict[str, Bound]:
-    return {wording: bound for bound, wordings in worded.items() for wording in wordings}
-
-
-def _any_of(worded: dict[str, Bound]) -> str:
-    return "|".join(re.escape(wording) for wording in sorted(worded, key=len, reverse=True))
-
-
-_BEFORE_BOUNDS, _AFTER_BOUNDS = _bounds(_BEFORE), _bounds(_AFTER)
 _TO = r" ?(?:-|~|〜|、|から|to|and|or|through) ?"
+_AND = r"(?:,? (?:and|but)|,) "
 _PATTERN = (
-    r"(?:(?<![a-z])(?:between |from |of )?(?P<before>{before})? ?)?"
-    r"{unit_before}(?P<number>{number})(?P<plus>\+)?(?:(?:{unit_after})?{to}{unit_before}(?P<other>{number}))?{unit_after}"
+    r"(?:(?<![a-z])(?:(?P<bound>{before}) ?(?P<first>{number}){and_}(?=(?:{before}) ?{number}))?"
+    r"(?:(?P<between>between )|from |of )?(?P<before>{before})? ?)?"
+    r"{unit_before}(?P<number>{number})(?P<plus>\+)?(?:(?P<unit>{unit_after})?(?P<to>{to}){unit_before}(?P<other>{number}))?{unit_after}"
     r"(?: ?(?P<after>{after})(?![a-z]))?"
 )
+_OF_ELSE = re.compile(
+    r"(?:\b(?:rated|ratings?|reviewed|scor(?:e|ed|es|ing)|before|after|since|aged?|ages)(?: of| is| at)?"
+    r"|評価が?|[0-9¥\\]) ?$"
+)
+"""Before a number that is none of this unit: "rated 4 | or 10 volumes", "since 2010 | and 10 volumes"."""
+_REACH = 16
+_FIRST_YEAR = 1900
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +49,11 @@ class Amounts:
     def __init__(self, *, before: str = "", after: str = "", step: float = 1, bare: Bound = Bound.EXACT) -> None:
         self._pattern = re.compile(
             _PATTERN.format(
-                before=_any_of(_BEFORE_BOUNDS),
-                after=_any_of(_AFTER_BOUNDS),
+                before=any_of(BEFORE),
+                after=after_bounds(NUMBER),
                 number=NUMBER,
                 to=_TO,
+                and_=_AND,
                 unit_before=before,
                 unit_after=after,
             )
@@ -124,16 +62,28 @@ class Amounts:
 
     def find(self, text: str) -> Iterator[Amount]:
         """The amounts in a normalised text, in order."""
-        return map(self._amount, self._pattern.finditer(text))
+        for match in self._pattern.finditer(text):
+            yield self._second(match) if _is_the_second_alone(match) else self._amount(match)
 
     def at(self, text: str, position: int) -> Amount | None:
         """The amount that begins at a position."""
         match = self._pattern.match(text, position)
         return self._amount(match) if match else None
 
+    def _second(self, match: re.Match[str]) -> Amount:
+        after = AFTER.get(match["after"] or "")
+        range_ = self._bounded(value_of(match["other"]), after or self._bare)
+        return Amount(match.start("other"), match.end(), range_, after is not None)
+
     def _amount(self, match: re.Match[str]) -> Amount:
         stated = any(match[group] is not None for group in ("before", "plus", "other", "after"))
-        return Amount(match.start(), match.end(), self._range(match), stated)
+        range_ = self._range(match)
+        if match["first"] is None:
+            return Amount(match.start(), match.end(), range_, stated)
+        both = range_.narrowed(self._bounded(value_of(match["first"]), BEFORE[match["bound"]]))
+        if both.empty or range_ == both or _is_of_else(match, match["first"], match["number"], match.start()):
+            return Amount(match.start("before"), match.end(), range_, stated)
+        return Amount(match.start(), match.end(), both, stated)
 
     def _range(self, match: re.Match[str]) -> Range:
         number = value_of(match["number"])
@@ -141,8 +91,7 @@ class Amounts:
             return Range(*sorted((number, value_of(match["other"]))))
         if match["plus"] is not None:
             return self._bounded(number, Bound.LEAST)
-        said = _AFTER_BOUNDS.get(match["after"] or "") or _BEFORE_BOUNDS.get(match["before"] or "") or self._bare
-        return self._bounded(number, said)
+        return self._bounded(number, AFTER.get(match["after"] or "") or BEFORE.get(match["before"] or "") or self._bare)
 
     def _bounded(self, number: float, bound: Bound) -> Range:
         match bound:
@@ -158,6 +107,21 @@ class Amounts:
                 return Range(round(number + self._step, 2), None)
             case _:
                 return Range(number, number)
+
+
+def _is_the_second_alone(match: re.Match[str]) -> bool:
+    """Of two numbers whether the first is of another unit: "over 4 and 10 volumes" is no range, as "between 4 and 10" is."""
+    if match["other"] is None or match["between"] is not None or match["unit"]:
+        return False
+    joint, start = match["to"].strip(), match.start("before" if match["before"] else "number")
+    return joint == "and" or (joint in ("or", "、") and _is_of_else(match, match["number"], match["other"], start))
+
+
+def _is_of_else(match: re.Match[str], first: str, second: str, start: int) -> bool:
+    """Whether the first number belongs to the words before `start`, or is a year as the second is not."""
+    if value_of(first) >= _FIRST_YEAR > value_of(second):
+        return True
+    return _OF_ELSE.search(match.string, max(0, start - _REACH), start) is not None
 
 
 def worded(numbers: Range, unit: str) -> str:

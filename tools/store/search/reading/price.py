@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from tools.store.models import Conditions
-from tools.store.search.reading.amounts import Amount, Amounts, Bound, worded
+from tools.store.search.reading.amounts import Amount, Amounts, worded
+from tools.store.search.reading.bounds import Bound
 from tools.store.search.reading.claim import Claim
 
 _BEFORE = Amounts(before=r"(?:¥|\\|jpy |yen ?)", bare=Bound.MOST)

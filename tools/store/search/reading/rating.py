@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tools.store.models import CatalogTerms, Conditions, Ordering
-from tools.store.search.reading.amounts import Amount, Amounts, Bound
+from tools.store.search.reading.amounts import Amount, Amounts
+from tools.store.search.reading.bounds import Bound
 from tools.store.search.reading.claim import Claim, Find
 from tools.store.search.reading.wordings import Wording, finding
 
@@ -17,13 +18,14 @@ HIGH, FULL, HIGHEST = 4.0, 4.5, 5.0
 """What "highly rated" asks for, what "five stars" does, and the end of the scale."""
 
 _STARS = Amounts(after=r"(?: ?\+)?[ -]?stars?\b(?: ratings?| reviews?)?", step=0.01, bare=Bound.LEAST)
-_PLAIN = Amounts(after=r"(?: ?(?:つ|点|個))?", step=0.01, bare=Bound.LEAST)
+_COUNT = r" ?(?:巻|冊|月|年|円|¥|yen\b|volumes?\b|vols?\b|books\b)"
+"""What is counted is no rating."""
+_PLAIN = Amounts(after=rf"(?: ?(?:つ|点|個))?(?<![0-9]{{3}})(?![0-9]|{_COUNT})", step=0.01, bare=Bound.LEAST)
 _RATED = re.compile(
     r"\b(?:(?:with|has|have) )?(?:an? )?(?:average )?(?:ratings?|rated|reviewed|scor(?:e|ed|es|ing))(?: (?:of|is"
     r"|at(?! least| most)|an?)){0,2} "
-    r"|(?:平均)?(?:評価|レビュー|評点|(?<![^\s、。のでが])星|★)(?:が|は|の平均が|平均)?"
+    r"|(?:平均)?(?:評価|レビュー|評点|(?:(?<![^\s、。のでが])|(?<=かつ))星|★)(?:が|は|の平均が|平均)?"
 )
-_COUNTED = re.compile(r" ?(?:巻|冊|月|年|volumes?\b|vols?\b)")
 _SCALE = re.compile(
     r" ?(?:stars?\b|out of (?:five|ten|5|10)\b|/ ?(?:5|10)\b)(?: (?:or|and) (?:more|above|up|higher|better)\b)?"
 )
@@ -53,7 +55,7 @@ def find_rating(text: str) -> Iterator[Claim]:
     """Ratings in numbers and in words."""
     for cue in _RATED.finditer(text):
         amount = _PLAIN.at(text, cue.end())
-        if amount and not _COUNTED.match(text, amount.end):
+        if amount:
             scale = _SCALE.match(text, amount.end)
             yield from _claims(amount, cue.start(), scale.end() if scale else amount.end)
     for amount in _STARS.find(text) if "star" in text else ():
