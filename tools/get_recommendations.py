@@ -9,7 +9,7 @@ from session.result_cache import result_set_name
 from tools.conditions.arguments import CONDITIONS, FACTS, contradictions
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.spelling import SPELLED
-from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, told
+from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, noted, told
 from tools.conditions.wanted import wanted
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.recommend.chosen import Chosen, choose
@@ -79,11 +79,10 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     chosen = await choose(context, want, asked, last)
     cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
     still = Pending.of(chosen.wish.conditions, asked["count"], want.offset)
-    answer = (
-        _answer(cards, _based_on(chosen)) | told(want, chosen.let_go) | next_offset(want, len(cards), len(chosen.titles))
-    )
-    note = {"note": NOTHING_FITS if cards else NOTHING_LEFT} if chosen.nothing_fits or not cards else {}
-    return answer | note | ({PENDING: still.as_json()} if still else {})
+    said = told(want, chosen.let_go)
+    answer = _answer(cards, _based_on(chosen)) | said | next_offset(want, len(cards), len(chosen.titles))
+    note = (NOTHING_FITS if cards else NOTHING_LEFT) if chosen.nothing_fits or not cards else None
+    return answer | noted(said.get("note"), note) | ({PENDING: still.as_json()} if still else {})
 
 
 def _based_on(chosen: Chosen) -> list[str]:
@@ -109,7 +108,10 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     pending = Pending.of(want.conditions, most, want.offset, recorded=False)
     matching = popular.ordered(want.conditions.but(*SALE), want.ordering, len(popular.title_ids))
     titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]
-    answer = _answer([_card(title, POPULAR) for title in titles], ["popularity"]) | told(want) | {"note": UNAVAILABLE}
+    said = told(want)
+    answer = (
+        _answer([_card(title, POPULAR) for title in titles], ["popularity"]) | said | noted(said.get("note"), UNAVAILABLE)
+    )
     return answer | ({PENDING: pending.as_json()} if pending else {})
 
 

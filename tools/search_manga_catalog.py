@@ -14,7 +14,7 @@ from tools.conditions.nearly import NEARLY, nearly
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.releases import without_releases
 from tools.conditions.spelling import SPELLED
-from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, told
+from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, noted, told
 from tools.conditions.wanted import Want, wanted
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import worth
@@ -101,12 +101,13 @@ async def search(context: ToolContext, asked: Json) -> Json:
     page, said = found.page, told(want, found.let_go)
     said |= elsewhere(asked["query"], page.titles, text)
     if not page.total:
-        return results((), 0) | said | await nearly(context, found.want, page.near)
+        instead = await nearly(context, found.want, page.near)
+        return results((), 0) | said | instead | noted(said.get("note"), instead.get("note"))
     answer = results(page.titles, page.total) | said | next_offset(want, len(page.titles), page.total)
     note = AT_THE_END if not page.titles else GUESSED if page.guessed else _of_named(found.want, found.named)
     still = Pending.of(found.want.conditions, asked["max_results"], want.offset)
     still = still.but_for(found.named, found.want.by_name) if still else None
-    return answer | ({PENDING: still.as_json()} if still else {}) | ({"note": note} if note else {})
+    return answer | ({PENDING: still.as_json()} if still else {}) | noted(said.get("note"), note)
 
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
@@ -125,7 +126,8 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     given = titles[:most]
     asked_for = [title.title_id for title in named if goes_by(title, want.text)] if want.by_name else []
     note = f"{_note(len(set(named).intersection(given)), len(given))} {_of_named(want, asked_for)}".rstrip()
-    answer = results(titles, len(titles)) | told(want) | elsewhere(asked["query"], titles, text) | {"note": note}
+    said = told(want)
+    answer = results(titles, len(titles)) | said | elsewhere(asked["query"], titles, text) | noted(said.get("note"), note)
     pending = pending.but_for(asked_for, want.by_name) if pending else None
     return answer | ({PENDING: pending.as_json()} if pending else {})
 

@@ -3,6 +3,7 @@
     arguments    the conditions as optional arguments, and what is made of them
     spelling     how these may be written besides
     without      what must not be in it, by the catalogue's own names
+    ruled_out    what is asked for and ruled out in one call
     wanted       words and arguments to one `Want`: what is looked for, what has to hold, what was understood
     finding      a want to what the catalogue has of it
     by_name      titles for adults, which come where the text is the name of one

@@ -29,9 +29,14 @@ def told(want: Want, relaxed: Sequence[str] = ()) -> Json:
         said["understood"] = list(_said(want.understood))
     if relaxed:
         said["relaxed"] = list(relaxed)
-    if impossible := [worded(name, want.conditions) for name in want.conditions.stated if _is_empty(want.conditions, name)]:
-        said["note"] = IMPOSSIBLE.format(impossible[0])
-    return said
+    empty = [worded(name, want.conditions) for name in want.conditions.stated if _is_empty(want.conditions, name)]
+    return said | noted(*want.remarks, *(IMPOSSIBLE.format(each) for each in empty[:1]))
+
+
+def noted(*notes: str | None) -> Json:
+    """A note of all that is to be said, where anything is."""
+    note = " ".join(dict.fromkeys(filter(None, notes)))
+    return {"note": note} if note else {}
 
 
 def _is_empty(conditions: Conditions, name: str) -> bool:

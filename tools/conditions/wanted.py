@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
 from tools.conditions.remembered import Remembered, remembered
+from tools.conditions.ruled_out import ruled_out
 from tools.conditions.without import NAMES, excluded
 from tools.conditions.wording import worded, worded_ordering
 from tools.contract import Json, ToolContext
@@ -22,7 +23,8 @@ EXACT = frozenset({"genres", "author", "min_rating"})
 class Want:
     """What a customer is looking for. `text`: to search by. `firm`: the conditions that are filters and never let go.
     `by_name`: what a title has to satisfy that the whole text is the name of, where that is less: what is remembered of the
-    customer, and that a title for adults was not asked for, is left aside. The rest as in `Reading`."""
+    customer, and that a title for adults was not asked for, is left aside. `remarks`: sentences on what contradicts itself.
+    The rest as in `Reading`."""
 
     text: str
     conditions: Conditions
@@ -34,6 +36,7 @@ class Want:
     known: tuple[str, ...] = ()
     vague: bool = False
     by_name: Conditions | None = None
+    remarks: tuple[str, ...] = ()
 
     def query(self, limit: int) -> CatalogQuery:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
@@ -59,6 +62,7 @@ async def wanted(context: ToolContext, text: str, asked: Json) -> Want:
     unwanted, said = await excluded(context, asked.get("without") or ())
     want = merged(reading, asked)
     want = replace(want, conditions=want.conditions.and_also(unwanted), understood=(*want.understood, *said))
+    want = replace(want, remarks=(*want.remarks, *ruled_out(want.text, want.conditions, asked.get("without") or ())))
     if reading.like:
         want = replace(want, text=await _like(context, reading))
     want = _with_remembered(want, await remembered(context, reading, want.conditions))
@@ -97,6 +101,7 @@ def merged(reading: Reading, asked: Json) -> Want:
         like=reading.like,
         known=reading.known,
         vague=reading.vague,
+        remarks=reading.remarks,
     )
 
 

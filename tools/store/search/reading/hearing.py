@@ -8,6 +8,7 @@ from dataclasses import replace
 from tools.store.models import Called, CatalogTerms, Conditions, Title
 from tools.store.search.reading.claim import Claim
 from tools.store.search.reading.claims import apart
+from tools.store.search.reading.contradiction import remarks
 from tools.store.search.reading.lifted import lifted
 from tools.store.search.reading.names import Phrase, excepted, protected
 from tools.store.search.reading.permitted import permits_in_vain, permitted
@@ -47,6 +48,7 @@ def reading_of(text: str, held: Sequence[Resolved]) -> Reading:
     for each in binding:
         conditions = conditions.and_also(each.claim.conditions)
     vague = is_vague(subject)
+    said = remarks(text, subject, [each.claim for each in binding])
     return Reading(
         text=text,
         subject="" if held and vague else subject,
@@ -58,6 +60,7 @@ def reading_of(text: str, held: Sequence[Resolved]) -> Reading:
         vague=vague,
         adult=any(each.claim.adult for each in held),
         freedoms=tuple(each.claim.freedom for each in held if each.claim.freedom),
+        remarks=tuple(said),
     )
 
 

@@ -27,7 +27,8 @@ class Reading:
     hold, the titles that must not be answers among them (`without_titles`). `like`: ids of the titles that the answers are
     to be like; `known`: ids of titles that the customer said they know, which those of `like` are among. `vague`: nothing
     that is left says what a title is about ("something good"). `adult`: the words ask for what is sold to adults alone.
-    `freedoms`: what is no requirement, whatever was asked for before. `unnamed`: the catalogue did not say in time what goes
+    `freedoms`: what is no requirement, whatever was asked for before. `remarks`: sentences on what it states and nothing can
+    be. `unnamed`: the catalogue did not say in time what goes
     by the names in the text, and what was said of them is lost."""
 
     text: str
@@ -40,4 +41,5 @@ class Reading:
     vague: bool = False
     adult: bool = False
     freedoms: tuple[Freedom, ...] = ()
+    remarks: tuple[str, ...] = ()
     unnamed: bool = False

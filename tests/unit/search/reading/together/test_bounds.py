@@ -73,10 +73,8 @@ def _amiss(reader: Reader, bounds: dict[str, list[str]], one: str, other: str, j
     ]
 
 
-@pytest.mark.parametrize(("one", "other"), list(permutations(_BOUNDS, 2)))
+@pytest.mark.parametrize(("one", "other"), [pair for pair in permutations(_BOUNDS, 2) if set(pair) != {"rating", "rated"}])
 def test_two_bounds_are_each_as_alone(reader: Reader, one: str, other: str) -> None:
-    if {one, other} == {"rating", "rated"}:
-        pytest.skip("both are of the rating")
     assert _amiss(reader, _BOUNDS, one, other, _JOINED) == []
 
 

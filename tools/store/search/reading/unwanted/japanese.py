@@ -64,7 +64,7 @@ def _adjoins(text: str, theme: Named, marker: re.Match[str]) -> bool:
 def _is_listed(text: str, one: Named, next_: Named) -> bool:
     """エロやグロ, エロ・グロ; over a comma or a space only what is unpleasant: 恋愛、グロなし may want the first."""
     gap = text[one.end : next_.start]
-    if len(gap) > _FARTHEST:
+    if len(gap) > _FARTHEST or one.aversion == next_.aversion:  # ホラー、ホラーなし asks for it first
         return False
     join = wordings.JA_LISTED.fullmatch(gap)
     return join is not None and (one.unpleasant or join["loose"] is None)
