@@ -92,9 +92,7 @@ def recommended(number: int, at: float, into: float, turn: str) -> Json:
     inside.add("choose", "work", 114.0, 16.0, stage)
     inside.add("stock", "attempt", 131.0, 12.0, stage, attempt=1, waited_ms=0)
     inside.add("end", "redis", 145.0, 1.8, 5)
-    return call(
-        number, "get_recommendations", at, took, into, turn=turn, user="c07d11e2", intervals=inside.intervals
-    )
+    return call(number, "get_recommendations", at, took, into, turn=turn, user="c07d11e2", intervals=inside.intervals)
 
 
 def hung_search(number: int, at: float, into: float, turn: str) -> Json:

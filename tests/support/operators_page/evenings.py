@@ -48,14 +48,20 @@ def _calm_turn(number: int, at: float, name: str, chance: random.Random) -> list
             return [search, calls.live_stock(number * 10 + 1, at + after / 1000, after, name)]
         case 1:
             more = calls.cached(number * 10 + 2, "get_manga_details", at + 0.9, after + 380, name)
-            return [calls.cached(number * 10, "search_manga_catalog", at, 0, name), calls.live_stock(number * 10 + 1, at + 0.5, after, name), more]
+            return [
+                calls.cached(number * 10, "search_manga_catalog", at, 0, name),
+                calls.live_stock(number * 10 + 1, at + 0.5, after, name),
+                more,
+            ]
         case 2:
             return [calls.recommended(number * 10, at, 0, name)]
         case _:
             return [calls.cached(number * 10, "check_inventory", at, 510, name)]
 
 
-def _evening(state: Callable[[float], dict[str, Any]], turn: Callable[..., list[dict[str, Any]]], seconds: int = 40) -> list[Event]:
+def _evening(
+    state: Callable[[float], dict[str, Any]], turn: Callable[..., list[dict[str, Any]]], seconds: int = 40
+) -> list[Event]:
     chance, heard = random.Random(7), [("hello", states.hello())]
     for second in range(-seconds, 1):
         at = AT + second

@@ -48,7 +48,11 @@ class Playing:
 
     async def _document(self, writer: asyncio.StreamWriter) -> None:
         body, policy = page()
-        writer.write(head(200, "text/html; charset=utf-8", f"Content-Security-Policy: {policy.decode()}\r\nContent-Length: {len(body)}"))
+        writer.write(
+            head(
+                200, "text/html; charset=utf-8", f"Content-Security-Policy: {policy.decode()}\r\nContent-Length: {len(body)}"
+            )
+        )
         writer.write(body)
         await writer.drain()
 
@@ -77,7 +81,7 @@ def written(events: Iterable[Event]) -> bytes:
 async def playing(first: list[Event]) -> AsyncIterator[Playing]:
     own = Playing(first)
     server = await asyncio.start_server(own.answer, "127.0.0.1", 0)
-    own.url = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    own.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield own
     finally:

@@ -66,9 +66,13 @@ def calm(at: float = AT) -> Json:
 def killed(at: float = AT) -> Json:
     """The orders' backend was killed seconds ago: customers see errors, for orders have no fallback."""
     state = calm(at)
-    _tool_of(state, "lookup_order").update(errors={"TIMEOUT": 31, "CIRCUIT_OPEN": 118, "NOT_FOUND": 9}, p50_ms=14, p95_ms=301, p99_ms=302)
+    _tool_of(state, "lookup_order").update(
+        errors={"TIMEOUT": 31, "CIRCUIT_OPEN": 118, "NOT_FOUND": 9}, p50_ms=14, p95_ms=301, p99_ms=302
+    )
     _open(state, "orders", 9.4, "DEPENDENCY_FAILURE, connection refused", 640, 3)
-    _dependency_of(state, "orders").update(status="down", detail="connection refused: nothing listens there", advice="start it, or correct MANGA_STORE_URL")
+    _dependency_of(state, "orders").update(
+        status="down", detail="connection refused: nothing listens there", advice="start it, or correct MANGA_STORE_URL"
+    )
     advice = "orders have no fallback: bring the backend back; runbook manga-breaker-open"
     state["errors"] = [
         {"at": at - 0.4, "tool": "lookup_order", "name": "CIRCUIT_OPEN", "count": 118, "advice": advice},
@@ -85,7 +89,9 @@ def opened(at: float = AT) -> Json:
     _tool_of(state, "search_manga_catalog")["sources"].update(live=1180, cache=2612, stale=22, fallback=396)
     _tool_of(state, "get_recommendations")["sources"].update(live=512, cache=209, stale=12, fallback=70)
     _open(state, "catalog", 14.2, "no answer in time", 812, 5)
-    _dependency_of(state, "catalog").update(status="down", detail="it takes the connection and does not answer", advice="look at its load and log, or restart it")
+    _dependency_of(state, "catalog").update(
+        status="down", detail="it takes the connection and does not answer", advice="look at its load and log, or restart it"
+    )
     state["budget_left"].update(p50_ms=2610, p1_ms=1120)
     for back, point in enumerate(reversed(state["latency_history"][-16:])):
         point.update(p99_ms=(842, 838, 120)[min(2, back // 7)] if back > 10 else 96 + back, p50_ms=24)
@@ -113,7 +119,14 @@ def _point(at: float, back: int) -> Json:
 
 def _closed(name: str) -> Json:
     since = 93_590 if name != "profile" else 5412
-    return {"name": name, "state": "closed", "since_s": since, "fault": None, "retry_after_ms": 0, "changes": 0 if name != "profile" else 2}
+    return {
+        "name": name,
+        "state": "closed",
+        "since_s": since,
+        "fault": None,
+        "retry_after_ms": 0,
+        "changes": 0 if name != "profile" else 2,
+    }
 
 
 def _open(state: Json, name: str, since: float, fault: str, retry: int, changes: int) -> None:
