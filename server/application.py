@@ -17,6 +17,7 @@ from server.runtime.lifecycle import Lifecycle
 from server.stages.shared.second_store import Second, no_second
 from server.telemetry.audit.log import AuditLog
 from server.telemetry.events import Sink, Watcher
+from server.telemetry.listeners import Listeners
 from server.telemetry.metrics import Metrics
 from server.transport.http.reach import OwnSessions, Reach
 from server.transport.mcp import Protocol
@@ -36,10 +37,10 @@ from tools.store.stock.snapshot import StockSnapshot
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
-    beside the metrics, `watchers` say which of them are to be seen in detail; `probes` are of what has no breaker; `rate` is
-    what one caller may ask for, where that is limited; `policies` are the shop's own words; `extensions` of the protocol
-    have their resources among `primitives`; `second` is asked where the catalogue fails; `bus` carries what changes,
-    `reach` leads to the sessions of other processes."""
+    beside the metrics, `watchers` say which of them are to be seen in detail, `listeners` do both for a while; `probes` are
+    of what has no breaker; `rate` is what one caller may ask for, where that is limited; `policies` are the shop's own
+    words; `extensions` of the protocol have their resources among `primitives`; `second` is asked where the catalogue fails;
+    `bus` carries what changes, `reach` leads to the sessions of other processes."""
 
     redis: KeyValue
     ports: Ports
@@ -59,6 +60,7 @@ class Outside:
     bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     reach: Reach = field(default_factory=OwnSessions)
     clocks: Clocks = field(default_factory=Clocks)
+    listeners: Listeners = field(default_factory=Listeners)
 
     def all_probes(self) -> Mapping[str, Probe]:
         """Returns those of what has no breaker."""
@@ -84,5 +86,8 @@ class Application:
     dependencies: Dependencies
     lifecycle: Lifecycle
     metrics: Metrics
+    flags: Flags
+    listeners: Listeners
+    clocks: Clocks
     prepared: Prepared
     reach: Reach

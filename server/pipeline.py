@@ -80,13 +80,15 @@ class Parts:
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """`run` takes a call to its outcome and never raises but for cancellation. The others are at hand for the application,
-    which asks what is under way, closes what flies or is still to be written, and keeps the store's fallbacks warm."""
+    which asks what is under way, closes what flies or is still to be written, and keeps the store's fallbacks warm; and
+    `stages` names those within telemetry, as a timeline does."""
 
     run: Handler
     shed: Shed
     cache: Cache
     profile_queue: ProfileQueue
     store: Store
+    stages: tuple[str, ...]
 
 
 def build(parts: Parts) -> Pipeline:
@@ -120,8 +122,10 @@ def build(parts: Parts) -> Pipeline:
         EnforceDeadline(),  # what is late is cancelled
     ]
     tool, (telemetry, *inner) = RunTool(parts.store, wall), stages
-    way = partial(either, plain=fold(inner, tool), watched=fold([Timed(each) for each in inner], tool))
-    return Pipeline(fold([telemetry], way), shed, cache, parts.profile_queue, parts.store)
+    timed = [Timed(each) for each in inner]
+    way = partial(either, plain=fold(inner, tool), watched=fold(timed, tool))
+    names = tuple(each.name for each in timed)
+    return Pipeline(fold([telemetry], way), shed, cache, parts.profile_queue, parts.store, names)
 
 
 def either(call: Call, plain: Handler, watched: Handler) -> Coroutine[Any, Any, Outcome]:

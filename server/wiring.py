@@ -152,6 +152,9 @@ def wire(settings: Settings, outside: Outside) -> Application:
         dependencies=dependencies(store, memory, outside.all_probes(), breakers, clock),
         lifecycle=lifecycle,
         metrics=metrics,
+        flags=outside.flags,
+        listeners=outside.listeners,
+        clocks=outside.clocks,
         prepared=outside.ports.prepared,
         reach=outside.reach,
     )
@@ -178,8 +181,8 @@ def _parts(
     settings: Settings, outside: Outside, limits: CallerLimits, memory: SessionMemory, store: Store, own: OwnUpdates
 ) -> Parts:
     return Parts(
-        sinks=(outside.metrics, *outside.sinks),
-        watchers=outside.watchers,
+        sinks=(outside.metrics, *outside.sinks, outside.listeners),
+        watchers=(*outside.watchers, outside.listeners),
         identifier=outside.identifier,
         access=ToolAccess(outside.registry, outside.flags),
         memory=memory,

@@ -22,8 +22,10 @@ logger = logging.getLogger("server.commands.serve")
 
 
 class Place(Protocol):
-    """`listeners` are those that the process accepts from itself; `open` has everything come in until the block ends."""
+    """`listeners` are those that the process accepts from itself; `open` has everything come in until the block ends.
+    `number` is its own among the workers, where there are several."""
 
+    number: int | None
     port: int
     listeners: Sequence[socket.socket]
     ports: OpenPorts
@@ -36,6 +38,8 @@ class Place(Protocol):
 
 class Standalone:
     """A process by itself."""
+
+    number: int | None = None
 
     def __init__(self, settings: Settings, listener: socket.socket, ports: OpenPorts) -> None:
         self.port: int = listener.getsockname()[1]

@@ -20,6 +20,7 @@ from server.backends import Progress, open_ports
 from server.commands.place import Place, Standalone
 from server.config.parsing import SettingError
 from server.config.settings import Settings
+from server.ops.opening import open_ops
 from server.runtime.lifecycle import drain
 from server.runtime.signals import first_of, on_signals
 from server.transport.http.app import HttpApp, http_app
@@ -96,7 +97,8 @@ async def serve_at(place: Place, settings: Settings, stop: asyncio.Event) -> Non
     """Serves there until `stop`."""
     async with open_app(settings, ports=place.ports, reloads=place.reloads) as app:
         _keep_what_is_loaded()
-        http = http_app(settings, app, place.port, place.probes(app), open_websockets(settings, app))
+        rooms = [open_ops(settings, app, place.number)]
+        http = http_app(settings, app, place.port, place.probes(app), open_websockets(settings, app), rooms)
         async with http.endpoint.manager.run():
             server = _uvicorn(settings, http)
             serving = asyncio.create_task(server.serve(list(place.listeners)), name="uvicorn")
@@ -104,8 +106,7 @@ async def serve_at(place: Place, settings: Settings, stop: asyncio.Event) -> Non
                 await first_of(serving, stop)  # the server ending by itself is a failure
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
             app.protocol.subscriptions.close()
-            # Together, because each gives what it has taken a moment, and before that takes nothing more.
-            await asyncio.gather(http.endpoint.sessions.close_all(), http.streams.close_all(), http.upgrades.close_all())
+            await http.close_all()
             server.should_exit = True
             await serving
 
@@ -122,7 +123,7 @@ def _keep_what_is_loaded() -> None:
 def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
     connections = Connections(_room_for(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
     config = uvicorn.Config(
-        served.upgrades.around(served.asgi),
+        served.whole(),
         http=partial(connection_class(), all_of_them=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
         backlog=ACCEPTED_AT_ONCE,

@@ -150,6 +150,11 @@ class Settings:
     max_concurrent_calls: int = setting(integer(1, 10_000), 50, "Calls at once; more are answered SERVER_BUSY.")
     max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams, and as many WebSockets; more get 503.")
     websocket: bool = setting(switch, False, "on serves MCP at /ws too, for WebSocket clients of the SDKs' 1.x lines.")
+    ops: bool = setting(
+        switch,
+        True,
+        "The operators' page at /ops, for callers on loopback or with a bearer (of a jwt, the scope mcp:manga-tools:ops).",
+    )
     max_body_bytes: int = setting(
         integer(1024, 64 * 2**20),
         2**18,

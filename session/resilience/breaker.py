@@ -41,7 +41,7 @@ class Breaker:
     Every admitted call reports exactly once: `succeeded`, `failed` or, when it says nothing of the backend (the caller's
     mistake, a cancelled call), `ignored`. It gives the `era` in which it was admitted: what began before the last change
     of state ended late, and is no word on the state that follows. `on_change` is told name, state and the last bad one's
-    reason.
+    reason, which is `why`; `since` is when the state last changed, in seconds of the clock.
     """
 
     def __init__(
@@ -63,10 +63,11 @@ class Breaker:
         self._bad_in_a_row = 0
         self._opened_times = 0
         self._opens_again_at = 0.0
-        self._why = ""
+        self.why = ""
         self._probing = 0
         self._probes_passed = 0
         self.era = 0
+        self.since = clock()
 
     @property
     def state(self) -> BreakerState:
@@ -105,7 +106,7 @@ class Breaker:
         if era != self.era:
             return
         bad = why is not None
-        self._why = why or self._why
+        self.why = why or self.why
         if self._state is BreakerState.HALF_OPEN:
             self._report_probe(bad=bad)
         else:
@@ -146,7 +147,8 @@ class Breaker:
     def _enter(self, state: BreakerState) -> None:
         self._state = state
         self.era += 1
+        self.since = self._clock()
         self._outcomes.clear()
         self._bad = self._bad_in_a_row = self._probing = self._probes_passed = 0
         if self._on_change is not None:
-            self._on_change(self.name, state, self._why)
+            self._on_change(self.name, state, self.why)

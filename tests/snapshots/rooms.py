@@ -17,6 +17,7 @@ TOGETHER = {
         "application": "wiring",
         "backends": "wiring",
         "standby": "wiring",
+        "ops": "wiring",
         "version": "call",
         "content_blocks": "call",
         "results": "call",

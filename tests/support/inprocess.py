@@ -12,6 +12,7 @@ from server.application import Application
 from server.backends import Ports
 from server.commands.serve import _uvicorn, listen
 from server.config.settings import Settings
+from server.ops.opening import open_ops
 from server.transport.http.app import HttpApp, http_app
 from server.transport.websocket.opening import open_websockets
 from session.resilience.deadline import Deadline
@@ -87,15 +88,13 @@ async def in_process(
         listener = stack.enter_context(listen(settings))
         app = await stack.enter_async_context(wiring.open_app(settings, ports=open_ports))
         port = listener.getsockname()[1]
-        http = http_app(settings, app, port, upgrades=open_websockets(settings, app))
+        http = http_app(settings, app, port, upgrades=open_websockets(settings, app), rooms=[open_ops(settings, app)])
         await stack.enter_async_context(http.endpoint.manager.run())
         server = _uvicorn(settings, http)
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
         try:
             yield InProcess(app, http, opened[0], port)
         finally:
-            await http.endpoint.sessions.close_all()
-            await http.streams.close_all()
-            await http.upgrades.close_all()
+            await http.close_all()
             server.should_exit = True
             await serving

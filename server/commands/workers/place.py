@@ -26,12 +26,12 @@ REPORT_SECONDS = 0.25
 
 
 class WorkerPlace:
-    """A `Place`; `number` is its name among the workers."""
+    """A `Place`."""
 
     listeners: Sequence[socket.socket] = ()
 
     def __init__(self, settings: Settings, port: int, folder: Path, shared: Shared, number: int, end: WorkerEnd) -> None:
-        self.number = number
+        self.number: int | None = number
         self.port = port
         self.ports: OpenPorts = partial(open_ports, shared=shared)
         self._end = end

@@ -14,13 +14,13 @@ class Timed:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._name = type(stage).__module__.rpartition(".")[2]
+        self.name = type(stage).__module__.rpartition(".")[2]
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         around = call.interval
         if around is None:
             return await self._stage(call, inner)
-        with around.begin("stage", self._name) as interval:
+        with around.begin("stage", self.name) as interval:
             call.interval = interval
             try:
                 outcome = await self._stage(call, inner)

@@ -15,6 +15,9 @@ class SessionStreams:
         self._open: set[str] = set()
         self._notifiers: dict[str, Notifier] = {}
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     def notifier(self, connection: Connection) -> Notifier:
         """Makes the one that tells this connection."""
         name = connection.session_id

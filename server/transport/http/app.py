@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from server.config.settings import Settings
+from server.transport.http.beside import Beside
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.fair_queue import FairQueue, InFairQueue
@@ -38,21 +40,40 @@ Shortcuts = Mapping[tuple[str, str], ASGIApp]
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """`asgi` serves; the others are at hand for whoever starts and stops it."""
+    """`asgi` serves; the others are at hand for whoever starts and stops it. `beside` has the `upgrades` among it."""
 
     asgi: Starlette
     streams: SseStreams
     endpoint: McpEndpoint
     upgrades: Upgrades
+    beside: Sequence[Beside]
+
+    def whole(self) -> ASGIApp:
+        """Returns what serves all of it."""
+        whole: ASGIApp = self.asgi
+        for room in self.beside:
+            whole = room.around(whole)
+        return whole
+
+    async def close_all(self) -> None:
+        """Together, because each gives what it has taken a moment, and before that takes nothing more."""
+        rooms = (room.close_all() for room in self.beside)
+        await asyncio.gather(self.endpoint.sessions.close_all(), self.streams.close_all(), *rooms)
 
 
 def http_app(
-    settings: Settings, app: Application, port: int, probes: Probes | None = None, upgrades: Upgrades | None = None
+    settings: Settings,
+    app: Application,
+    port: int,
+    probes: Probes | None = None,
+    upgrades: Upgrades | None = None,
+    rooms: Sequence[Beside] = (),
 ) -> HttpApp:
     """Puts the application together. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then;
-    `probes` answer for more than this process."""
+    `probes` answer for more than this process; `rooms` are served beside it."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
     upgrades = upgrades or Upgrades()
+    beside = (*rooms, upgrades)
     challenge, jwt = _challenge(settings, app), settings.auth == "jwt"
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
     bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
@@ -66,10 +87,11 @@ def http_app(
     )
     messages = app.reach.messages(streams.post, bodies.read)
     sessions = app.reach.sessions(endpoint, bodies.read)
-    routes = [*_routes(app, streams, messages, sessions, probes), *_metadata_routes(settings, app), *upgrades.routes()]
+    further = [route for room in beside for route in room.routes()]
+    routes = [*_routes(app, streams, messages, sessions, probes), *_metadata_routes(settings, app), *further]
     shortcuts: Shortcuts = {("POST", MESSAGES): messages, ("GET", "/sse"): streams.open}
     middleware = _middleware(settings, app, port, challenge, shortcuts)
-    return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint, upgrades)
+    return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint, upgrades, beside)
 
 
 def _routes(app: Application, streams: SseStreams, messages: ASGIApp, sessions: ASGIApp, probes: Probes) -> list[BaseRoute]:

@@ -16,6 +16,15 @@ Read = Callable[[Receive, str], Awaitable[bytes | Response]]
 class Reach(Protocol):
     """Each of the two applications may come back in front of itself, with whatever passes requests on."""
 
+    @property
+    def own(self) -> str | None:
+        """What this process is called among those that can be reached; None where there are no others."""
+        ...
+
+    def others(self) -> set[str]:
+        """Names those of whom it is known that they are there, without asking them."""
+        ...
+
     async def name(self) -> str:
         """Names a stream that opens now, once all who have to find it can."""
         ...
@@ -31,6 +40,11 @@ class Reach(Protocol):
 
 class OwnSessions:
     """This process serves those that it holds, and knows of no others."""
+
+    own: str | None = None
+
+    def others(self) -> set[str]:
+        return set()
 
     async def name(self) -> str:
         return secrets.token_hex(16)

@@ -54,6 +54,9 @@ class RedisRelay:
     def own(self) -> str:
         return self._own
 
+    def known(self) -> set[str]:
+        return set()
+
     async def ready(self) -> None:
         if self._subscriber.listening.is_set() or self._away:
             return

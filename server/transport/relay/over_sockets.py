@@ -80,6 +80,11 @@ class SocketRelay:
     def own(self) -> str:
         return self._own
 
+    def known(self) -> set[str]:
+        with suppress(OSError):
+            return {path.stem for path in self._folder.glob("*.sock")}
+        return set()
+
     async def ready(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(READY_SECONDS):

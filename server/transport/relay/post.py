@@ -24,6 +24,10 @@ class Relay(Protocol):
     @property
     def own(self) -> str: ...
 
+    def known(self) -> set[str]:
+        """Names those that can be seen without asking anybody, this process perhaps among them."""
+        ...
+
     async def ready(self) -> None:
         """Waits until others can reach this process, a quarter of a second at most. Never raises."""
         ...

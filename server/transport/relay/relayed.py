@@ -41,6 +41,13 @@ class Relayed:
         counts.watch(lambda: len(self._asking), lambda: len(self._serving), lambda: len(self._concerned()))
         self._replies: set[asyncio.Task[None]] = set()
 
+    @property
+    def own(self) -> str:
+        return self._relay.own
+
+    def others(self) -> set[str]:
+        return (self._concerned() | self._relay.known()) - {self._relay.own}
+
     async def name(self) -> str:
         await self._relay.ready()
         return named(self._relay.own, secrets.token_hex(16))

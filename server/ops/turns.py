@@ -1,0 +1,37 @@
+"""Which turns are shown call by call."""
+
+from __future__ import annotations
+
+from session.resilience.clocks import Clock
+from session.resilience.lru import Lru
+
+PER_SECOND = 10
+MOST_DECIDED = 2048
+"""At 200 turns a second those of ten seconds, and a turn has three."""
+
+
+class Turns:
+    """Whole ones: it is decided at a turn's first call, and holds for all that follow. So many a second, evenly, however
+    many there are."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._decided: Lru[str, bool] = Lru(MOST_DECIDED)
+        self._room, self._filled_at = float(PER_SECOND), clock()
+
+    def chosen(self, turn: str) -> bool:
+        """`turn` is a hash."""
+        known = self._decided.use(turn)
+        if known is None:
+            known = self._has_room()
+            self._decided.put(turn, known)
+        return known
+
+    def _has_room(self) -> bool:
+        now = self._clock()
+        self._room = min(PER_SECOND, self._room + (now - self._filled_at) * PER_SECOND)
+        self._filled_at = now
+        if self._room < 1:
+            return False
+        self._room -= 1
+        return True
