@@ -61,8 +61,9 @@ function barOf(interval, whole, lane, depth) {
   const parts = [bar], waited = waitedShare(interval);
   if (waited > 0) parts.push(drawn("rect", { class: "waited", x: `${at.toFixed(2)}%`, y, width: `${(wide * waited).toFixed(2)}%`, height, rx: 1.5 }));
   const label = isBad(interval) ? `✕ ${interval.name}` : interval.name;
-  if (lane > 0 && wide > label.length * PER_LETTER) {
-    parts.push(drawn("text", { x: `${(at + 0.6).toFixed(2)}%`, y: y + LANE - 4.6, text: label, "data-kind": interval.kind, "data-bad": isBad(interval) ? "yes" : null }));
+  const room = wide * (1 - waited);
+  if (lane > 0 && room > label.length * PER_LETTER) {
+    parts.push(drawn("text", { x: `${(at + wide - room + 0.6).toFixed(2)}%`, y: y + LANE - 4.6, text: label, "data-kind": interval.kind, "data-bad": isBad(interval) ? "yes" : null }));
   }
   return parts;
 }

@@ -67,7 +67,7 @@ function pathOf(values, most) {
   let path = "", pen = false;
   values.forEach((value, index) => {
     if (value === null || value === undefined) { pen = false; return; }
-    const x = POINTS - values.length + index, y = HEIGHT - 1.5 - (Math.min(value, most) / most) * (HEIGHT - 3);
+    const x = POINTS - values.length + index, y = HEIGHT - 1.5 - (Math.max(0, Math.min(value, most)) / most) * (HEIGHT - 3);
     path += `${pen ? "L" : "M"}${x} ${y.toFixed(1)}`;
     pen = true;
   });

@@ -11,7 +11,6 @@ const LINK_WORDS = { connecting: "Connecting…", live: "Live", asleep: "Asleep:
 const page = { hello: readHello(null), state: null, recent: new Recent(), turns: new Turns(), heard: 0, lost: 0, link: "connecting", why: "", dirty: false, asked: false, listed: 0 };
 
 function changed() {
-  page.dirty = true;
   if (page.asked) return;
   page.asked = true;
   requestAnimationFrame(frame);
@@ -75,6 +74,7 @@ function heard(name, value) {
     page.turns.add(call);
     page.recent.called(call);
   }
+  page.dirty = true;
   changed();
 }
 

@@ -4,6 +4,7 @@
 
 const MOST_ROWS = 64; // of any list in a state: tools, breakers, flags …
 const MOST_POINTS = 60;
+const LARGEST = 1e13; // a clock in milliseconds stays below
 const MOST_INTERVALS = 128; // the server keeps no more of one call
 // Control and bidirectional characters could make one text look like another.
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -19,9 +20,9 @@ function text(value, most = 160) {
   return clean.length > most ? clean.slice(0, most) + "…" : clean;
 }
 
-/** A finite number, or null. */
+/** A number that arithmetic can bear, or null. */
 function number(value) {
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
+  return typeof value === "number" && Math.abs(value) <= LARGEST ? value : null;
 }
 
 /** A number that is not negative; 0 where there is none. */
