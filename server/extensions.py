@@ -9,7 +9,9 @@ from tools.cards.extension import cards
 from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.extension import Extension
 
-EXTENSIONS: tuple[Callable[[], Extension], ...] = (cards,)
+EXTENSIONS: Sequence[Callable[[], Extension]] = [
+    cards,
+]
 
 
 async def open_extensions(extensions: Sequence[Callable[[], Extension]] = EXTENSIONS) -> list[Extension]:

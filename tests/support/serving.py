@@ -84,8 +84,8 @@ class Serving:
         self.process.wait(STOP_SECONDS)
 
 
-def start(folder: Path, cache: Path, **settings: str) -> Serving:
-    """A server with these settings, once it answers. `folder` takes its log.
+def start(folder: Path, cache: Path, *, tree: Path = ROOT, **settings: str) -> Serving:
+    """A server with these settings, once it answers. `folder` takes its log; `tree` is where its code is.
 
     It ends with the thread that started it (`--with-parent`), so start it from one that stays: the main one.
     """
@@ -95,7 +95,7 @@ def start(folder: Path, cache: Path, **settings: str) -> Serving:
     with log_path.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "server", "serve", "--with-parent"],
-            cwd=ROOT,
+            cwd=tree,
             env=clean_environment(cache, given),
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -111,9 +111,9 @@ def start(folder: Path, cache: Path, **settings: str) -> Serving:
 
 
 @contextmanager
-def served(folder: Path, cache: Path, **settings: str) -> Iterator[Serving]:
+def served(folder: Path, cache: Path, *, tree: Path = ROOT, **settings: str) -> Iterator[Serving]:
     """`start`, and at the end SIGTERM, after which the exit status has to be 0."""
-    serving = start(folder, cache, **settings)
+    serving = start(folder, cache, tree=tree, **settings)
     try:
         yield serving
     except BaseException:

@@ -29,8 +29,10 @@ class SseClient:
 
     @classmethod
     @asynccontextmanager
-    async def to(cls, port: int, headers: Mapping[str, str] | None = None) -> AsyncIterator[SseClient]:
-        """An open stream that has been initialised."""
+    async def to(
+        cls, port: int, headers: Mapping[str, str] | None = None, hello: Json = INITIALIZE
+    ) -> AsyncIterator[SseClient]:
+        """An open stream that has been initialised, by `hello`."""
         async with Connection.to(port) as stream:
             await stream.ask("GET", "/sse", headers={"accept": "text/event-stream", **(headers or {})})
             answer = await stream.begin()
@@ -41,8 +43,8 @@ class SseClient:
             client._listening = asyncio.create_task(client._listen())
             try:
                 await client._wait(lambda: bool(client.messages))
-                await client.post(INITIALIZE)
-                await client.answer_to("init")
+                await client.post(hello)
+                await client.answer_to(hello["id"])
                 await client.post(INITIALIZED)
                 yield client
             finally:
