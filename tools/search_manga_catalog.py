@@ -9,6 +9,7 @@ from session.profile import EventKind
 from session.result_cache import result_set_name
 from tools.conditions.arguments import CONDITIONS, FACTS, contradictions
 from tools.conditions.by_name import goes_by
+from tools.conditions.differing import differing
 from tools.conditions.finding import find
 from tools.conditions.nearly import NEARLY, nearly
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
@@ -95,7 +96,7 @@ async def search(context: ToolContext, asked: Json) -> Json:
     text = await without_releases(context, asked["query"])
     if not text:
         return no_title_asked_for(asked["query"])
-    want = await wanted(context, text, asked)
+    want = await differing(context, await wanted(context, text, asked))
     pending = Pending.of(want.conditions, asked["max_results"], want.offset)
     found = await find(context, want, asked["max_results"] + (MORE if pending else 0))
     page, said = found.page, told(want, found.let_go)
@@ -117,7 +118,7 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
         return no_title_asked_for(asked["query"])
     if not popular.title_ids:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    want = await wanted(context, text, asked)
+    want = await differing(context, await wanted(context, text, asked))
     # What is kept of popular titles knows no offers: live stock alone says what can be had.
     conditions, pending = want.conditions.but(*SALE), Pending.of(want.conditions, most, want.offset, recorded=False)
     last = want.offset + most + (MORE if pending else 0)

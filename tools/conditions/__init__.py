@@ -5,6 +5,7 @@
     without      what must not be in it, by the catalogue's own names
     ruled_out    what is asked for and ruled out in one call
     wanted       words and arguments to one `Want`: what is looked for, what has to hold, what was understood
+    differing    what is to be otherwise than in a title that is compared with
     finding      a want to what the catalogue has of it
     by_name      titles for adults, which come where the text is the name of one
     relaxing     where nothing is left: which condition to let go, and which never

@@ -24,7 +24,7 @@ class Want:
     """What a customer is looking for. `text`: to search by. `firm`: the conditions that are filters and never let go.
     `by_name`: what a title has to satisfy that the whole text is the name of, where that is less: what is remembered of the
     customer, and that a title for adults was not asked for, is left aside. `remarks`: sentences on what contradicts itself.
-    The rest as in `Reading`."""
+    `beside`: what is said beside the titles to compare with. The rest as in `Reading`."""
 
     text: str
     conditions: Conditions
@@ -37,6 +37,7 @@ class Want:
     vague: bool = False
     by_name: Conditions | None = None
     remarks: tuple[str, ...] = ()
+    beside: str = ""
 
     def query(self, limit: int) -> CatalogQuery:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
@@ -64,7 +65,7 @@ async def wanted(context: ToolContext, text: str, asked: Json) -> Want:
     want = replace(want, conditions=want.conditions.and_also(unwanted), understood=(*want.understood, *said))
     want = replace(want, remarks=(*want.remarks, *ruled_out(want.text, want.conditions, asked.get("without") or ())))
     if reading.like:
-        want = replace(want, text=await _like(context, reading))
+        want = replace(want, text=await _like(context, reading), beside=want.text)
     want = _with_remembered(want, await remembered(context, reading, want.conditions))
     if context.store.adult is not Adult.ON_REQUEST or reading.adult or want.conditions.no_adult:
         return want

@@ -52,6 +52,22 @@ def test_likeness_falls_from_equal_to_subtitle_to_typo_to_chance() -> None:
     assert grades[2] > 0.66 > grades[3]
 
 
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [("one peace", "One Piece"), ("dethe note", "Death Note"), ("vegabund", "Vagabond"), ("blu lok", "Blue Lock")],
+)
+def test_a_name_that_is_written_by_ear_is_as_near_as_one_with_a_slip(asked: str, name: str) -> None:
+    key, named = sound_key(asked), sound_key(name)
+    table = NameTable([NameKeys((named,), ())])
+    assert table.likeness([(key, 1.0)])[0] == pytest.approx(one_likeness(key, named))
+    assert 0.8 <= one_likeness(key, named) < one_likeness(named, named)
+
+
+@pytest.mark.parametrize(("asked", "name"), [("batman", "Bakuman"), ("one punch", "One Piece"), ("a peace", "One Piece")])
+def test_other_consonants_are_another_name(asked: str, name: str) -> None:
+    assert one_likeness(sound_key(asked), sound_key(name)) < 0.8
+
+
 def test_katakana_is_held_against_latin_names_of_the_same_consonants() -> None:
     table = NameTable([NameKeys.of(Title("a", en="Monster")), NameKeys.of(Title("b", en="Mansion")), NameKeys((), ())])
     spelled = table.spelled_in_katakana("モンスター")

@@ -63,6 +63,9 @@ def test_a_query_of_filler_asks_for_nothing(query: str) -> None:
         ("Pluto manga", "pluto"),
         ("the last volume of Pluto", "pluto"),
         ("プルートの最終巻", "puruto"),
+        ("berserc vol", "berserc"),
+        ("berserc vol.", "berserc"),
+        ("berserc volumes", "berserc"),
     ],
 )
 def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None:
@@ -79,6 +82,11 @@ def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None
 )
 def test_a_nickname_stands_for_its_title(query: str, name: str) -> None:
     assert sound_key(name) in PARSER.parse(query).aliases
+
+
+def test_a_name_counts_without_its_author_too() -> None:
+    assert sound_key("berzerk") in PARSER.parse("berzerk by kentaro mura").names
+    assert sound_key("death") not in PARSER.parse("death by a thousand small cuts of fate").names
 
 
 def test_a_short_nickname_counts_only_alone() -> None:

@@ -29,6 +29,7 @@ from tools.store.search.titles.people import AskedName
 
 _LONGEST = 400
 _STORY = frozenset(map(stem, ("story", "stories", "tale", "tales")))
+_BESIDE_ITS_AUTHOR = re.compile(r"^(?P<name>.{4,60}) by (?:[a-z.'-]+ ?){1,3}$")
 _LAST_NUMBER = re.compile(r"(?<=\w) \d{1,3}$")
 
 
@@ -123,9 +124,11 @@ def _content(subject: str, genre: str | None) -> str:
 
 def _keys(text: str, subject: str) -> tuple[str, ...]:
     """Keys of the subject and of the whole, by sound; a Latin one as it is typed too, since folding moves the letters of a
-    typo; and the subject without a last number, which is often a volume's ("One Piece 112").
+    typo; and the subject without a last number, which is often a volume's ("One Piece 112"), and without its author, whose
+    name may be misspelt as well ("berzerk by kentaro mura").
     """
-    asked = (subject, VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject))
+    beside = _BESIDE_ITS_AUTHOR.match(subject)
+    asked = (subject, VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject), *((beside["name"],) if beside else ()))
     plain = "".join(c for c in subject if c.isalnum()) if subject.isascii() else ""
     keys = (*(sound_key(a) for a in asked), plain)
     return tuple(dict.fromkeys(k for k in keys if len(k) > 1 or len(subject) <= len(k)))

@@ -33,8 +33,9 @@ FILLER_JA = re.compile(
     rf"|{_JA_ASKING}[。?？]?$"
 )
 VOLUME = re.compile(
-    r"\b(?:vol(?:ume)?s?\.? ?#?\d+(?: of\b)?|#\d+|box ?set|(?:the )?(?:final|last|latest|next) volumes?(?: of\b)?)\b"
-    r"|第?\d+巻|全巻(?:セット)?|単行本|の(?:最終|最新)巻"
+    r"\b(?:vol(?:ume)?s?\.? ?#?\d+(?: of\b)?|#\d+|box ?set"
+    r"|(?:the )?(?:final|last|latest|next) volumes?(?: of\b)?)\b"
+    r"|(?<=\w )vol(?:ume)?s?\b\.?$|第?\d+巻|全巻(?:セット)?|単行本|の(?:最終|最新)巻"
 )
 
 REASON_JA = re.compile(

@@ -18,7 +18,7 @@ from rapidfuzz.process import cdist
 from tools.store.search.arrays import Floats
 from tools.store.search.text.loanwords import MIN_CONSONANTS, consonants, is_loanword
 from tools.store.search.text.romaji import sound_key
-from tools.store.search.titles.names import LOANWORD_LEAST, MAIN_FACTOR, NameKeys, begun_likeness, loanword_likeness
+from tools.store.search.titles.names import LOANWORD_LEAST, MAIN_FACTOR, NameKeys, begun_likeness, heard, loanword_likeness
 
 LEAST = 0.5
 """What is less like than this need not be measured: no rule of the fusion asks for less than 0.66."""
@@ -44,7 +44,7 @@ class NameTable:
         a subtitle. Below `LEAST` it may be said to be farther than it is."""
         best = np.zeros(len(self._keys))
         for key, factor in asked:
-            np.maximum(best, factor * self._near(key, LEAST), out=best)
+            np.maximum(best, factor * heard(key, self._keys, self._near(key, LEAST)), out=best)
         for row in self._beginning(tuple(key for key, _ in asked)):
             name = self._keys[row]
             begun = max(factor * begun_likeness(key, name) for key, factor in asked if name.startswith(key))

@@ -13,12 +13,15 @@ from rapidfuzz.process import cdist
 
 from tools.store.models import Title
 from tools.store.search.text.characters import is_kana, normalise
+from tools.store.search.text.loanwords import MIN_CONSONANTS, consonants
 from tools.store.search.text.romaji import sound_key
 
 _SUBTITLE = re.compile(r"\s*(?::| - |~|\(| part \d)\s*", re.IGNORECASE)
 _MIN_MAIN = 3
 MAIN_FACTOR = 0.95
 """A name before its subtitle counts a little less than a whole name."""
+_HEARD_LEAST, _HEARD = 0.7, 0.84
+"""Names of the same consonants and this alike by letters are one that was written by ear: "one peace", "dethe note"."""
 _LOANWORD_BASE, _LOANWORD_NEAR, LOANWORD_LEAST = 0.75, 0.2, 0.35
 
 
@@ -59,14 +62,30 @@ def one_likeness(key: str, name: str) -> float:
     """How near two sound keys are, 0 to 1: 1 is equal, about 0.7 a typo or two.
 
     Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one.
-    A query that begins a name counts by how much of the name it covers, since readers stop typing early.
+    A query that begins a name counts by how much of the name it covers, since readers stop typing early; one that sounds
+    like it counts as one typo.
     """
-    return begun_likeness(key, name) if name.startswith(key) else float(OSA.normalized_similarity(key, name))
+    if name.startswith(key):
+        return begun_likeness(key, name)
+    near = np.array([OSA.normalized_similarity(key, name)])
+    return float(heard(key, (name,), near)[0])
+
+
+def heard(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How `near` the key is to each of the names, with those nearer that it may be a spelling of by ear."""
+    doubtful = np.flatnonzero((near >= _HEARD_LEAST) & (near < _HEARD))
+    skeleton = consonants(key) if len(doubtful) and key.isascii() else ""
+    if len(skeleton) >= MIN_CONSONANTS:
+        for row in doubtful:
+            name = names[int(row)]
+            if name[0] == key[0] and name.isascii() and consonants(name) == skeleton:
+                near[row] = _HEARD
+    return near
 
 
 def likenesses(key: str, names: Sequence[str]) -> NDArray[np.float64]:
     """`one_likeness` of a sound key to each of the names."""
-    near: NDArray[np.float64] = cdist([key], names, scorer=OSA.normalized_similarity, dtype=np.float64)[0]
+    near = heard(key, names, np.asarray(cdist([key], names, scorer=OSA.normalized_similarity, dtype=np.float64)[0]))
     for number, name in enumerate(names):
         if name.startswith(key):
             near[number] = begun_likeness(key, name)

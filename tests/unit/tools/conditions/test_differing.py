@@ -1,0 +1,32 @@
+"""What is said beside a title that is compared with comes to conditions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.conditions.differing import conditions_beside
+
+KNOWN = ("Romance", "Comedy", "School", "Gore", "Horror")
+
+
+@pytest.mark.parametrize(
+    ("text", "groups", "without"),
+    [
+        ("romantic", (("Romance",),), ()),
+        ("set at school", (("School",),), ()),
+        ("romantic comedy at school", (("Romance",), ("Comedy",), ("School",)), ()),
+        ("happy", (("Comedy",),), ("Gore", "Horror")),
+        ("明るいやつ", (("Comedy",),), ("Gore", "Horror")),
+        ("happy horror", (("Horror",), ("Comedy",)), ("Gore",)),
+        ("more modern art", (), ()),
+        ("with vampires", (), ()),
+        ("", (), ()),
+    ],
+)
+def test_themes_and_moods_are_tags_that_the_catalogue_has(
+    text: str, groups: tuple[tuple[str, ...], ...], without: tuple[str, ...]
+) -> None:
+    beside = conditions_beside(text, KNOWN)
+
+    assert sorted(beside.tags) == sorted(groups)
+    assert beside.without_tags == without
