@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
@@ -36,7 +37,7 @@ from server.telemetry.emf.teller import tell_emf
 from server.telemetry.log.calls import LogLine
 from server.telemetry.log.stderr import dropped_lines
 from server.telemetry.metrics import Metrics
-from server.telemetry.spans import Spans
+from server.tracing.opening import open_tracing
 from server.transport.changes.own_updates import OwnUpdates
 from server.transport.changes.shared_bus import SharedBus
 from server.transport.mcp import Protocol
@@ -65,6 +66,7 @@ async def open_app(
         background = Background(stack, metrics.background_died)
         outside = await _open_outside(settings, stack, metrics, background, ports, local=local)
         outside = await open_standby(settings, outside, stack, background)
+        outside = open_tracing(settings, outside, stack, os.environ)
         packages = await open_packages(outside.registry)
         follower = await open_flags(settings, outside.flags, outside.registry, stack)
         probes = {**outside.probes, "packages": packages.health, **({"flags": follower.health} if follower else {})}
@@ -113,7 +115,7 @@ async def _open_outside(
         ports=await ports(settings, stack),
         registry=Registry(TOOLS, version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s),
         metrics=metrics,
-        sinks=(log_line, Spans()),
+        sinks=(log_line,),
         audit=audit,
         probes={"background": background.health},
         primitives=with_resources(extensions),

@@ -20,6 +20,8 @@ def pytest_configure() -> None:
     """What only tests know (MANGA_TEST_…, MANGA_STACK_…) stays."""
     for each in fields(Settings):
         os.environ.pop(PREFIX + each.name.upper(), None)
+    for name in [each for each in os.environ if each.startswith("OTEL_")]:
+        del os.environ[name]
     settings.register_profile("untimed", settings.default, deadline=None)  # no test fails because its machine is busy
     settings.load_profile("untimed")
 

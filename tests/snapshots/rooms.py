@@ -18,6 +18,7 @@ TOGETHER = {
         "backends": "wiring",
         "standby": "wiring",
         "ops": "wiring",
+        "tracing": "wiring",
         "version": "call",
         "content_blocks": "call",
         "results": "call",

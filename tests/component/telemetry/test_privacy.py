@@ -13,15 +13,11 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 from jsonschema import Draft202012Validator
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from server.config.settings import DEMO, ROOT
 from server.stages.shared.call_event import remembered
 from server.telemetry.log.calls import LogLine
 from server.telemetry.metrics import Metrics
-from server.telemetry.spans import Spans
 from server.version import VERSION
 from session.keys import user_hash
 from session.redis.multiplexed import MultiplexedRedis
@@ -29,6 +25,8 @@ from session.resilience.clocks import utc_now
 from tests.support.examples import free_texts
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Shelf
+from tests.support.traces import spans_of
+from tests.support.watchers import Wants
 from tools.contract import Tool
 from tools.find_volumes import VOLUME
 from tools.registry import TOOLS
@@ -93,7 +91,7 @@ pytestmark = pytest.mark.virtual_time
 
 @pytest.fixture
 async def kit(redis: MultiplexedRedis, shelf: Shelf) -> AsyncIterator[Kit]:
-    async with open_kit(redis, shelf.in_moods()) as own:
+    async with open_kit(redis, shelf.in_moods(), watchers=[Wants(traces=True)]) as own:
         yield own
 
 
@@ -146,12 +144,9 @@ async def test_a_call_leaves_nothing_personal_in_history_log_span_or_metric(
     (call,) = (await kit.memory.recall("s", "u")).calls
     history = replace(call, words="").as_json()  # the customer's own words are for their own session alone
     LogLine("all")(event)
-    exporter, metrics = InMemorySpanExporter(), Metrics()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    Spans(provider)(event)
+    metrics = Metrics()
     metrics(event)
-    spans = "".join(span.to_json() for span in exporter.get_finished_spans())
+    spans = "".join(span.to_json() for span in spans_of(event))
     told = {"history": history, "log": caplog.text, "span": spans, "metrics": metrics.text().decode()}
     assert {where: text for where, text in told.items() if any(each in text for each in PERSONAL)} == {}
     assert tool.name in history
@@ -197,13 +192,18 @@ def test_the_level_of_the_log_is_for_this_servers_own_words() -> None:
 
 async def test_a_span_has_no_attribute_but_these(kit: Kit) -> None:
     await kit.ask("lookup_order", ASKED["lookup_order"], user="u", session="s")
-    exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    Spans(provider)(kit.events[-1])
-    (span,) = exporter.get_finished_spans()
-    allowed = {"mcp.method.name", "gen_ai.tool.name"}
-    allowed |= {f"manga.{name}" for name in ("call_id", "outcome", "degraded", "source", "budget_left_ms")}
-    assert set(span.attributes or {}) == allowed
+    call, *within = spans_of(kit.events[-1], {"orders": "aws.dynamodb"})
+    allowed = {"mcp.method.name", "gen_ai.tool.name", "gen_ai.operation.name", "mcp.session.id", "network.transport"}
+    allowed |= {
+        f"manga.{name}" for name in ("transport", "call_id", "outcome", "degraded", "source", "budget_left_ms", "variant")
+    }
+    assert set(call.attributes or {}) == allowed
+    said = {name for span in within for name in span.attributes or {}}
+    assert said == {
+        "db.system.name",
+        "db.operation.name",
+        *(f"manga.{name}" for name in ("backend", "attempt", "waited_ms", "steps")),
+    }
 
 
 async def test_the_labels_of_metrics_are_few_and_known_before(kit: Kit) -> None:

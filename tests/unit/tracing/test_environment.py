@@ -1,0 +1,102 @@
+"""What OpenTelemetry's environment variables turn on, and what stops a start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from server.config.parsing import SettingError
+from server.tracing.environment import DEFAULT_RATIO, Sampling, TraceSettings, read
+
+HERE = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
+SECRET = "s3cret"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": " "},
+        {"OTEL_SERVICE_NAME": "a", "OTEL_TRACES_SAMPLER": "nonsense"},
+        {**HERE, "OTEL_SDK_DISABLED": "TRUE"},
+        {**HERE, "OTEL_TRACES_EXPORTER": "none", "OTEL_TRACES_SAMPLER": "nonsense"},
+    ],
+)
+def test_without_a_collector_there_is_nothing_to_be_wrong(given: dict[str, str]) -> None:
+    assert read(given) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "endpoint"),
+    [
+        (HERE, "http://collector:4318/v1/traces"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "https://c/otlp/"}, "https://c/otlp/v1/traces"),
+        ({**HERE, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://other/there"}, "http://other/there"),
+    ],
+)
+def test_where_spans_are_posted_to(given: dict[str, str], endpoint: str) -> None:
+    assert read(given) == TraceSettings(endpoint)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "argument", "sampling"),
+    [
+        ("", "", Sampling(parent_based=True, ratio=DEFAULT_RATIO)),
+        ("", "0.5", Sampling(parent_based=True, ratio=0.5)),
+        ("traceidratio", "0", Sampling(parent_based=False, ratio=0)),
+        ("always_on", "0.5", Sampling(parent_based=False, ratio=1)),
+        ("parentbased_always_on", "", Sampling(parent_based=True, ratio=1)),
+        ("parentbased_always_off", "", Sampling(parent_based=True, ratio=0)),
+        ("always_off", "", Sampling(parent_based=False, ratio=0)),
+    ],
+)
+def test_the_samplers_of_the_specification(sampler: str, argument: str, sampling: Sampling) -> None:
+    found = read({**HERE, "OTEL_TRACES_SAMPLER": sampler, "OTEL_TRACES_SAMPLER_ARG": argument})
+    assert found is not None
+    assert found.sampling == sampling
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", f"collector:4318/{SECRET}"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", f"grpc://{SECRET}"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://[{SECRET}"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://it:port{SECRET}"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://user:{SECRET}@collector:4318"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", SECRET),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", f"grpc{SECRET}"),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", f"authorization: Bearer {SECRET}"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", f"a=1,={SECRET}"),
+        ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", SECRET),
+        ("OTEL_RESOURCE_ATTRIBUTES", f"deployment.environment.name:{SECRET}"),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", f"/nowhere/{SECRET}"),
+        ("OTEL_TRACES_EXPORTER", "zipkin"),
+        ("OTEL_TRACES_SAMPLER", f"jaeger_remote{SECRET}"),
+        ("OTEL_TRACES_SAMPLER_ARG", f"half{SECRET}"),
+        ("OTEL_TRACES_SAMPLER_ARG", "1.5"),
+        ("OTEL_TRACES_SAMPLER_ARG", "nan"),
+    ],
+)
+def test_a_wrong_one_stops_the_start_with_a_line_that_names_it_and_not_its_value(name: str, value: str) -> None:
+    with pytest.raises(SettingError) as told:
+        read({**HERE, name: value})
+    line = str(told.value)
+    assert line.startswith(f"{name} ")
+    assert SECRET not in line
+    assert "\n" not in line
+
+
+def test_what_is_right_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("it")
+    right = {
+        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20a, x-team=b=c,",
+        "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=prod",
+        "OTEL_EXPORTER_OTLP_CERTIFICATE": str(tmp_path / "ca.pem"),
+        "OTEL_TRACES_EXPORTER": "otlp",
+    }
+    assert read({**HERE, **right}) == read(HERE)
