@@ -3,6 +3,7 @@ which is the browser's."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ import pytest_asyncio
 
 from tests.stack.require import require
 from tests.support.browser import chromium
+from tests.support.browser.host_backend import OfServer, backend_of
+from tests.support.browser.origins import Origins, origins
 from tests.support.serving import Serving, served
 
 if TYPE_CHECKING:
@@ -39,4 +42,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """The demo catalogue, searched by words alone."""
     cache = tmp_path_factory.mktemp("cache")
     with served(tmp_path_factory.mktemp("server"), cache, MANGA_EMBEDDER="none", MANGA_LOG_TOOL_CALLS="off") as own:
+        yield own
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def at() -> AsyncIterator[Origins]:
+    """Where the host's page and its sandbox are."""
+    with origins(asyncio.get_running_loop()) as own:
+        yield own
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def backend(at: Origins, server: Serving) -> AsyncIterator[OfServer]:
+    """The host's, connected to the server; its page is opened with the name `shop`."""
+    async with backend_of(server.url) as own:
+        at.backends["shop"] = own
         yield own
