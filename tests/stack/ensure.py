@@ -1,4 +1,4 @@
-"""Installs what the real servers need, once: `python3 -m tests.stack.ensure [opensearch] [dynamodb] [redis] [zipkin]`.
+"""Installs what the real servers need, once: `python3 -m tests.stack.ensure [opensearch] [dynamodb] [redis] [zipkin] [prometheus]`.
 
 Needs the standard library only, so that it runs before anything else is set up. Debian packages are installed when this is
 root on a machine with apt-get; elsewhere it says what is missing. Exits with 1 when something could not be had.
@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from tests.stack import dynamodb, opensearch_home, redis_servers, zipkin
+from tests.stack import dynamodb, opensearch_home, prometheus, redis_servers, zipkin
 from tests.stack.artefacts import StackError
 from tests.stack.java import java_home
 
@@ -36,6 +36,11 @@ def dynamodb_local() -> None:
     dynamodb.ensure()
 
 
+def prometheus_server() -> None:
+    """Debian's, with promtool."""
+    _install("prometheus", unless=prometheus.missing() is None)
+
+
 def viewer() -> None:
     """Maven, any Java from 17 on, and the jar."""
     _maven()
@@ -55,6 +60,7 @@ SERVERS: dict[str, Callable[[], None]] = {
     "dynamodb": dynamodb_local,
     "opensearch": opensearch_node,
     "zipkin": viewer,
+    "prometheus": prometheus_server,
 }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from tests.stack import artefacts
 from tests.stack.artefacts import StackError
@@ -43,6 +44,11 @@ class Viewer:
             if problem.code == 404:
                 return []
             raise
+
+    def found(self, **words: object) -> list[list[dict[str, Any]]]:
+        """The spans of each trace that fits: `serviceName`, `spanName`, `limit` and the other words of its API."""
+        with urllib.request.urlopen(f"{self.url}/api/v2/traces?{urlencode(words)}", timeout=ASK_SECONDS) as answer:
+            return list(json.load(answer))
 
     def page(self, trace_id: str) -> str:
         return f"{self.url}/zipkin/traces/{trace_id}"

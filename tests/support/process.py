@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -161,14 +161,16 @@ async def run(
     program: Sequence[str] = (sys.executable, "-m", "server"),
     stdin: int | None = asyncio.subprocess.DEVNULL,
     stdout: int | None = asyncio.subprocess.DEVNULL,
+    variables: Mapping[str, str] | None = None,
     **settings: object,
 ) -> AsyncIterator[Process]:
-    """`python -m server COMMAND`, or another program, in a process group of its own. Killed at the end if it still runs."""
+    """`python -m server COMMAND`, or another program, in a process group of its own. Killed at the end if it still runs.
+    `variables` are those of its environment that are none of its settings."""
     process = await asyncio.create_subprocess_exec(
         *program,
         *command,
         cwd=ROOT,
-        env=environment(**settings),
+        env=environment(**settings) | dict(variables or {}),
         stdin=stdin,
         stdout=stdout,
         stderr=asyncio.subprocess.PIPE,
@@ -184,8 +186,8 @@ async def run(
 
 
 @asynccontextmanager
-async def serving(**settings: object) -> AsyncIterator[Process]:
+async def serving(*, variables: Mapping[str, str] | None = None, **settings: object) -> AsyncIterator[Process]:
     """A server that listens on a free port."""
-    async with run("serve", **settings) as process:
+    async with run("serve", variables=variables, **settings) as process:
         process.port = int((await process.said(LISTENING)).group(1))
         yield process
