@@ -68,8 +68,9 @@ function barOf(interval, whole, lane, depth) {
   return parts;
 }
 
+/** It failed or was cut off. What merely goes on after the answer did neither. */
 function isBad(interval) {
-  return interval.outcome !== "ok";
+  return interval.outcome !== "ok" && interval.outcome !== "unfinished";
 }
 
 /** How much of an attempt was waiting for a place at its backend. */

@@ -1,7 +1,7 @@
 "use strict";
 // A call that was opened: every interval a row of a table, in its place under what it belongs to, to be read as well as seen.
 
-const COLUMNS = [["what", ""], ["", "wide track"], ["from", "n"], ["took", "n"], ["of that its own", "n wide"], ["outcome", ""], ["", "wide"]];
+const COLUMNS = [["what", ""], ["", "wide track"], ["from", "n"], ["took", "n"], ["of that its own", "n wide"], ["outcome", "came"]];
 
 function makeDetails(call) {
   const facts = [
@@ -28,11 +28,12 @@ function intervalRow(interval, depth, own, whole) {
     width: share(Math.max(0.004, Math.min(interval.took / whole, 1 - from)), 1), height: 8, rx: 1,
   })]);
   const told = interval.detail.map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(" · ");
-  return element("tr", { "data-bad": isBad(interval) ? "yes" : null }, [
+  return element("tr", { "data-bad": isBad(interval) ? "yes" : null, "data-passed": own < whole / 50 ? "yes" : null }, [
     element("th", { scope: "row", "data-depth": Math.min(depth, 15) }, [element("i", { class: "swatch", "data-kind": interval.kind, "aria-hidden": "true" }), interval.name]),
     element("td", { class: "wide track" }, [bar]),
     element("td", { class: "n", text: duration(interval.from) }), element("td", { class: "n", text: duration(interval.took) }),
-    element("td", { class: "n wide", text: duration(own) }), element("td", { text: interval.outcome }), element("td", { class: "wide quiet", text: told }),
+    element("td", { class: "n wide", text: duration(own) }),
+    element("td", { class: "came" }, [element("span", { text: interval.outcome }), told ? " " : null, element("small", { text: told })]),
   ]);
 }
 

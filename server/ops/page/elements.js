@@ -31,6 +31,13 @@ function setText(node, words) {
   if (node.textContent !== words) node.textContent = words;
 }
 
+/** Words in which what stands between `backticks` is to be typed. */
+function setWords(node, words) {
+  if (node.dataset.words === words) return;
+  node.dataset.words = words;
+  node.replaceChildren(...words.split("`").map((part, index) => (index % 2 ? element("code", { text: part }) : part)));
+}
+
 function setAttribute(node, name, value) {
   if (value === null) node.removeAttribute(name);
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);

@@ -1,5 +1,5 @@
 "use strict";
-// The key figures: a number that can be read from across the room, what it means, and its last minute as a line.
+// The key figures: a number that can be read from across the room, what it means, and its last five minutes as a line.
 
 const POINTS = 60;
 const HEIGHT = 30;

@@ -16,7 +16,7 @@ function showPanels(state) {
 
 function showBreakers(breakers) {
   const sorted = [...breakers].sort((one, other) => STATES.indexOf(one.state) - STATES.indexOf(other.state));
-  const away = sorted.filter((each) => each.state !== "closed").length;
+  const away = sorted.filter(isAway).length;
   setText(byId("breakers-sum"), away ? `${away} of ${breakers.length} left alone` : `${plural(breakers.length, "breaker")}, all closed`);
   keepChildren(byId("breakers"), sorted, () => row(["name", "says", "n", "n", "n wide"]), (node, each) => {
     const [name, state, since, retry, changes] = node.children;
@@ -80,7 +80,7 @@ function showErrors(errors, now) {
     setText(tool, error.tool);
     const ago = error.at === null || now === null ? "" : `, last ${span(now - error.at)} ago`;
     setText(when, `${plural(error.count, "time")}${ago}`);
-    setText(node.lastElementChild, sentence(error.advice));
+    setWords(node.lastElementChild, sentence(error.advice));
   });
 }
 
@@ -95,7 +95,7 @@ function showDependencies(dependencies) {
     setChip(status, each.status, MARKS[each.status]);
     if (!says.firstElementChild) says.append(element("span"), element("small", { class: "advice" }));
     setText(says.firstElementChild, each.detail);
-    setText(says.lastElementChild, each.advice ? `→ ${each.advice}` : "");
+    setWords(says.lastElementChild, each.advice);
   });
 }
 

@@ -8,6 +8,7 @@ const LARGEST = 1e13; // a clock in milliseconds stays below
 const MOST_INTERVALS = 128; // the server keeps no more of one call
 // Control and bidirectional characters could make one text look like another.
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const NO_ERRORS = ["ok", "cancelled", "INPUT_REQUIRED"]; // outcomes that are nobody's failure
 const SOURCES = ["live", "cache", "stale", "fallback"];
 const STATES = ["open", "half_open", "closed"];
 const STATUSES = ["down", "degraded", "unknown", "ok"];
@@ -155,7 +156,7 @@ function readCall(raw) {
     id: text(call.call_id, 64), turn: text(call.turn, 32) || "no turn", session: text(call.session, 32), user: text(call.user, 32),
     tool: text(call.tool, 64) || "unnamed", transport: text(call.transport, 20), at: number(call.at),
     into: number(call.started_ms_into_turn), took, budget: number(call.turn_budget_ms), left: number(call.left_ms),
-    outcome, source: outcome === "ok" ? source : "error", fallback: text(call.fallback, 64),
+    outcome, source: NO_ERRORS.includes(outcome) ? source : "error", fallback: text(call.fallback, 64),
     degraded: list(call.degraded, 8).map((each) => text(each, 40)), empty: call.empty === true, more: count(call.more_intervals),
     intervals: list(call.intervals, MOST_INTERVALS).map(record).map(readInterval),
   };

@@ -1,8 +1,10 @@
 "use strict";
 // What the page itself keeps of the last minute, by the server's clock: a state tells of five minutes, in which a fault that has
-// just begun is a few calls in a hundred. One tally a second, so that it never holds more than sixty.
+// just begun is a few calls in a hundred. One tally a second, so that it never holds more than sixty; and a point each five
+// seconds of what the server keeps no history of.
 
 const KEPT_SECONDS = 60;
+const POINT_SECONDS = 5; // between two points of a line, as the server has them in its history
 const NOW_SECONDS = 30;
 // Failures that are the shop's, not the caller's: whoever sees one suffers.
 const OURS = new Set(["TIMEOUT", "DEPENDENCY_FAILURE", "CIRCUIT_OPEN", "BUDGET_EXHAUSTED", "INTERNAL_ERROR", "SERVER_BUSY"]);
@@ -11,6 +13,7 @@ class Recent {
   constructor() {
     this.seconds = new Map(); // whole epoch second → Map of "tool\nsource\nwhat" → how many
     this.states = []; // what a state tells of one moment and no history has
+    this.away = new Map(); // a breaker that is not closed → since when, in epoch seconds
   }
 
   called(call) {
@@ -28,9 +31,24 @@ class Recent {
 
   stated(state) {
     const before = this.states[this.states.length - 1];
-    const refused = before && state.shed !== null && before.shed !== null ? Math.max(0, state.shed - before.shed) : 0;
-    this.states.push({ at: state.at, underWay: state.underWay, shed: state.shed, refused, left: state.left.p50, least: state.left.p1 });
-    if (this.states.length > KEPT_SECONDS) this.states.shift();
+    const more = before && state.shed !== null && before.shed !== null ? Math.max(0, state.shed - before.shed) : 0;
+    const same = before && state.at !== null && state.at - before.from < POINT_SECONDS && state.at >= before.from;
+    const point = { from: same ? before.from : state.at ?? 0, underWay: state.underWay, shed: state.shed, refused: more + (same ? before.refused : 0), left: state.left.p50, least: state.left.p1 };
+    if (same) this.states.pop();
+    this.states.push(point);
+    if (this.states.length > MOST_POINTS) this.states.shift();
+    this.keepAway(state);
+  }
+
+  /** A breaker's own time begins anew whenever it lets a call try; for a person it is one outage until it closes. */
+  keepAway(state) {
+    const before = this.away;
+    this.away = new Map();
+    for (const breaker of state.breakers.filter((each) => each.state !== "closed")) {
+      const since = Math.min(before.get(breaker.name) ?? Infinity, (state.at ?? 0) - (breaker.since ?? 0));
+      this.away.set(breaker.name, since);
+      breaker.since = (state.at ?? 0) - since;
+    }
   }
 
   /** What the calls of the last `NOW_SECONDS` before `now` were answered from: one entry a tool, source and what. */
@@ -48,7 +66,7 @@ class Recent {
 
   /** Calls that were refused because too many were under way, in the last `NOW_SECONDS`. */
   refused() {
-    return this.states.slice(-NOW_SECONDS).reduce((sum, each) => sum + each.refused, 0);
+    return this.states.slice(-NOW_SECONDS / POINT_SECONDS).reduce((sum, each) => sum + each.refused, 0);
   }
 }
 

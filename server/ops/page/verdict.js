@@ -19,8 +19,8 @@ function judge(hello, state, recent) {
   const level = state.draining ? "warn" : causes.length ? causes[0].level : "good";
   const idle = !lately.length && !state.perSecond;
   const main = mainSentence({ state, level, idle, calls, failed, when });
-  const away = state.breakers.filter((each) => each.state === "open").map((each) => each.name);
-  const announced = main.stable + (away.length ? ` Left alone: ${together(away)}.` : "");
+  const away = state.breakers.filter(isAway).map((each) => each.name);
+  const announced = main.stable + (away.length ? ` Away: ${together(away)}.` : "");
   return { level, head: main.head, causes: causes.slice(0, MOST_CAUSES), announced, short: main.short };
 }
 
@@ -40,7 +40,7 @@ function mainSentence({ state, level, idle, calls, failed, when }) {
     return said("Errors", `Customers get errors: ${percent(failed / calls)} of the calls ${when} failed.`, "Customers get errors.");
   }
   if (level === "bad") return said("Suffering", "Customers suffer.");
-  const away = state.breakers.filter((each) => each.state === "open");
+  const away = state.breakers.filter(isAway);
   if (away.length) {
     const names = together(away.map((each) => each.name)), since = away.length === 1 ? ` for ${span(away[0].since)}` : "";
     const stable = idle ? "Nobody is asking." : "Customers are served, with less than usual.";
@@ -58,7 +58,7 @@ function failing(seen, state) {
   return byTool(seen, isOurFailure).map(({ tool, count: n, of, whats }) => {
     const known = state.errors.find((error) => error.tool === tool && whats.includes(error.name) && error.advice);
     const words = `${tool} fails: ${percent(n / of)} of its ${plural(of, "call")}, ${together(whats)}.`;
-    return { level: n / of >= FAILING_SHARE ? "bad" : "warn", words: known ? `${words} ${sentence(known.advice)}` : words };
+    return { level: n / of >= FAILING_SHARE ? "bad" : "warn", words: known ? `${words} ${inShort(known.advice)}` : words };
   });
 }
 
@@ -75,14 +75,17 @@ function slowness(hello, state) {
 
 /** Each breaker that is not closed, with what the doctor says of the same backend. */
 function breakerCauses(state) {
-  return state.breakers.filter((each) => each.state !== "closed").map((each) => {
-    if (each.state === "half_open") return { level: "warn", words: `${each.name} is being tried again, call by call, after ${span(each.since)}.` };
+  return state.breakers.filter(isAway).map((each) => {
     const fault = each.fault ? `: ${each.fault}` : "";
-    const again = each.retry === null ? "" : ` It is asked again in ${duration(each.retry)}.`;
+    const again = each.state === "half_open" ? " It is being tried again, call by call." : each.retry === null ? "" : ` It is asked again in ${duration(each.retry)}.`;
     const doctor = state.dependencies.find((one) => one.name === each.name && isIll(one));
-    const says = doctor ? ` The doctor: ${[doctor.detail, doctor.advice].filter(Boolean).join("; ")}.` : "";
+    const says = doctor ? ` ${sentence(doctor.detail)} ${inShort(doctor.advice)}`.replace(/ +/g, " ").trimEnd() : "";
     return { level: "warn", words: `${each.name} is left alone for ${span(each.since)}${fault}.${again}${says}` };
   });
+}
+
+function isAway(breaker) {
+  return breaker.state !== "closed";
 }
 
 function isIll(dependency) {
@@ -98,9 +101,9 @@ function rungs(seen) {
 }
 
 function dependencyCauses(state) {
-  const told = new Set(state.breakers.filter((each) => each.state === "open").map((each) => each.name));
+  const told = new Set(state.breakers.filter(isAway).map((each) => each.name));
   return state.dependencies.filter((each) => isIll(each) && !told.has(each.name)).map((each) => {
-    const advice = each.advice ? ` What to do: ${sentence(each.advice)}` : "";
+    const advice = each.advice ? ` ${inShort(each.advice)}` : "";
     return { level: "warn", words: `${each.name} is ${each.status}${each.detail ? `: ${each.detail}` : ""}.${advice}` };
   });
 }
@@ -122,6 +125,12 @@ function byTool(seen, such) {
   }
   const all = [...found.values()].map((one) => ({ ...one, of: total(seen.filter((each) => each.tool === one.tool)) }));
   return all.sort((one, other) => other.count - one.count).slice(0, 3);
+}
+
+/** The first sentence of an advice, and where its runbook is. The rest of it stands in the panel of errors or dependencies. */
+function inShort(advice) {
+  const [first] = advice.split(/(?<=[.!?]) /), book = /\S+\.md#\S+/.exec(advice);
+  return sentence(first) + (book && !first.includes(book[0]) ? ` (${book[0]})` : "");
 }
 
 function sentence(words) {

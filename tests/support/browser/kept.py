@@ -62,9 +62,9 @@ def difference(shot: bytes, kept: bytes, name: str) -> str | None:
 
 
 def small(shot: bytes) -> bytes:
-    """As a palette of 256 colours, without metadata. Fails where that is not small enough to keep."""
+    """As a palette of 256 colours, rare ones among them, without metadata. Fails where that is not small enough to keep."""
     out = io.BytesIO()
-    opened(shot).quantize(256, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    opened(shot).quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
     assert out.tell() <= LARGEST_BYTES, f"{out.tell()} bytes are too many to keep"
     return out.getvalue()
 

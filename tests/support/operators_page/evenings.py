@@ -63,9 +63,10 @@ def _evening(
     state: Callable[[float], dict[str, Any]], turn: Callable[..., list[dict[str, Any]]], seconds: int = 40
 ) -> list[Event]:
     chance, heard = random.Random(7), [("hello", states.hello())]
+    heard += [("state", states.calm(AT + second)) for second in range(-300, -seconds, 5)]
     for second in range(-seconds, 1):
         at = AT + second
-        heard.append(("state", (state if second > -14 else states.calm)(at)))
+        heard.append(("state", state(at)))
         if second:
             name = f"{chance.getrandbits(32):08x}"
             heard += [("call", each) for each in turn(seconds + second, at + 0.2, name, chance)]

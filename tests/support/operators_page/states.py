@@ -21,6 +21,11 @@ TOOLS = {
     "remember_preference": (800, None, 61, 1.0, (12, 20, 27)),
     "classify_genre": (1500, "local_classifier", 0, 0.0, None),
 }
+DOCTOR = "`python -m server doctor` asks it again and says why. infra/RUNBOOKS.md#mangabackendlost"
+NOT_THERE = "An order or a title that there is not. Many of them: is the orders' table the right one?"
+WRONG = "The model's arguments break the tool's schema. Nothing to mend here, unless one tool gets many: look at its description."
+ALONE = "A backend is left alone after failures: the breakers say which, and why. infra/RUNBOOKS.md#mangabackendlost"
+SLOW = "A backend was too slow: the waterfalls show which attempt waited. infra/RUNBOOKS.md#mangaslow"
 BREAKERS = ("catalog", "titles", "stock", "releases", "orders", "profile", "pages", "classifier", "redis")
 
 
@@ -56,8 +61,8 @@ def calm(at: float = AT) -> Json:
             {"name": "compare_prices", "kind": "segments", "on_share": 0.06, "source": "file"},
         ],
         "errors": [
-            {"at": at - 48, "tool": "lookup_order", "name": "NOT_FOUND", "count": 9, "advice": "nothing: the customer asked for an order that is not there"},
-            {"at": at - 131, "tool": "search_manga_catalog", "name": "VALIDATION_ERROR", "count": 4, "advice": "look at what the agent's model sends: the violations are in its log line"},
+            {"at": at - 48, "tool": "lookup_order", "name": "NOT_FOUND", "count": 9, "advice": NOT_THERE},
+            {"at": at - 131, "tool": "search_manga_catalog", "name": "VALIDATION_ERROR", "count": 4, "advice": WRONG},
         ],
         "latency_history": [_point(at, back) for back in range(59, -1, -1)],
     }  # fmt: skip
@@ -65,36 +70,39 @@ def calm(at: float = AT) -> Json:
 
 def killed(at: float = AT) -> Json:
     """The orders' backend was killed seconds ago: customers see errors, for orders have no fallback."""
-    state = calm(at)
+    state, since = calm(at), round(at - AT + 9.4, 1)
+    if since <= 0:
+        return state
     _tool_of(state, "lookup_order").update(
         errors={"TIMEOUT": 31, "CIRCUIT_OPEN": 118, "NOT_FOUND": 9}, p50_ms=14, p95_ms=301, p99_ms=302
     )
-    _open(state, "orders", 9.4, "DEPENDENCY_FAILURE, connection refused", 640, 3)
+    _open(state, "orders", since, "DEPENDENCY_FAILURE, connection refused", 640, 3)
     _dependency_of(state, "orders").update(
-        status="down", detail="connection refused: nothing listens there", advice="start it, or correct MANGA_STORE_URL"
+        status="down", detail="does not answer", advice=f"Orders cannot be shown: there is no fallback. {DOCTOR}"
     )
-    advice = "orders have no fallback: bring the backend back; runbook manga-breaker-open"
     state["errors"] = [
-        {"at": at - 0.4, "tool": "lookup_order", "name": "CIRCUIT_OPEN", "count": 118, "advice": advice},
-        {"at": at - 9.1, "tool": "lookup_order", "name": "TIMEOUT", "count": 31, "advice": advice}, *state["errors"],
+        {"at": at - 0.4, "tool": "lookup_order", "name": "CIRCUIT_OPEN", "count": 118, "advice": ALONE},
+        {"at": at - 9.1, "tool": "lookup_order", "name": "TIMEOUT", "count": 31, "advice": SLOW}, *state["errors"],
     ]  # fmt: skip
-    for back, point in enumerate(reversed(state["latency_history"][-10:])):
-        point.update(p99_ms=302 if back < 9 else 160, errors=4 if back < 9 else 1)
+    for back, point in enumerate(reversed(state["latency_history"][-3:])):
+        point.update(p99_ms=302 if back < 2 else 160, errors=20 if back < 2 else 1)
     return state
 
 
 def opened(at: float = AT) -> Json:
     """The search engine hangs since 14 s: its breaker is open, and searches come from the standby."""
-    state = calm(at)
+    state, since = calm(at), round(at - AT + 14.2, 1)
+    if since <= 0:
+        return state
     _tool_of(state, "search_manga_catalog")["sources"].update(live=1180, cache=2612, stale=22, fallback=396)
     _tool_of(state, "get_recommendations")["sources"].update(live=512, cache=209, stale=12, fallback=70)
-    _open(state, "catalog", 14.2, "no answer in time", 812, 5)
+    _open(state, "catalog", since, "no answer in time", 812, 5)
     _dependency_of(state, "catalog").update(
-        status="down", detail="it takes the connection and does not answer", advice="look at its load and log, or restart it"
+        status="down", detail="does not answer", advice=f"Searches fall back to popular titles. {DOCTOR}"
     )
     state["budget_left"].update(p50_ms=2610, p1_ms=1120)
-    for back, point in enumerate(reversed(state["latency_history"][-16:])):
-        point.update(p99_ms=(842, 838, 120)[min(2, back // 7)] if back > 10 else 96 + back, p50_ms=24)
+    for back, point in enumerate(reversed(state["latency_history"][-3:])):
+        point.update(p99_ms=(96, 404, 842)[back], p50_ms=24)
     return state
 
 
@@ -110,10 +118,10 @@ def _tool(name: str) -> Json:
 
 
 def _point(at: float, back: int) -> Json:
-    when = at - back
+    when = at - 5 * back
     return {
         "at": when, "p50_ms": round(14 + 2 * math.sin(when / 5), 1), "p99_ms": round(150 + 24 * math.sin(when / 3) + 11 * math.sin(when * 1.7), 1),
-        "per_second": round(40.4 + 2 * math.sin(when / 7) + math.sin(when * 2.1), 1), "errors": 1 if int(when) % 23 == 0 else 0,
+        "per_second": round(40.4 + 2 * math.sin(when / 7) + math.sin(when * 2.1), 1), "errors": 1 if int(when) % 115 == 0 else 0,
     }  # fmt: skip
 
 

@@ -1,0 +1,95 @@
+"""The operator's page as it looks at three moments of an evening, and that whoever cannot see it is told the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.browser.axe import violations
+from tests.support.browser.kept import like_kept
+from tests.support.browser.looking import picture
+from tests.support.operators_page import evenings
+from tests.support.operators_page.shown import quiet_evening, shown
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+EVENINGS = ("calm", "opened", "killed")
+THEMES = ("light", "dark")
+SIZES = ((1280, 720), (390, 844))
+VERDICTS = {
+    "calm": ("good", "Customers are served."),
+    "opened": ("warn", "Customers are served, but catalog has been away for 14 s."),
+    "killed": ("bad", "Customers get errors: 6.4 % of the calls of the last 30 s failed."),
+}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("evening", EVENINGS)
+async def test_it_looks_as_it_is_kept(evening: str, theme: str, size: tuple[int, int], browser: Browser) -> None:
+    async with shown(browser, getattr(evenings, evening)(), theme=theme, width=size[0], height=size[1]) as own:
+        like_kept(await picture(own.page), f"ops-{evening}-{theme}-{size[0]}")
+
+
+async def test_an_opened_call_looks_as_it_is_kept(browser: Browser) -> None:
+    async with shown(browser, evenings.opened(), theme="dark", height=900) as own:
+        await own.page.locator(".call").filter(has_text="standby").nth(2).click()
+        await own.page.mouse.move(0, 0)
+        like_kept(await picture(own.page.locator(".details:not([hidden])")), "ops-inside-a-call")
+
+
+@pytest.mark.parametrize("evening", EVENINGS)
+async def test_one_sentence_says_whether_customers_suffer(evening: str, browser: Browser) -> None:
+    level, words = VERDICTS[evening]
+    async with shown(browser, getattr(evenings, evening)()) as own:
+        assert await own.text("h1") == words
+        assert await own.page.locator("html").get_attribute("data-level") == level
+
+
+async def test_it_says_why_and_what_to_do(browser: Browser) -> None:
+    async with shown(browser, evenings.killed()) as own:
+        causes = await own.page.locator("#causes li").all_inner_texts()
+    assert "lookup_order fails" in causes[0]
+    assert "the waterfalls show which attempt waited. (infra/RUNBOOKS.md#mangaslow)" in causes[0]
+    assert "orders is left alone for 9 s" in causes[1]
+    assert "Does not answer. Orders cannot be shown: there is no fallback. (infra/RUNBOOKS.md#mangabackendlost)" in causes[1]
+
+
+async def test_a_standby_is_named_with_its_share(browser: Browser) -> None:
+    async with shown(browser, evenings.opened()) as own:
+        assert "search_manga_catalog answers from standby_catalogue: 56 % of its 18 calls." in await own.text("#causes")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("evening", EVENINGS)
+async def test_axe_finds_nothing_serious(evening: str, theme: str, browser: Browser) -> None:
+    async with shown(browser, getattr(evenings, evening)(), theme=theme) as own:
+        await own.page.locator(".call").first.click()
+        assert await violations(own.page) == []
+
+
+@pytest.mark.parametrize("width", [1600, 1280, 800, 390, 320])
+async def test_nothing_is_wider_than_the_window(width: int, browser: Browser) -> None:
+    async with shown(browser, evenings.opened(), width=width) as own:
+        await own.page.locator(".call").first.click()
+        assert await own.page.evaluate("document.documentElement.scrollWidth") <= width
+        outside = "[...document.querySelectorAll('.panel, .figure, h1, .call')].filter(e => e.getBoundingClientRect().right > innerWidth)"
+        assert await own.page.evaluate(f"{outside}.length") == 0
+
+
+async def test_only_the_verdict_is_announced_and_only_when_it_changes(browser: Browser) -> None:
+    """A screen reader is not to hear the seconds pass."""
+    async with shown(browser, evenings.opened()) as own:
+        live = "[aria-live], [role=status], [role=alert], [role=log]"
+        assert await own.page.locator(live).evaluate_all("all => all.map(one => one.id)") == ["announced"]
+        assert await own.text("#announced") == "Customers are served, with less than usual. Away: catalog."
+
+
+async def test_one_that_nobody_asks_says_so(browser: Browser) -> None:
+    events = quiet_evening()
+    events[1][1]["calls"]["per_second"] = 0
+    async with shown(browser, events) as own:
+        assert await own.text("h1") == "All is well; nobody is asking."
+        assert "No call yet" in await own.text("#turns-none")
