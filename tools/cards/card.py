@@ -22,15 +22,31 @@ class Card:
         return f"ui://manga/{self.name}"
 
 
+SHARED = ("common", "words", "parts")
+DRAWN = ("tags", "motifs", "cover")
+
 CARDS = (
     Card(
         "search",
         "Titles to choose from",
         "Search results and recommendations as cards: title, author, readership, price, stock, and why.",
         ("search_manga_catalog", "get_recommendations"),
+        (*SHARED, *DRAWN, "phrases"),
     ),
-    Card("title", "About a manga", "One title with its volumes.", ("get_manga_details",)),
-    Card("stock", "In stock", "Which volumes of which titles there are.", ("check_inventory", "find_volumes")),
-    Card("order", "Your order", "What has become of an order, and where its parcels are.", ("lookup_order",)),
-    Card("preview", "A look inside", "The first pages of a volume.", ("preview_manga_pages",)),
+    Card("title", "About a manga", "One title with its volumes.", ("get_manga_details",), (*SHARED, *DRAWN, "volumes")),
+    Card(
+        "stock",
+        "In stock",
+        "Which volumes of which titles there are.",
+        ("check_inventory", "find_volumes"),
+        (*SHARED, "volumes"),
+    ),
+    Card(
+        "order",
+        "Your order",
+        "What has become of an order, and where its parcels are.",
+        ("lookup_order",),
+        (*SHARED, "parcels"),
+    ),
+    Card("preview", "A look inside", "The first pages of a volume.", ("preview_manga_pages",), (*SHARED, "tags")),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -24,6 +24,8 @@ MOST_CHARACTERS = 128 * 1024
 """Of a page: hosts keep it for each conversation."""
 ENDS = re.compile(r"</|<!--", re.IGNORECASE)
 """What would end a script or a style, or turn the rest of it into something else, in the middle."""
+ASIDE = re.compile(r"//.*|/\*.*\*/")
+"""A line that is all comment. None of the files has a text over several lines, in which one could look so."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -71,7 +73,13 @@ def _inner(read: Read, *names: str) -> str:
     for name, text in texts.items():
         if found := ENDS.search(text):
             raise ValueError(f"{name} has {found[0]!r} in it, which would end it: write it another way")
-    return "".join(f"{text.rstrip()}\n" for text in texts.values())
+    return "".join(f"{line}\n" for text in texts.values() for line in _lean(text))
+
+
+def _lean(text: str) -> Iterator[str]:
+    """Its lines as a host needs them: without indentation, and without those that only tell a reader why."""
+    lines = (line.strip() for line in text.splitlines())
+    return (line for line in lines if line and not ASIDE.fullmatch(line))
 
 
 def _there(read: Read, name: str) -> str:

@@ -1,5 +1,135 @@
-card({
-  render(result) {
-    document.getElementById("card").textContent = JSON.stringify(result.structuredContent);
+// Titles that were found or are recommended, as books on a table.
+
+speak({
+  en: {
+    found: (n, total) => (total && total !== n ? `${n} of ${total} titles` : n === "1" ? "1 title" : `${n} titles`),
+    chosen: (n) => (n === "1" ? "A title for you" : `${n} titles for you`), like: (title) => `Like ${title}`,
+    understood: "Looked for:", relaxed: "Let go of, as nothing had it all:", nearly: "Close to it:", because: "Why: ",
+    none: "Nothing here has all of that", noneMore: "Fewer wishes, another spelling or the author's name may find it.",
+    showMore: "Show more", askStock: (title) => `Is ${title} in stock, and in which formats?`, askLike: (title) => `Show me more manga like ${title}.`,
+    askMore: "Show me more of these.", askNamed: (title) => `I mean ${title}.`,
+    missing: (numbers) => `Missing now: ${numbers}`, returns: (numbers, date) => [`Volume ${numbers} is back on `, date], notSold: "We could not find this in stock.",
+  },
+  ja: {
+    found: (n, total) => (total && total !== n ? `${total}作品中${n}作品` : `${n}作品`),
+    chosen: (n) => `あなたへのおすすめ ${n}作品`, like: (title) => `「${title}」に似た作品`,
+    understood: "探した条件:", relaxed: "すべてを満たす作品がないため外した条件:", nearly: "近い作品:", because: "おすすめの理由: ",
+    none: "すべてに合う作品がありません", noneMore: "条件を減らすか、別の表記や作者名でお試しください。",
+    showMore: "もっと見る", askStock: (title) => `「${title}」の在庫と販売形式を教えてください。`, askLike: (title) => `「${title}」に似た作品を見せてください。`,
+    askMore: "もっと見せてください。", askNamed: (title) => `「${title}」のことです。`,
+    missing: (numbers) => `在庫切れの巻: ${numbers}`, returns: (numbers, date) => [`${numbers}巻の再入荷予定: `, date], notSold: "在庫の情報が見つかりませんでした。",
   },
 });
+
+function drawSearch(result) {
+  const answer = object(result.structuredContent);
+  const recommended = Array.isArray(answer.recommendations);
+  const titles = list(recommended ? answer.recommendations : answer.results).map(object);
+  if (!titles.length) return place([provenance(result), nothing(answer)]);
+  const heading = word(recommended ? "chosen" : "found", count(titles.length), count(answer.total));
+  return place([head(heading), provenance(result), conditions(answer), shelf(titles, () => drawSearch(result)), further(answer)]);
+}
+
+/** What was understood, and what had to be let go. */
+function conditions(answer) {
+  const row = (name, kind, texts) =>
+    texts.length > 0 && el("p", { class: "understood" }, el("span", {}, word(name)), texts.map((text) => [said("span", { class: `chip ${kind}` }, text, 80), " "]));
+  const told = list(answer.understood).map((each) => conditionOf(object(each).condition)).filter(Boolean);
+  return [row("understood", "", told.slice(0, 12)), row("relaxed", "let-go", list(answer.relaxed).map(conditionOf).filter(Boolean).slice(0, 12))];
+}
+
+function nothing(answer) {
+  const near = list(answer.nearly).map((each) => plain(object(each).title, 80)).filter(Boolean).slice(0, 5);
+  const named = (title) => button(title, () => ask.message(word("askNamed", title)).then(() => word("asked")));
+  return [message(word("none"), word("noneMore")), conditions(answer), near.length > 0 && el("p", { class: "nearly" }, el("span", { class: "soft" }, word("nearly")), near.map(named))];
+}
+
+function further(answer) {
+  if (number(answer.next_offset) === null) return null;
+  return el("p", { class: "nearly" }, button(word("showMore"), () => ask.message(word("askMore")).then(() => word("asked"))));
+}
+
+const shelf = (titles, back) => el("ol", { class: "shelf" }, titles.slice(0, 20).map((each) => el("li", {}, book(each, back))));
+
+function book(title, back) {
+  const names = namesOf(title.title, title.title_ja);
+  const spot = el("div", { class: "found", "aria-live": "polite" });
+  const drawing = cover({ title: title.title, native: title.title_ja, readership: title.genre, about: title.tags, volumes: title.volumes, status: title.status });
+  return el(
+    "article",
+    { class: "title", "data-title": plain(title.title_id, 80) },
+    el("div", { class: "picture" }, drawing),
+    el(
+      "div",
+      {},
+      said("h2", { title: names.shown.length > 60 ? names.shown : null }, names.shown),
+      said("p", { class: "other" }, names.other),
+      said("p", { class: "by" }, title.author, 160),
+      el("p", { class: "facts" }, facts(title)),
+      sold(title),
+    ),
+    why(title.reason),
+    el("div", { class: "doing" }, doing(title, names.shown, spot, back)),
+    spot,
+  );
+}
+
+function facts(title) {
+  const volumes = count(title.volumes);
+  return [
+    plain(title.genre) && el("b", {}, called(title.genre)), audienceMark(title.audience), rating(title.rating),
+    el("span", {}, volumes ? word("volsAnd", volumes, called(title.status)) : called(title.status)),
+  ];
+}
+
+function sold(title) {
+  const offers = list(title.offers).map(object);
+  const offer = offers.find((each) => each.price_jpy === title.price_jpy) || { price_jpy: title.price_jpy };
+  const badges = offers.filter((each) => each.format).map((each) => [said("span", { class: "chip" }, called(each.format), 30), " "]);
+  return el("p", { class: "sold" }, price(offer, word("aVolume")), stockMark(stockKind(title.in_stock)), badges);
+}
+
+function why(reason) {
+  const text = reasonOf(reason);
+  return text && el("p", { class: "why", dir: "auto", lang: tongue(text) }, unseen(word("because")), text);
+}
+
+function doing(title, name, spot, back) {
+  const id = plain(title.title_id, 80);
+  if (id === null) return [];
+  const stock = () => request("check_inventory", { title_ids: [id] }, word("askStock", name), (result) => spot.replaceChildren(...stocked(result)));
+  const alike = () => request("get_recommendations", { criteria: `like ${plain(title.title, 200)}` }, word("askLike", name), (result) => drawLike(result, name, back));
+  return [button(word("checkStock"), stock, name), button(word("moreLikeThis"), alike, name, "quiet")];
+}
+
+/** What the shop says of one title's stock: each format with its price, and when a missing volume returns. */
+function stocked(result) {
+  const item = object(list(object(result.structuredContent).items)[0]);
+  const formats = list(item.formats).map(object);
+  if (!formats.length) return [el("p", {}, word("notSold"))];
+  const rows = formats.map((each) => el("li", {}, said("b", {}, called(each.format), 30), price(each), stockMark(kindOf(each, item))));
+  const back = object(list(item.restock)[0]);
+  const missing = list(item.missing_volumes).filter((each) => number(each) !== null);
+  return [
+    el("ul", {}, rows),
+    missing.length > 0 && el("p", {}, word("missing", missing.slice(0, 12).join(", ") + (missing.length > 12 ? "…" : ""))),
+    day(back.date) && el("p", {}, word("returns", plain(back.volumes, 40), day(back.date))),
+  ].filter(Boolean);
+}
+
+function kindOf(offer, item) {
+  if (item.availability === "last_known") return "last_known";
+  if (offer.stock_is === "download") return "download";
+  if (offer.stock === 0) return "out";
+  if (offer.stock_is === "sum_of_volumes") return list(item.missing_volumes).length ? "partly" : "in_stock";
+  return number(offer.stock) === null ? "unknown" : offer.stock <= 2 ? "few" : "in_stock";
+}
+
+function drawLike(result, name, back) {
+  const titles = list(object(result.structuredContent).recommendations).map(object);
+  const again = async () => back();
+  const view = () => place([head(word("like", name), again), provenance(result), titles.length ? shelf(titles, view) : message(word("none"))], true);
+  view();
+}
+
+show(drawSearch);

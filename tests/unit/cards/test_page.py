@@ -89,6 +89,15 @@ def test_a_page_that_is_too_long_is_refused() -> None:
         page(ONE, reading(one_js="x" * MOST_CHARACTERS))
 
 
+def test_what_only_tells_a_reader_why_is_left_out() -> None:
+    html = page(
+        ONE, reading(one_js="  // why\n  /** Why. */\n  own(); // here\n\n    own(2);\n", frame_css="/* why */\nframe{}")
+    )
+    assert "\nown(); // here\nown(2);\n" in html
+    assert "why\n" not in html
+    assert "Why." not in html
+
+
 def test_there_is_no_file_that_no_card_has() -> None:
     parts = {part for card in CARDS for part in card.parts}
     own = {f"{name}.{kind}" for name in NAMES for kind in ("css", "html", "js")}

@@ -1,0 +1,54 @@
+// The server's English sentences (reasons, conditions) as a Japanese customer reads them. What is not known here stays
+// English, and is marked as such for whoever reads it aloud.
+
+const tags = (names) => names.split(", ").map(tag).join("・");
+const READERS = { shonen: "少年漫画", shojo: "少女漫画", seinen: "青年漫画", josei: "女性漫画", kodomo: "児童漫画" };
+const DID = { named: "お話しの", have: "お持ちの", "looked at": "ご覧になった", like: "お好きな", ordered: "ご注文の", "searched for": "お探しの" };
+
+const REASONS = [
+  [/^has (.+)$/i, (m) => `${tags(m[1])}の要素があります`],
+  [/^shares (.+?) with (.+), which you (.+)$/i, (m) => `${DID[m[3]] || "ご存じの"}「${m[2]}」と同じ${tags(m[1])}の作品です`],
+  [/^by (.+?), who also made (.+), which you (.+)$/i, (m) => `${DID[m[3]] || "ご存じの"}「${m[2]}」と同じ${m[1]}の作品です`],
+  [/^known for (.+)$/i, (m) => `${tags(m[1])}で知られる作品です`],
+  [/^you looked at it before$/i, () => "以前にご覧になった作品です"],
+  [/^popular with the store's readers$/i, () => "当店で人気の作品です"],
+  [/^(\d+) volumes?$/i, (m) => `全${m[1]}巻`],
+  [/^from (\d{4})$/i, (m) => `${m[1]}年開始`],
+  [/^by (.+)$/i, (m) => `${m[1]}の作品`],
+];
+
+const CONDITIONS = [
+  [/^finished$/i, () => "完結"], [/^still running$|^publishing$/i, () => "連載中"], [/^on hiatus$/i, () => "休載中"],
+  [/^(?:fit )?for all ages$/i, () => "全年齢向け"], [/teenagers or younger$/i, () => "13歳から"], [/^for 16 or younger/i, () => "16歳から"],
+  [/^nothing adult$/i, () => "成人向けを除く"], [/^in stock$/i, () => "在庫あり"], [/^all volumes in stock$/i, () => "全巻在庫あり"],
+  [/^at most ([\d,]+) volumes?$/i, (m) => `${m[1]}巻以内`], [/^at least ([\d,]+) volumes?$/i, (m) => `${m[1]}巻以上`],
+  [/^at most ([\d,]+) yen a volume$/i, (m) => `1冊${m[1]}円以下`], [/^at most ([\d,]+) yen for the series$/i, (m) => `全巻で${m[1]}円以下`],
+  [/^without (.+)$/i, (m) => `${m[1].split(" or ").map(tag).join("・")}なし`], [/^not by (.+)$/i, (m) => `${m[1]}以外`],
+  [/^rated at least (.+)$/i, (m) => `評価${m[1]}以上`], [/^like (.+)$/i, (m) => `「${m[1]}」に似た作品`],
+  [/^begun in (\d+) or later$/i, (m) => `${m[1]}年以降`], [/^begun by (\d+)$/i, (m) => `${m[1]}年まで`],
+  [/^physical$/i, () => "紙の本"], [/^digital$/i, () => "電子書籍"], [/^newest first$/i, () => "新しい順"], [/^cheapest first$/i, () => "安い順"],
+  [/^most popular first$/i, () => "人気順"], [/^best rated first$/i, () => "評価順"], [/^shortest first$/i, () => "短い順"],
+];
+
+function turned(text, table) {
+  for (const [pattern, put] of table) {
+    const match = pattern.exec(text);
+    if (match) return put(match);
+  }
+  return READERS[text.toLowerCase()] || null;
+}
+
+/** Why a title is recommended, in the customer's language. How it is rated stands beside it anyway. */
+function reasonOf(value) {
+  const text = plain(value, 400)?.replace(/\s*Rated [\d.]+ of 5\.$/, "") || null;
+  if (text === null || language() !== "ja") return text;
+  const parts = text.replace(/\.$/, "").split("; ").map((part) => turned(part, REASONS) || turned(part, CONDITIONS));
+  return parts.includes(null) ? text : `${parts.join("。")}。`;
+}
+
+/** A condition that was understood, in the customer's language. */
+function conditionOf(value) {
+  const text = plain(value, 80);
+  if (text === null || language() !== "ja") return text;
+  return turned(text, CONDITIONS) || (Object.hasOwn(TAGS_JA, text) ? TAGS_JA[text] : text);
+}

@@ -1,0 +1,98 @@
+// The shop's own words in English and Japanese, and what the server says in English as a Japanese customer reads it.
+
+const WORDS = {
+  en: {
+    yen: (digits) => `¥${digits}`, yourTime: (at) => `(${at} your time)`,
+    shonen: "Shōnen", shojo: "Shōjo", seinen: "Seinen", josei: "Josei", kodomo: "Children",
+    all_ages: "All ages", teen: "From 13", older_teen: "From 16", adult: "Adults only",
+    Publishing: "ongoing", Finished: "complete", "On Hiatus": "on hiatus", Discontinued: "discontinued",
+    physical: "Paper", digital: "E-book", set: "Full set", used_set: "Used set",
+    in_stock: "In stock", few: "Few left", out: "Out of stock", preorder: "Pre-order", download: "Download",
+    partly: "Most volumes", digital_only: "E-book only", last_known: "Not checked now", unknown: "Stock not known",
+    volumes: (n) => (n === "1" ? "1 volume" : `${n} volumes`), volsAnd: (n, what) => [n === "1" ? "1 vol." : `${n} vols`, what].filter(Boolean).join(", "), volume: (n) => `Vol. ${n}`, aVolume: "a volume",
+    rated: (n) => `Rated ${n} of 5`, until: (date) => ["until ", date], instead: (price) => `instead of ${price}`,
+    checkStock: "Check stock", moreLikeThis: "More like this", back: "Back", tryAgain: "Try again",
+    waiting: "Looking…", asked: "Asked in the conversation.", notAsked: "That did not work just now.",
+    standby: "From our stand-by shelf: not everything may be on it.",
+    popular: "The search is resting for a moment. These are favourites we keep at hand.",
+    lastKnown: "As we last knew it; some of it may have changed.",
+    stale: (at) => ["As of ", at, "."], noStock: "Price and stock could not be checked just now.",
+    partial: "Part of our shelves did not answer in time.", truncated: "Shortened to fit.",
+    sorry: "That did not work", soon: "Something on our side is slow. A second try usually helps.",
+    notFound: "We could not find that", notFoundMore: "It may go by another name, or the number may be mistyped.",
+    signIn: "Please sign in", signInMore: "Your own orders and wishes are shown once you are signed in.",
+    unclear: "We did not quite understand", unclearMore: "Please say it again in other words.",
+    busy: "Many people are in the shop right now", off: "This is not offered at the moment", offMore: "Please ask for it in another way.",
+    empty: "Nothing to show yet", loading: "One moment…", cancelled: "This was stopped before it was through.", contentNotes: "Contains",
+  },
+  ja: {
+    yen: (digits) => `${digits}円`, yourTime: (at) => `(現地時間 ${at})`,
+    shonen: "少年", shojo: "少女", seinen: "青年", josei: "女性", kodomo: "児童",
+    all_ages: "全年齢", teen: "13歳以上", older_teen: "16歳以上", adult: "18歳以上",
+    Publishing: "連載中", Finished: "完結", "On Hiatus": "休載中", Discontinued: "未完",
+    physical: "紙", digital: "電子書籍", set: "全巻セット", used_set: "古本セット",
+    in_stock: "在庫あり", few: "残りわずか", out: "在庫切れ", preorder: "予約受付中", download: "ダウンロード",
+    partly: "一部在庫切れ", digital_only: "電子書籍のみ", last_known: "在庫未確認", unknown: "在庫不明",
+    volumes: (n) => `${n}巻`, volsAnd: (n, what) => [`${n}巻`, what].filter(Boolean).join("・"), volume: (n) => `${n}巻`, aVolume: "1冊",
+    rated: (n) => `5点満点中${n}点`, until: (date) => [date, "まで"], instead: (price) => `通常 ${price}`,
+    checkStock: "在庫を確認", moreLikeThis: "似た作品を見る", back: "戻る", tryAgain: "もう一度試す",
+    waiting: "確認しています…", asked: "会話でお尋ねしました。", notAsked: "今はうまくいきませんでした。",
+    standby: "予備の棚からのご案内です。一部の作品が載っていないことがあります。",
+    popular: "ただいま検索がお休み中です。代わりに人気の作品をご案内します。",
+    lastKnown: "最後に確認した内容です。変わっている場合があります。",
+    stale: (at) => [at, " 時点の情報です。"], noStock: "価格と在庫を今は確認できませんでした。",
+    partial: "時間内に確認できなかった棚があります。", truncated: "長いため一部を省きました。",
+    sorry: "うまくいきませんでした", soon: "こちら側で時間がかかっています。少し待ってからもう一度お試しください。",
+    notFound: "見つかりませんでした", notFoundMore: "別の名前で載っているか、番号が違うかもしれません。",
+    signIn: "ログインしてください", signInMore: "ご注文やお好みは、ログインするとご覧いただけます。",
+    unclear: "うまく読み取れませんでした", unclearMore: "別の言い方でもう一度お願いします。",
+    busy: "ただいま混み合っています", off: "ただいまお取り扱いしていません", offMore: "別の方法でお尋ねください。",
+    empty: "まだお見せできるものがありません", loading: "少々お待ちください…", cancelled: "途中で取りやめになりました。", contentNotes: "含まれる表現",
+  },
+};
+
+/** Words that one card alone has. */
+function speak(words) {
+  for (const tongueOf of ["en", "ja"]) Object.assign(WORDS[tongueOf], words[tongueOf]);
+}
+
+const surroundings = { locale: "en", zone: null };
+
+const locale = () => surroundings.locale;
+const language = () => (surroundings.locale.startsWith("ja") ? "ja" : "en");
+const ownZone = () => surroundings.zone;
+
+/** Takes language and time zone from what the host says of itself; a language that we don't have is English. */
+function follow(host) {
+  const { locale: wanted, timeZone } = object(host);
+  const [found] = supported(Intl.DateTimeFormat, [String(wanted || "en").replace("_", "-")]);
+  surroundings.locale = found && /^(en|ja)\b/.test(found) ? found : "en";
+  surroundings.zone = valid(timeZone) ? timeZone : null;
+  document.documentElement.lang = language();
+}
+
+function supported(formats, wanted) {
+  try {
+    return formats.supportedLocalesOf(wanted);
+  } catch {
+    return [];
+  }
+}
+
+function valid(zone) {
+  try {
+    return typeof zone === "string" && Boolean(new Intl.DateTimeFormat("en", { timeZone: zone }));
+  } catch {
+    return false;
+  }
+}
+
+/** The shop's word of this name in the customer's language, with what goes into it; null where there is none. */
+function word(name, ...values) {
+  const words = WORDS[language()];
+  const found = Object.hasOwn(words, name) ? words[name] : null;
+  return typeof found === "function" ? found(...values) : found;
+}
+
+/** A word of the trade (a readership, a status), or what the catalogue says where we have none for it. */
+const called = (name, most = 60) => (typeof name === "string" && typeof word(name) === "string" ? word(name) : plain(name, most));
