@@ -23,7 +23,7 @@ find_format = finding(
             rf"\b(?:available )?(?:as |in |on |for )?(?:an? )?(?:digital(?:ly)?(?: {_EDITION})(?: only)?|digitally"
             rf"|digital(?= (?:mangas?|comics?|series)\b| ?(?:[,.]|$)| under| below| and )"
             r"|e-?books?|kindle|electronic (?:edition|version|copy))(?![a-z])"
-            r"|電子書籍(?:版|で読める|で買える|の)?|電子(?:版|コミック)(?:で読める|の)?|電子で(?:読める|買える)"
+            r"|電子(?=で?(?:$|[、。]))|電子書籍(?:版|で読める|で買える|の)?|電子(?:版|コミック)(?:で読める|の)?|電子で(?:読める|買える)"
             r"|デジタル版の?"
         ),
         "digital",

@@ -32,7 +32,7 @@ _MORE = {
         r"\b(?:the )?(?:cheap(?:est|er)?|least expensive|inexpensive|affordable|lowest[- ]priced?"
         r"|budget(?:[- ]friendly)?)(?: first)?\b"
         r"|\b(?:sorted |ordered )?by price\b|\b(?:price )?low to high\b"
-        r"|(?:一番|最も|いちばん)?安い(?:順)?(?:の|に|で)?|最安の?|お手頃(?:価格)?[なの]?|手頃な|リーズナブルな|安価な"
+        r"|(?:一番|最も|いちばん)?(?:お?値段|価格)?(?:が|の)?(?:安い(?:順)?|安め|お?安くて(?!も)|安く(?=、))(?:の|に|で)?|最安の?|お手頃(?:価格)?[なの]?|手頃な|リーズナブルな|安価な"
     ),
 }
 

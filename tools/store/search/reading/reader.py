@@ -19,6 +19,7 @@ from tools.store.search.reading.finders import finders
 from tools.store.search.reading.hearing import compared, heard, reading_of
 from tools.store.search.reading.names import MOST_NAMES, Phrase, phrases_around
 from tools.store.search.reading.nearly import nearly_called, unresolved
+from tools.store.search.reading.necessity import needed
 from tools.store.search.reading.reading import Reading
 from tools.store.search.reading.resolving import orders_of, unchecked
 from tools.store.search.reading.series import ruled_out, with_series
@@ -73,7 +74,7 @@ class Reader:
         """Asks the catalogue for names only where some words state something. Without an answer of it in time the reading
         goes on with the names at hand: what is said of others is then understood and not obeyed."""
         terms = await self.terms(_share_of(deadline))
-        whole = normalise(text[:LONGEST])
+        whole, text = await self._plainly(normalise(text[:LONGEST]), text, deadline)
         claims, phrases = await self._claims(whole, await self._finders_of(terms))
         names = _asked(claims, phrases) if claims else ()
         called, away = await self.called(names, _share_of(deadline))
@@ -91,6 +92,14 @@ class Reader:
         if not held:
             return replace(reading_of(whole, ()), subject=text, unnamed=unnamed)
         return replace(reading_of(whole, held), unnamed=unnamed)
+
+    async def _plainly(self, whole: str, text: str, deadline: Deadline) -> tuple[str, str]:
+        """The normalised text, and what to search by where it states nothing: both with what has to be said plainly, unless
+        something is called so."""
+        said = needed(whole)
+        if said == whole or any(each.title_ids for each in (await self.called((whole,), _share_of(deadline)))[0].values()):
+            return whole, text
+        return said, said
 
     async def _claims(self, whole: str, find: tuple[Find, ...]) -> Claims:
         """Of a long text, those that were found a moment ago: a fallback reads it again."""

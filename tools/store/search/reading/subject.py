@@ -25,6 +25,11 @@ _JA_AFTER = re.compile(
     r"^(?:であり|であって|だけど|けれど|けど|かつ"
     r"|で|の|な|が|は|も(?!の)|を|に|と|(?:か|または|もしくは)$|ある(?=[^ぁ-ん]|もの)|もの(?=$|[、。 がをで])|、|,)"
 )
+_GIFT_JA = re.compile(
+    r"^(?:の?お?(?:誕生日|クリスマス|入学|卒業|お祝い|祝い)の?)?(?:プレゼント|贈り物|ギフト)(?:用の?|として|する|を|に|で|は|の)?"
+    r"(?:したい|する|あげたい|贈りたい|探して(?:い)?(?:る|ます))?(?:です|ので|けど|と思って(?:い)?(?:る|ます))?(?:[。、!]|$)"
+)
+"""That it is a gift, said after whom it is for."""
 _PUNCTUATION = " ,.;:!?。、！？・/-()[]"
 _ONLY_ASKING = """
 a an the i me my we want wanted need would like love looking for something anything some any good great nice fun
@@ -104,5 +109,5 @@ def _unbound(pieces: Sequence[str]) -> Iterable[str]:
 
 def _unbound_ja(piece: str, *, leads: bool, follows: bool) -> str:
     if follows:
-        piece = _JA_AFTER.sub("", piece)
+        piece = _JA_AFTER.sub("", _GIFT_JA.sub("", piece))
     return _JA_BEFORE.sub("", piece) if leads else piece

@@ -92,6 +92,10 @@ class _Negation:
     def _took(self, at: int) -> bool:
         theme = self._ahead.get(at)
         genre = _GENRE.match(self._text, at)
+        if theme is not None and self._goes_with_what_is_wanted(theme):
+            self._themes.append(theme)
+            self._end = theme.end
+            return True
         if theme is None and genre is None:
             return False
         first = theme
@@ -104,6 +108,15 @@ class _Negation:
             at = max(at, genre.end())
         self._end = _past(wordings.NOUNS, self._text, at)
         return True
+
+    def _goes_with_what_is_wanted(self, theme: Named) -> bool:
+        """ "No romance sports manga": a whole text that would else ask for nothing asks for the theme after this one."""
+        following = self._ahead.get(_past_space(self._text, theme.end))
+        if following is None or self._marker[0] not in wordings.BEFORE_A_WORK:
+            return False
+        if len(self._ahead) > 2 or not wordings.ASKING_ALONE.fullmatch(self._text[: self._marker.start()]):
+            return False
+        return wordings.A_WORK_AT_THE_END.match(self._text, following.end) is not None
 
     def _goes_on(self) -> bool:
         """Whether a list goes on here, and takes its next item: "or" always joins; "and" and a comma join what is unpleasant

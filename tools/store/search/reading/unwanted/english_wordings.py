@@ -130,6 +130,12 @@ POSTFIX = re.compile(
 NAMED_BEFORE = re.compile(
     r"(?:^|[,.;:] ?|\b(?:but|and|with|manga|series) )(?P<name>[a-z0-9][^,.;:!?]{1,40}?) (?:excluded|not included)\b"
 )
+BEFORE_A_WORK = frozenset(("no", "non", "zero"))
+ASKING_ALONE = re.compile(r"(?:(?:i|i'd|want|need|like|would|please|find|me|show|give|some|a|any|looking|for|got) ?)*")
+A_WORK_AT_THE_END = re.compile(
+    r" (?:mangas?|comics?|series|stor(?:y|ies)|titles?|books?)(?: (?:please|pls|thanks))?[ .!?]*$"
+)
+"""What surrounds an exclusion where nothing but the words after it can be what is wanted."""
 ASKED = re.compile(r"(?: (?:mangas?|stor(?:y|ies)|one|series))? ?(?:please|instead|only|is fine|are fine|would be)\b")
 """What a shopper asks for after what is not wanted: "no romance, horror please"."""
 CHEERFUL = re.compile(
