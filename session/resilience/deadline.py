@@ -21,6 +21,11 @@ class Deadline:
     clock: Clock = field(default=time.monotonic, compare=False, repr=False)
     interval: Interval | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def traceparent(self) -> str | None:
+        """What whoever is asked until then is told of the trace; None where there is none."""
+        return None if self.interval is None else self.interval.traceparent
+
     @classmethod
     def after(cls, seconds: float, clock: Clock = time.monotonic) -> Deadline:
         """The instant `seconds` from now."""

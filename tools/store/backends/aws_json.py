@@ -42,10 +42,13 @@ class JsonOperations:
         credentials = await session.get_credentials()
         yield cls(client, credentials, client.meta.endpoint_url if credentials is None else await _endpoint(client))
 
-    async def call(self, operation: str, parameters: Mapping[str, Any]) -> bytes:
+    async def call(self, operation: str, parameters: Mapping[str, Any], traceparent: str | None = None) -> bytes:
         """The body of the answer to an operation, by the client's name for it. Raises the driver's errors."""
         name = self._client.meta.method_to_api_mapping[operation]
-        answer = await self._http.send(await self._signed(name, _written(parameters)))
+        request = await self._signed(name, _written(parameters))
+        if traceparent is not None:
+            request.headers["traceparent"] = traceparent  # not signed: proxies on the way write their own
+        answer = await self._http.send(request)
         body: bytes = await answer.content
         if answer.status_code != 200:
             raise self._refusal(name, answer, body)

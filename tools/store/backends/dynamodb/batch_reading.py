@@ -89,18 +89,18 @@ class BatchReader:
                 while batch.pending:
                     if attempt:
                         await asyncio.sleep(self._backoff.pause(attempt))
-                    await self._ask(batch)
+                    await self._ask(batch, deadline)
                     attempt += 1
         except BackendFailure as failure:
             put_off = isinstance(failure, TimedOut) and attempt > 0 and batch.pending == keys
             batch.failure = self._too_busy() if put_off else failure
         return batch
 
-    async def _ask(self, batch: _Batch) -> None:
+    async def _ask(self, batch: _Batch, deadline: Deadline) -> None:
         """One round. Over 16 MB, or beyond its throughput, DynamoDB answers a part and names the rest."""
         keys = [{self._key: {"S": key}} for key in batch.pending]
         request = {self._table: {"Keys": keys, **self._asked}}
-        answer = await self._connection.call("batch_get_item", RequestItems=request)
+        answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)
         items, left = self._contents(answer)
         if not left <= set(batch.pending):
             raise ShapeError("$.UnprocessedKeys has keys that nobody asked for")

@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 from pydantic_core import from_json
 
+from session.resilience.deadline import Deadline
 from tools.store.backends.aws_client import AwsClient
 from tools.store.backends.aws_json import JsonOperations
 from tools.store.backends.aws_models import USER_AGENT
@@ -56,11 +57,12 @@ class Connection:
     async def aclose(self) -> None:
         await self._aws.aclose()
 
-    async def call(self, operation: str, **parameters: Any) -> Json:
-        """DynamoDB's answer, as its JSON says it. Raises the driver's errors, and ShapeError for what is no JSON object."""
+    async def call(self, operation: str, deadline: Deadline | None = None, /, **parameters: Any) -> Json:
+        """DynamoDB's answer, as its JSON says it. The deadline is the caller's to keep, DynamoDB is told its trace. Raises
+        the driver's errors, and ShapeError for what is no JSON object."""
         operations: JsonOperations = await self._aws.ready()
         try:
-            body = from_json(await operations.call(operation, parameters))
+            body = from_json(await operations.call(operation, parameters, deadline.traceparent if deadline else None))
         except (BotoCoreError, ClientError, ResponseParserError, OSError):
             raise
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:

@@ -46,6 +46,7 @@ class DynamoOrders:
                 return None
             answer = await self._connection.call(
                 "get_item",
+                deadline,
                 TableName=self._table,
                 Key={"owner": {"S": owner_key(owner)}, "order_id": {"S": order_id}},
                 ConsistentRead=True,
@@ -67,7 +68,7 @@ class DynamoOrders:
             **projection(ORDER_FIELDS),
         }
         async with answering("orders", deadline):
-            found = [item async for items in pages(self._connection, query, limit) for item in items]
+            found = [item async for items in pages(self._connection, query, limit, deadline) for item in items]
             orders = [order_of(item, owner, text(item, "order_id", "$")) for item in found]
         # Equal times stand in the index as they came.
         return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
@@ -78,7 +79,7 @@ class DynamoOrders:
         query = {**self._by_time(owner), "Limit": PURCHASES_READ, **asked}
         last: dict[str, str] = {}
         async with answering("orders", deadline):
-            async for items in pages(self._connection, query, PURCHASES_READ):
+            async for items in pages(self._connection, query, PURCHASES_READ, deadline):
                 for item in items:
                     status, ordered_at, title_ids = purchase_of(item, owner)
                     if status in NOT_BOUGHT:
@@ -96,7 +97,7 @@ class DynamoOrders:
         query["FilterExpression"] = f"contains(#{LINE_FIELDS.index('title_ids')}, :title)"
         query["ExpressionAttributeValues"] = {**query["ExpressionAttributeValues"], ":title": {"S": title_id}}
         async with answering("orders", deadline):
-            found = [item async for items in pages(self._connection, query, MOST_BOUGHT) for item in items]
+            found = [item async for items in pages(self._connection, query, MOST_BOUGHT, deadline) for item in items]
             return tuple(line for item in found for line in lines_bought(item, owner, title_id))
 
     def _by_time(self, owner: str) -> dict[str, Any]:

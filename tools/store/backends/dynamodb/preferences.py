@@ -35,6 +35,7 @@ class DynamoPreferences:
         async with answering("profile", deadline):
             answer = await self._connection.call(
                 "get_item",
+                deadline,
                 TableName=self._table,
                 Key=preferences_key(user),
                 ConsistentRead=True,
@@ -48,14 +49,15 @@ class DynamoPreferences:
 
     async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
         """Puts it in place of the state of that revision, or removes the item."""
+        only = _unchanged(in_place_of)
         async with answering("profile", deadline):
             try:
                 if kept.preferences:
                     item = preferences_item(user, kept)
-                    await self._connection.call("put_item", TableName=self._table, Item=item, **_unchanged(in_place_of))
+                    await self._connection.call("put_item", deadline, TableName=self._table, Item=item, **only)
                 else:
                     key = preferences_key(user)
-                    await self._connection.call("delete_item", TableName=self._table, Key=key, **_unchanged(in_place_of))
+                    await self._connection.call("delete_item", deadline, TableName=self._table, Key=key, **only)
             except ClientError as error:
                 if error.response.get("Error", {}).get("Code") != CHANGED_MEANWHILE:
                     raise

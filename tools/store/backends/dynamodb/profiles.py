@@ -49,7 +49,9 @@ class DynamoProfiles:
             **asked,
         }
         async with answering("profile", deadline):
-            events = [event_of(item, user) async for page in pages(self._connection, query, RECALLED) for item in page]
+            events = [
+                event_of(item, user) async for page in pages(self._connection, query, RECALLED, deadline) for item in page
+            ]
             return Profile(latest(events))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
@@ -62,7 +64,7 @@ class DynamoProfiles:
             **projection(("owner", "moment")),
         }
         async with answering("profile", deadline):
-            async for page in pages(self._connection, query, most=10**9):
+            async for page in pages(self._connection, query, 10**9, deadline):
                 keys = [{"owner": {"S": owner_key(user)}, "moment": {"S": text(item, "moment", "$")}} for item in page]
                 await send(self._connection, self._table, [{"DeleteRequest": {"Key": key}} for key in keys])
 

@@ -39,7 +39,9 @@ class DynamoReleases:
         }
         query["ExpressionAttributeNames"] = query["ExpressionAttributeNames"] | {"#month": "month"}
         async with answering("releases", deadline):
-            found = [release_of(item) async for page in pages(self._connection, query, MOST_RELEASES) for item in page]
+            found = [
+                release_of(item) async for page in pages(self._connection, query, MOST_RELEASES, deadline) for item in page
+            ]
         return tuple(sorted(found, key=lambda each: each.place))
 
     async def health(self, deadline: Deadline) -> Health:
