@@ -5,9 +5,16 @@ from __future__ import annotations
 import logging
 
 from server.call import Call, Handler, Outcome
+from server.telemetry.trace_context import TraceContext
 from tools.store.failures import Failure, InternalFailure
 
 logger = logging.getLogger(__name__)
+
+
+def _trace(call: Call) -> str:
+    """Names the trace to look into: that of the call, or its caller's."""
+    own = TraceContext.read((call.interval and call.interval.traceparent) or call.metadata.traceparent)
+    return "" if own is None else f", trace {own.trace_id:032x}"
 
 
 class Guard:
@@ -19,5 +26,5 @@ class Guard:
         except Failure as failure:
             return Outcome(failure=failure)
         except Exception:
-            logger.exception("call %s of %s failed unexpectedly", call.call_id, call.name)
+            logger.exception("call %s of %s failed unexpectedly%s", call.call_id, call.name, _trace(call))
             return Outcome(failure=InternalFailure("Something went wrong on our side. It has been logged."))

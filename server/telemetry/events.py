@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from server.call import Call
+from server.telemetry.trace_context import TraceContext
 from session.resilience.timeline import Timeline
 
 
@@ -35,6 +36,14 @@ class CallFinished:
     variant: str | None = None
     violations: tuple[tuple[str, str], ...] = ()
     timeline: Timeline | None = None
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """The ids by which a call is found in a trace: its own span's where it has one, else its caller's trace alone."""
+        if self.timeline is not None and self.timeline.sampled:
+            return {"trace_id": f"{self.timeline.trace_id:032x}", "span_id": f"{self.timeline.call.span_id:016x}"}
+        caller = TraceContext.read(self.traceparent)
+        return {} if caller is None else {"trace_id": f"{caller.trace_id:032x}"}
 
 
 class Sink(Protocol):

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.core import CounterMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, choose_encoder, generate_latest
 from prometheus_client.registry import Collector
 
 from server.call import Call
@@ -66,7 +66,7 @@ class Metrics:
     def __call__(self, event: CallFinished) -> None:
         calls, seconds = self._series(event)
         calls.inc()
-        seconds.observe(event.milliseconds / 1000)
+        seconds.observe(event.milliseconds / 1000, _exemplar(event))
         if (verdict := usable(event)) is not None:
             self._levels[USABLE][verdict].inc()
         for what in event.degraded:
@@ -129,6 +129,17 @@ class Metrics:
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
+
+    def text_for(self, accept: str) -> tuple[bytes, str]:
+        """What whoever accepts this can read, and its content type: OpenMetrics, which alone has exemplars, or the older
+        form."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self.registry), content_type
+
+
+def _exemplar(event: CallFinished) -> dict[str, str] | None:
+    """The way from a bar of the histogram to a trace; none for a call that is in no trace of ours."""
+    return event.trace if event.timeline is not None and event.timeline.sampled else None
 
 
 class _Counted(Collector):

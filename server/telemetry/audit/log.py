@@ -65,6 +65,7 @@ class AuditLog:
             "user": event.user,
             "what": event.audited,
             "outcome": event.outcome,
+            **event.trace,
         }
         return self._put(line, written)
 

@@ -36,6 +36,7 @@ class LogLine:
             "transport": event.transport,
             "user": event.user,
             "arguments": event.arguments,
+            **event.trace,
         }
         if event.violations:
             line["violations"] = [{"path": path, "rule": rule} for path, rule in event.violations]

@@ -42,7 +42,8 @@ class Probes:
         return {"status": status_of(states := await self._dependencies.states()), "dependencies": states}
 
     async def metrics(self, request: Request) -> Response:
-        return Response(self._metrics.text(), media_type=self._metrics.content_type)
+        text, content_type = self._metrics.text_for(request.headers.get("accept", ""))
+        return Response(text, media_type=content_type)
 
 
 def status_of(states: Mapping[str, Mapping[str, Any]]) -> str:
