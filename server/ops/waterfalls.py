@@ -31,25 +31,25 @@ class Waterfalls:
     def __init__(self, hashes: Hashes, clock: Clock, wall: WallClock) -> None:
         self._hashes, self._clock, self._wall = hashes, clock, wall
         self._turns = Turns(clock)
-        self._under_way: Lru[str, tuple[Call, str]] = Lru(MOST_UNTOLD)
-        self._over: list[tuple[CallFinished, Call, str, float]] = []
-        self._sessions: Lru[str, float] = Lru(MOST_SESSIONS)
+        self._under_way: Lru[str, Call] = Lru(MOST_UNTOLD)
+        self._over: list[tuple[CallFinished, Call, float]] = []
+        self._sessions: Lru[int, float] = Lru(MOST_SESSIONS)
         self._implicit: Lru[str, tuple[int, float]] = Lru(MOST_UNTOLD)
 
     def wants(self, call: Call) -> bool:
-        stated, session = call.metadata, call.metadata.session or call.transport_session or ""
-        if session:
-            self._sessions.put(self._hashes.of("session", session), self._clock())
-        turn = self._hashes.of("turn", f"{session}\0{stated.turn or stated.trace or ''}")
-        if not self._turns.chosen(turn):
+        stated = call.metadata
+        session = stated.session or call.transport_session
+        if session is not None:
+            self._sessions.put(hash(session), self._clock())
+        if not self._turns.chosen(hash((session, stated.turn, stated.trace))):
             return False
-        self._under_way.put(call.call_id, (call, turn))
+        self._under_way.put(call.call_id, call)
         return True
 
     def __call__(self, event: CallFinished) -> None:
-        known = self._under_way.pop(event.call_id)
-        if known is not None and event.timeline is not None and len(self._over) < MOST_UNTOLD:
-            self._over.append((event, *known, self._wall()))
+        call = self._under_way.pop(event.call_id)
+        if call is not None and event.timeline is not None and len(self._over) < MOST_UNTOLD:
+            self._over.append((event, call, self._wall()))
 
     def take(self) -> list[Json]:
         """Returns those that have ended since it was asked last."""
@@ -61,12 +61,12 @@ class Waterfalls:
         self._sessions.pop_while(lambda used: self._clock() - used > ACTIVE_SECONDS)
         return len(self._sessions)
 
-    def _told(self, event: CallFinished, call: Call, turn: str, at: float) -> Json:
+    def _told(self, event: CallFinished, call: Call, at: float) -> Json:
         session, user, timeline = call.session or call.transport_session, call.principal.user, event.timeline
         assert timeline is not None
         return {
             "call_id": event.call_id,
-            "turn": self._turn(turn, call),
+            "turn": self._turn(call),
             "session": self._hashes.of("session", session) if session else None,
             "user": self._hashes.of("user", user) if user else None,
             "tool": event.tool,
@@ -84,14 +84,16 @@ class Waterfalls:
             "intervals": [_interval(each, call.arrived) for each in timeline.intervals],
         }
 
-    def _turn(self, turn: str, call: Call) -> str:
+    def _turn(self, call: Call) -> str:
         """One that has no name goes by its session's, and how many there were in it: it is another when its end is."""
-        if call.turn is None or call.turn.name.kind is not TurnKind.IMPLICIT:
-            return turn
-        number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
-        number += abs(call.turn.ends.at - ends) > SAME_SECONDS
-        self._implicit.put(turn, (number, call.turn.ends.at))
-        return self._hashes.of("turn", f"{turn}\0{number}")
+        stated = call.metadata
+        turn = f"{stated.session or call.transport_session}\0{stated.turn or stated.trace or ''}"
+        if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
+            number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
+            number += abs(call.turn.ends.at - ends) > SAME_SECONDS
+            self._implicit.put(turn, (number, call.turn.ends.at))
+            turn = f"{turn}\0{number}"
+        return self._hashes.of("turn", turn)
 
 
 def _of_turn(call: Call) -> Json:
@@ -102,7 +104,7 @@ def _of_turn(call: Call) -> Json:
 
 
 def _interval(interval: Interval, arrived: float) -> Json:
-    ended = interval.started if interval.ended is None else interval.ended
+    ended, noted = interval.started if interval.ended is None else interval.ended, interval.attributes
     return {
         "name": interval.name,
         "kind": interval.kind,
@@ -110,10 +112,10 @@ def _interval(interval: Interval, arrived: float) -> Json:
         "ms": round((ended - interval.started) * 1000, 2),
         "parent": interval.parent,
         "outcome": interval.outcome,
-        "detail": {name: value for name, value in interval.attributes.items() if _is_plain(value)},
+        "detail": {name: value for name, value in noted.items() if _is_plain(value)} if noted else noted,
     }
 
 
 def _is_plain(value: object) -> bool:
     """Numbers and short words: whatever else somebody notes one day stays in the process."""
-    return WORDS.fullmatch(value) is not None if isinstance(value, str) else isinstance(value, int | float)
+    return WORDS.fullmatch(value) is not None if isinstance(value, str) else isinstance(value, (int, float))

@@ -1,0 +1,145 @@
+"""What is counted of calls, by a clock in the test's hand."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from server.ops.figures import MOST_ERRORS, MOST_TOOLS, MOST_UNCOUNTED, OTHERS, Figures
+from server.ops.sliding import MOST_BUCKETS, SLOT_SECONDS, SLOTS, Sliding, bucket, percentiles
+from server.ops.turns import BURST, PER_SECOND, Turns
+from tests.support.clocks import HandClock
+from tests.support.events import an_event
+
+WINDOW = SLOTS * SLOT_SECONDS
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def figures(clock: HandClock) -> Figures:
+    return Figures(clock, clock, total=100, shed=7)
+
+
+def test_percentiles_are_within_a_twentieth() -> None:
+    draw = Random(1)
+    values = sorted(draw.lognormvariate(2, 1.5) for _ in range(5000))
+    counted = Sliding[int]()
+    for each in values:
+        counted.add(bucket(each))
+    for share, found in zip((0.5, 0.95, 0.99), percentiles(counted.whole, (0.5, 0.95, 0.99)), strict=True):
+        assert found == pytest.approx(values[int(share * 5000)], rel=0.06)
+
+
+def test_of_nothing_there_are_no_percentiles() -> None:
+    assert percentiles({}, (0.5, 0.99)) == [None, None]
+
+
+def test_whatever_something_takes_there_are_only_so_many_buckets() -> None:
+    assert [bucket(ms) for ms in (-5, 0, 0.05, 1e9)] == [0, 0, 0, MOST_BUCKETS]
+    assert percentiles({bucket(0): 3}, (0.5,)) == [0.0]
+
+
+def test_what_was_counted_is_forgotten_after_five_minutes_and_leaves_nothing() -> None:
+    counted = Sliding[str]()
+    counted.add("once")
+    for _ in range(SLOTS - 1):
+        counted.turn()
+    counted.add("again")
+    assert counted.whole == {"once": 1, "again": 1}
+    counted.turn()
+    assert counted.whole == {"again": 1}
+    for _ in range(SLOTS):
+        counted.turn()
+    assert counted.whole == {}
+
+
+def test_a_tool_is_told_with_its_sources_and_failures(figures: Figures, clock: HandClock) -> None:
+    for source in ("live", "live", "cache", "stale", "fallback"):
+        figures(an_event(source=source, milliseconds=10.0))
+    for outcome in ("TIMEOUT", "TIMEOUT", "SERVER_BUSY", "cancelled", "INPUT_REQUIRED"):
+        figures(an_event(outcome=outcome, source=None, budget_left_ms=None))
+    clock.advance(1)
+    figures.tick()
+    (tool,) = figures.tools()
+    assert (tool["calls"], tool["sources"]) == (10, {"live": 2, "cache": 1, "stale": 1, "fallback": 1})
+    assert tool["errors"] == {"TIMEOUT": 2, "SERVER_BUSY": 1}
+    assert figures.calls(under_way=3) == {"per_second": 10.0, "under_way": 3, "shed": 8, "total": 110}
+    clock.advance(WINDOW + SLOT_SECONDS)
+    figures.tick()
+    assert figures.tools() == []
+    assert figures.calls(0)["total"] == 110
+
+
+def test_what_was_left_of_turns_is_told_and_how_many_had_nothing(figures: Figures) -> None:
+    for left in (2800, 2500, 2000, 900, 0):
+        figures(an_event(budget_left_ms=left))
+    figures(an_event(outcome="BUDGET_EXHAUSTED", source=None, budget_left_ms=0))
+    figures.tick()
+    left = figures.budget_left()
+    assert left["p50_ms"] == pytest.approx(900, rel=0.06)
+    assert (left["p1_ms"], left["exhausted"]) == (0.0, 1)
+
+
+def test_each_five_seconds_are_a_point_of_five_minutes(figures: Figures, clock: HandClock) -> None:
+    for _ in range(SLOTS + 10):
+        for _ in range(20):
+            figures(an_event(milliseconds=40.0))
+        figures(an_event(milliseconds=900.0, outcome="TIMEOUT"))
+        clock.advance(SLOT_SECONDS)
+        figures.tick()
+    points = figures.history()
+    assert len(points) == SLOTS
+    assert points[-1]["per_second"] == pytest.approx(21 / SLOT_SECONDS)
+    assert points[-1]["errors"] == 1
+    assert points[-1]["p50_ms"] == pytest.approx(40, rel=0.06)
+    assert points[-1]["p99_ms"] == pytest.approx(900, rel=0.06)
+
+
+def test_a_process_that_slept_goes_on_from_now(figures: Figures, clock: HandClock) -> None:
+    figures(an_event())
+    clock.advance(10 * WINDOW)
+    figures.tick()
+    figures(an_event())
+    figures.tick()
+    assert [each["calls"] for each in figures.tools()] == [1]
+
+
+def test_of_errors_the_latest_kinds_are_told_newest_first_with_what_to_do(figures: Figures, clock: HandClock) -> None:
+    for number in range(MOST_ERRORS + 5):
+        figures(an_event(tool=f"tool-{number}", outcome="TIMEOUT"))
+    figures(an_event(tool="tool-10", outcome="TIMEOUT"))
+    figures.tick()
+    errors = figures.errors()
+    assert len(errors) == MOST_ERRORS
+    assert (errors[0]["tool"], errors[0]["count"]) == ("tool-10", 2)
+    assert all(each["advice"] for each in errors)
+
+
+def test_tools_that_come_and_go_take_no_more_room(figures: Figures) -> None:
+    for number in range(3 * MOST_TOOLS):
+        figures(an_event(tool=f"tool-{number}"))
+    figures.tick()
+    told = figures.tools()
+    assert len(told) <= MOST_TOOLS + 1
+    assert sum(each["calls"] for each in told) == 3 * MOST_TOOLS
+    assert OTHERS in {each["name"] for each in told}
+
+
+def test_many_calls_between_two_looks_are_counted_before(figures: Figures) -> None:
+    for _ in range(MOST_UNCOUNTED):
+        figures(an_event())
+    assert figures.total == 100 + MOST_UNCOUNTED
+
+
+def test_a_turn_is_shown_whole_or_not_at_all(clock: HandClock) -> None:
+    turns = Turns(clock)
+    first = [turns.chosen(turn) for turn in range(200)]
+    assert sum(first) == BURST
+    clock.advance(1)
+    assert [turns.chosen(turn) for turn in range(200)] == first
+    assert sum(turns.chosen(turn) for turn in range(1000, 1200)) == PER_SECOND
