@@ -68,6 +68,7 @@ OUTPUT = answer(
 NOTHING_FITS = (
     "Nothing here fits the criteria: these go by what based_on says alone. Say so, or ask the customer for other words."
 )
+NO_HISTORY = "Nothing is known of what this customer had before: say so, and ask which title they mean."
 NOTHING_LEFT = "Nothing is left under these conditions. Say so, and ask which of them could go."
 UNAVAILABLE = "Personal recommendations are not available right now; these are what other readers buy."
 
@@ -82,7 +83,12 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     said = told(want, chosen.let_go)
     answer = _answer(cards, _based_on(chosen)) | said | next_offset(want, len(cards), len(chosen.titles))
     note = (NOTHING_FITS if cards else NOTHING_LEFT) if chosen.nothing_fits or not cards else None
-    return answer | noted(said.get("note"), note) | ({PENDING: still.as_json()} if still else {})
+    known = any((chosen.customer.owned, chosen.customer.viewed, chosen.customer.searched))
+    return (
+        answer
+        | noted(said.get("note"), NO_HISTORY if want.again and not known else None, note)
+        | ({PENDING: still.as_json()} if still else {})
+    )
 
 
 def _based_on(chosen: Chosen) -> list[str]:

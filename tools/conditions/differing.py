@@ -15,9 +15,14 @@ from tools.store.search.query.tones import ToneTable
 from tools.store.search.reading.reading import Understood
 from tools.store.search.text.characters import normalise
 
+AS_BEFORE = "A search does not know what the customer had before: ask which title they mean."
+
 
 async def differing(context: ToolContext, want: Want) -> Want:
-    """The want, with conditions of what it says beside the titles to compare with."""
+    """The want, with conditions of what it says beside the titles to compare with. Of what the customer had before a search
+    knows nothing."""
+    if want.again:
+        return replace(want, remarks=(*want.remarks, AS_BEFORE))
     if not want.like or not want.beside:
         return want
     terms = await context.store.reader.terms(context.deadline)

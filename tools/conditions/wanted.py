@@ -24,7 +24,7 @@ class Want:
     """What a customer is looking for. `text`: to search by. `firm`: the conditions that are filters and never let go.
     `by_name`: what a title has to satisfy that the whole text is the name of, where that is less: what is remembered of the
     customer, and that a title for adults was not asked for, is left aside. `remarks`: sentences on what contradicts itself.
-    `beside`: what is said beside the titles to compare with. The rest as in `Reading`."""
+    `beside`: what is said beside the titles to compare with. `again`, as the rest: as in `Reading`."""
 
     text: str
     conditions: Conditions
@@ -38,6 +38,7 @@ class Want:
     by_name: Conditions | None = None
     remarks: tuple[str, ...] = ()
     beside: str = ""
+    again: bool = False
 
     def query(self, limit: int) -> CatalogQuery:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
@@ -103,6 +104,7 @@ def merged(reading: Reading, asked: Json) -> Want:
         known=reading.known,
         vague=reading.vague,
         remarks=reading.remarks,
+        again=reading.again,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.calling import called, opened
+from tools.get_recommendations import NO_HISTORY
 from tools.results.rows import TAGS
 
 
@@ -138,3 +139,10 @@ async def test_where_nothing_is_left_it_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         answer = (await called(app, "get_recommendations", {"criteria": "anything", "without": every}))["structuredContent"]
     assert (answer["recommendations"], "Nothing is left" in answer["note"]) == ([], True)
+
+
+@pytest.mark.parametrize("criteria", ["something like before", "前回と同じようなやつ"])
+async def test_of_whom_nothing_is_known_that_is_said(tmp_path: Path, criteria: str) -> None:
+    answer = await recommended(tmp_path, criteria)
+    assert answer["note"].startswith(NO_HISTORY)
+    assert len(answer["recommendations"]) == 3

@@ -55,7 +55,8 @@ class Claim:
     `says` is the condition in a few English words: "finished", "at most 9 volumes", "without Gore". `obeyed`: False for what
     was understood and cannot be judged by facts ("can be here by Friday"). `loose`: its measure is ours, as of "short" and
     "recent"; it yields to a number that is stated of the same. `relative`: to the first title of a claim about `LIKE`.
-    `adult`: titles for adults alone are asked for. `freedom`: what is said to be no requirement.
+    `adult`: titles for adults alone are asked for. `freedom`: what is said to be no requirement. `again`: what the customer
+    had before is to say what is wanted.
     """
 
     start: int
@@ -70,6 +71,7 @@ class Claim:
     relative: Relative | None = None
     adult: bool = False
     freedom: Freedom | None = None
+    again: bool = False
 
 
 Find = Callable[[str], Iterable[Claim]]

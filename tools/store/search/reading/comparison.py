@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from tools.store.search.reading.antecedent import like_it, like_it_ja
 from tools.store.search.reading.claim import About, Claim, Relative
 from tools.store.search.reading.naming import Name, alternatives, name_before, names_at
 from tools.store.search.reading.vocabulary import Vocabulary
@@ -122,6 +123,9 @@ class Comparison:
     def _english(self, text: str) -> Iterator[Claim]:
         taken = 0
         for marker in _ENGLISH.finditer(text):
+            if marker.lastgroup == "like" and (meant := like_it(text, marker.start(), marker.end())):
+                yield from meant
+                taken = meant[0].end
             name = names_at(text, marker.end()) if marker.start() >= taken else None
             if name is not None and not self._is_theme(name, marker):
                 yield _claim(marker, _start(marker), name.end, name)
@@ -137,6 +141,9 @@ class Comparison:
     def _japanese(self, text: str) -> Iterator[Claim]:
         taken = 0
         for marker in _JAPANESE.finditer(text):
+            if marker.lastgroup == "like" and (meant := like_it_ja(text, marker.start(), marker.end())):
+                yield from meant
+                taken = meant[0].end
             name = name_before(text, marker.start(), taken)
             if name is not None and not self._is_theme(name, marker) and not _UP_TO_A_VOLUME.search(name.text):
                 yield _claim(marker, name.start, marker.end(), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tools.store.models import CatalogTerms
 from tools.store.search.reading.adjectives import adjectives_in
+from tools.store.search.reading.again import find_again
 from tools.store.search.reading.availability import find_availability, find_format
 from tools.store.search.reading.claim import Find
 from tools.store.search.reading.comparison import Comparison
@@ -33,6 +34,7 @@ def finders(terms: CatalogTerms, this_year: int) -> tuple[Find, ...]:
         Needless(vocabulary),
         Permission(vocabulary),
         Comparison(vocabulary),
+        find_again,
         optional(Unwanted(vocabulary), allows=False),
         optional(find_recipient, allows=False),
         find_bought_for,

@@ -61,6 +61,7 @@ def reading_of(text: str, held: Sequence[Resolved]) -> Reading:
         adult=any(each.claim.adult for each in held),
         freedoms=tuple(each.claim.freedom for each in held if each.claim.freedom),
         remarks=tuple(said),
+        again=any(each.claim.again for each in held),
     )
 
 

@@ -28,8 +28,8 @@ class Reading:
     to be like; `known`: ids of titles that the customer said they know, which those of `like` are among. `vague`: nothing
     that is left says what a title is about ("something good"). `adult`: the words ask for what is sold to adults alone.
     `freedoms`: what is no requirement, whatever was asked for before. `remarks`: sentences on what it states and nothing can
-    be. `unnamed`: the catalogue did not say in time what goes
-    by the names in the text, and what was said of them is lost."""
+    be. `again`: something like what the customer had before is asked for. `unnamed`: the catalogue did not say in time what
+    goes by the names in the text, and what was said of them is lost."""
 
     text: str
     subject: str
@@ -42,4 +42,5 @@ class Reading:
     adult: bool = False
     freedoms: tuple[Freedom, ...] = ()
     remarks: tuple[str, ...] = ()
+    again: bool = False
     unnamed: bool = False
