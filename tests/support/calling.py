@@ -25,10 +25,10 @@ def opened(folder: Path, **settings: Any) -> AbstractAsyncContextManager[Applica
 
 
 async def called(app: Application, tool: str, arguments: dict[str, Any], **stated: Any) -> dict[str, Any]:
-    """The `CallToolResult` of one call by the first demo customer, in one session, and of what else is `stated`."""
+    """The `CallToolResult` of one call by the first demo customer, in one session, unless it is `stated` otherwise."""
     registered = app.registry.get(tool)
     assert registered is not None, f"there is no tool {tool}"
-    who = RequestMetadata(session="called", user="demo-user-1", **stated)
+    who = RequestMetadata(**({"session": "called", "user": "demo-user-1"} | stated))
     patient = replace(registered, tool=replace(registered.tool, timeout_ms=PATIENCE_MS))
     call = Call("called", patient, arguments, who, time.monotonic())
     return call_tool_result(call, await app.pipeline.run(call))

@@ -143,6 +143,11 @@ async def test_where_nothing_is_left_it_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("criteria", ["something like before", "前回と同じようなやつ"])
 async def test_of_whom_nothing_is_known_that_is_said(tmp_path: Path, criteria: str) -> None:
-    answer = await recommended(tmp_path, criteria)
-    assert answer["note"].startswith(NO_HISTORY)
-    assert len(answer["recommendations"]) == 3
+    asked = {"criteria": criteria}
+    async with opened(tmp_path) as app:
+        stranger = (await called(app, "get_recommendations", asked, user="somebody-new"))["structuredContent"]
+        known = (await called(app, "get_recommendations", asked))["structuredContent"]
+    assert stranger["note"].startswith(NO_HISTORY)
+    assert len(stranger["recommendations"]) == 3
+    assert NO_HISTORY not in known.get("note", "")
+    assert "purchases" in known["based_on"]
