@@ -104,11 +104,9 @@ async def _open_outside(
     audit = open_audit(settings, stack)
     log_line = stack.enter_context(closing(LogLine(settings.log_tool_calls)))
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped)
-    identifier = await open_identifier(settings, stack, background, local=local)
-    redis = await open_redis(settings, stack)
-    bus = SharedBus(redis)
+    identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
+    bus, extensions = SharedBus(redis), await open_extensions()
     background.run("changes", bus.keep)
-    extensions = await open_extensions()
     return Outside(
         identifier=identifier,
         redis=redis,
