@@ -112,10 +112,10 @@ def _interval(interval: Interval, arrived: float) -> Json:
         "ms": round((ended - interval.started) * 1000, 2),
         "parent": interval.parent,
         "outcome": interval.outcome,
-        "detail": {name: value for name, value in noted.items() if _is_plain(value)} if noted else noted,
+        "detail": {name: value for name, value in noted.items() if is_plain(value)} if noted else noted,
     }
 
 
-def _is_plain(value: object) -> bool:
+def is_plain(value: object) -> bool:
     """Numbers and short words: whatever else somebody notes one day stays in the process."""
     return WORDS.fullmatch(value) is not None if isinstance(value, str) else isinstance(value, (int, float))
