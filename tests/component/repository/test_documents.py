@@ -23,6 +23,7 @@ from server.config.parsing import SettingError
 from server.config.settings import ROOT, Settings
 from server.identity import request_metadata
 from server.notes import PLAIN_WORDS
+from server.ops.opening import open_ops
 from server.results import META_KEY
 from server.transport.http.app import http_app
 from tests.support.calling import called, opened
@@ -207,7 +208,7 @@ def test_the_port_is_the_default_one() -> None:
 
 async def test_http_paths_are_routes(app: Application) -> None:
     """`GET /…`, `DELETE /…` and the addresses are served."""
-    routes = [route.path for route in http_app(Settings(), app, PORT).asgi.routes]
+    routes = [route.path for route in http_app(Settings(), app, PORT, rooms=[open_ops(Settings(), app)]).asgi.routes]
     said = re.findall(r"\b(?:GET|POST|DELETE) (/[a-z]+)", WHOLE_GUIDE) + re.findall(
         r"127\.0\.0\.1:\d+(/[a-z]+)", WHOLE_GUIDE
     )
