@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from tests.stack.require import require
 from tests.support.browser import chromium
+from tests.support.browser.card_results import settings
 from tests.support.browser.host_backend import OfServer, backend_of
 from tests.support.browser.origins import Origins, origins
 from tests.support.serving import Serving, served
@@ -39,9 +40,9 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """The demo catalogue, searched by words alone."""
-    cache = tmp_path_factory.mktemp("cache")
-    with served(tmp_path_factory.mktemp("server"), cache, MANGA_EMBEDDER="none", MANGA_LOG_TOOL_CALLS="off") as own:
+    """The demo catalogue, searched by words alone, with every tool that has a card."""
+    folder = tmp_path_factory.mktemp("server")
+    with served(folder, tmp_path_factory.mktemp("cache"), **settings(folder)) as own:
         yield own
 
 

@@ -33,7 +33,7 @@ class Host:
         """Has the tool called and its card shown, up to where the result was handed over.
 
         `result` may be given, or "held" until `Shown.release`. `options`: `capabilities` of the host, further `context`, `deaf`
-        for a host that refuses messages, `sandbox` for other rights of the frame than to run scripts."""
+        for a host that refuses messages, another `width`, `sandbox` for other rights of the frame than to run scripts."""
         await self.page.evaluate("options => host.show(options)", self._options(tool, arguments, result, options))
         return Shown(self.page)
 
@@ -46,17 +46,18 @@ class Host:
         return Shown(self.page)
 
     def _options(self, tool: str, arguments: Json, result: Result, options: Json) -> Json:
+        width = options.pop("width", self.width)
         context = {
             "theme": self.theme,
             "locale": self.locale,
             "timeZone": "Asia/Tokyo",
             "displayMode": "inline",
             "availableDisplayModes": ["inline"],
-            "containerDimensions": {"width": self.width, "maxHeight": TALLEST},
+            "containerDimensions": {"width": width, "maxHeight": TALLEST},
             "platform": "web",
             **options.pop("context", {}),
         }
-        known = {"tool": tool, "arguments": arguments, "result": result, "width": self.width, "maxHeight": TALLEST}
+        known = {"tool": tool, "arguments": arguments, "result": result, "width": width, "maxHeight": TALLEST}
         return {"capabilities": CAPABILITIES, **known, **options, "context": context}
 
 

@@ -162,6 +162,7 @@ window.host = {
     if (!uri) throw new Error(`${options.tool} has no card`);
     const [page] = (await backend("resources/read", { uri })).contents;
     if (page.mimeType !== MIME_TYPE) throw new Error(`${uri} is ${page.mimeType}`);
+    host.card?.remove();
     const card = (host.card = new Card(options, tool, page));
     await Promise.race([card.initialized, late()]);
     card.post({ method: "ui/notifications/tool-input", params: { arguments: options.arguments } });
