@@ -40,9 +40,10 @@ READY_SECONDS = 240.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """In seconds: how long all is well, after which time the victim is started again, how long all is well from when it
+    """In seconds: how long nobody looks, since a new server computes what an older one has, how long all is well, after which time the victim is started again, how long all is well from when it
     answers; a call each `every`."""
 
+    warm: float
     before: float
     away: float
     after: float
@@ -50,7 +51,7 @@ class Plan:
     scrape: float = 1.0
 
 
-LONG = Plan(before=120, away=20, after=120, every=0.2)
+LONG = Plan(warm=70, before=70, away=15, after=100, every=0.2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,9 @@ async def watched(settings: dict[str, str], victim: str, child: Child, is_back: 
         own = {name.removeprefix("MANGA_").lower(): value for name, value in settings.items()}
         async with serving(**{"flags_url": flags.as_uri(), **own}) as server:
             with prometheus(urlsplit(server.url).netloc, scrape_seconds=plan.scrape) as asked:
-                start = time.time()
                 async with shoppers(server.port, plan.every):
+                    await asyncio.sleep(plan.warm)
+                    start = time.time()
                     await asyncio.sleep(plan.before)
                     child.kill()
                     died = time.time()
@@ -78,6 +80,7 @@ async def watched(settings: dict[str, str], victim: str, child: Child, is_back: 
                     back = time.time()
                     await asyncio.sleep(plan.after)
                     end = time.time()
+                assert server.process.returncode is None, server.log
                 told = Told(TITLE, CAPTION.format(victim=victim), start, end, (died, back))
                 return Seen(await asyncio.to_thread(panels, asked, start, end), told)
 

@@ -24,6 +24,7 @@ PAPER, CARD, EDGE, INK, PALE, FAULT = "#f4f5f7", "#ffffff", "#d8dce1", "#24292f"
 LINES = ("#1f883d", "#0969da", "#bf8700", "#8250df", "#cf222e", "#1b7c83", "#bc4c00", "#57606a", "#bf3989", "#4d2d00")
 STATES = ("#1f883d", "#bf8700", "#cf222e")
 MOST_NAMED = 8
+LETTER_PIXELS = 5.4
 STYLE = {"font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "text.color": INK, "axes.linewidth": 0.6}
 
 
@@ -89,7 +90,9 @@ def _panel(figure: Figure, panel: Panel, told: Told, height: float) -> None:
 
 
 def _columns(panel: Panel) -> int:
-    return 4 if panel.w > 8 else 2
+    """As many as have room beside each other."""
+    longest = max((len(line.label) for line in panel.lines), default=1)
+    return max(1, int(panel.w * PIXELS_WIDE / COLUMNS / (LETTER_PIXELS * longest + 34)))
 
 
 def _legend(axes: Any) -> tuple[list[Any], list[str]]:
@@ -114,7 +117,7 @@ def _lines(axes: Any, panel: Panel, told: Told) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(EDGE)
-    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(6))
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(6, integer=True))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g} min")
     axes.yaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
     axes.yaxis.set_major_formatter(lambda value, _: _with_unit(value, panel.unit))

@@ -16,7 +16,7 @@ from tests.stack import prometheus, redis_servers
 from tests.stack.children import answers
 from tests.stack.require import require
 
-SHORT = Plan(before=4, away=2.5, after=2.5, every=0.04, scrape=0.5)
+SHORT = Plan(warm=0, before=4, away=2.5, after=2.5, every=0.04, scrape=0.5)
 QUIET = {"Answers past their deadline"}
 """There are none unless the machine stalls."""
 WIDTH = 420
