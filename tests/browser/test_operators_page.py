@@ -53,8 +53,8 @@ async def test_it_says_why_and_what_to_do(browser: Browser) -> None:
         causes = await own.page.locator("#causes li").all_inner_texts()
     assert "lookup_order fails" in causes[0]
     assert "the waterfalls show which attempt waited. (infra/RUNBOOKS.md#mangaslow)" in causes[0]
-    assert "orders is left alone for 9 s" in causes[1]
-    assert "Does not answer. Orders cannot be shown: there is no fallback. (infra/RUNBOOKS.md#mangabackendlost)" in causes[1]
+    assert "orders has been away for 9 s, and is asked again in 640 ms. Connection refused." in causes[1]
+    assert "Does not answer. Orders cannot be shown: there is no fallback." in causes[1]
 
 
 async def test_a_standby_is_named_with_its_share(browser: Browser) -> None:

@@ -76,11 +76,11 @@ function slowness(hello, state) {
 /** Each breaker that is not closed, with what the doctor says of the same backend. */
 function breakerCauses(state) {
   return state.breakers.filter(isAway).map((each) => {
-    const fault = each.fault ? `: ${each.fault}` : "";
-    const again = each.state === "half_open" ? " It is being tried again, call by call." : each.retry === null ? "" : ` It is asked again in ${duration(each.retry)}.`;
+    const fault = each.fault.replace(/^[A-Z_]+, /, ""), again = each.state === "half_open" ? "is being tried again" : `is asked again in ${duration(each.retry)}`;
     const doctor = state.dependencies.find((one) => one.name === each.name && isIll(one));
-    const says = doctor ? ` ${sentence(doctor.detail)} ${inShort(doctor.advice)}`.replace(/ +/g, " ").trimEnd() : "";
-    return { level: "warn", words: `${each.name} is left alone for ${span(each.since)}${fault}.${again}${says}` };
+    const [detail, advice] = doctor ? [doctor.detail === fault ? "" : doctor.detail, doctor.advice] : ["", ""];
+    const words = [`${each.name} has been away for ${span(each.since)}, and ${again}.`, ...[fault, detail].map(sentence), firstSentence(advice)];
+    return { level: "warn", words: words.filter(Boolean).join(" ") };
   });
 }
 
@@ -127,10 +127,15 @@ function byTool(seen, such) {
   return all.sort((one, other) => other.count - one.count).slice(0, 3);
 }
 
-/** The first sentence of an advice, and where its runbook is. The rest of it stands in the panel of errors or dependencies. */
+/** The rest of an advice stands in the panel of errors or of dependencies. */
+function firstSentence(advice) {
+  return sentence(advice.split(/(?<=[.!?]) /)[0]);
+}
+
+/** The same, and where its runbook is. */
 function inShort(advice) {
-  const [first] = advice.split(/(?<=[.!?]) /), book = /\S+\.md#\S+/.exec(advice);
-  return sentence(first) + (book && !first.includes(book[0]) ? ` (${book[0]})` : "");
+  const first = firstSentence(advice), book = /\S+\.md#\S+/.exec(advice);
+  return first + (book && !first.includes(book[0]) ? ` (${book[0]})` : "");
 }
 
 function sentence(words) {
