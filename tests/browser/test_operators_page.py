@@ -9,7 +9,7 @@ import pytest
 from tests.support.browser.axe import violations
 from tests.support.browser.kept import like_kept
 from tests.support.browser.looking import picture
-from tests.support.operators_page import evenings
+from tests.support.operators_page import calls, evenings
 from tests.support.operators_page.shown import quiet_evening, shown
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SIZES = ((1280, 720), (390, 844))
 VERDICTS = {
     "calm": ("good", "Customers are served."),
     "opened": ("warn", "Customers are served, but catalog has been away for 14 s."),
-    "killed": ("bad", "Customers get errors: 6.4 % of the calls of the last 30 s failed."),
+    "killed": ("bad", "Customers get errors: 6.4 % of the calls seen in the last 30 s failed."),
 }
 
 
@@ -59,7 +59,7 @@ async def test_it_says_why_and_what_to_do(browser: Browser) -> None:
 
 async def test_a_standby_is_named_with_its_share(browser: Browser) -> None:
     async with shown(browser, evenings.opened()) as own:
-        assert "search_manga_catalog answers from standby_catalogue: 56 % of its 18 calls." in await own.text("#causes")
+        assert "search_manga_catalog answers from standby_catalogue: 56 % of 18 calls seen." in await own.text("#causes")
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -93,3 +93,23 @@ async def test_one_that_nobody_asks_says_so(browser: Browser) -> None:
     async with shown(browser, events) as own:
         assert await own.text("h1") == "All is well; nobody is asking."
         assert "No call yet" in await own.text("#turns-none")
+
+
+async def test_failures_among_calls_that_were_not_shown_count_too(browser: Browser) -> None:
+    """Of many calls a second the stream shows some."""
+    events = quiet_evening()
+    late = {
+        "at": events[1][1]["at"] - 2,
+        "tool": "get_ratings",
+        "name": "TIMEOUT",
+        "count": 2,
+        "advice": "Look at its load.",
+    }
+    events[1][1]["errors"].insert(0, late)
+    events[1][1]["tools"][6]["errors"] = {"TIMEOUT": 2}
+    events.append(("call", calls.live_stock(1, late["at"], 0, "aaaa0001")))
+    async with shown(browser, events) as own:
+        assert await own.page.locator("html").get_attribute("data-level") == "warn"
+        assert "get_ratings fails at times: TIMEOUT, 2 of 288 calls in 5 minutes. Look at its load." in await own.text(
+            "#causes"
+        )

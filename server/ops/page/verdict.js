@@ -9,10 +9,10 @@ const ORDER = { bad: 0, warn: 1, good: 2 };
 function judge(hello, state, recent) {
   const lately = recent.counted(state.at ?? 0);
   const seen = lately.length ? lately : countedInState(state);
-  const when = lately.length ? `of the last ${NOW_SECONDS} s` : "of the last 5 minutes";
+  const when = lately.length ? `seen in the last ${NOW_SECONDS} s` : "of the last 5 minutes";
   const calls = total(seen), failed = total(seen.filter(isOurFailure));
   const causes = [
-    ...failing(seen, state), ...refusals(recent), ...slowness(hello, state), ...breakerCauses(state),
+    ...failing(seen, state), ...failingAtTimes(seen, state), ...refusals(recent), ...slowness(hello, state), ...breakerCauses(state),
     ...rungs(seen), ...dependencyCauses(state), ...tightness(state),
   ];
   causes.sort((one, other) => ORDER[one.level] - ORDER[other.level]);
@@ -39,7 +39,7 @@ function mainSentence({ state, level, idle, calls, failed, when }) {
   if (failed / Math.max(1, calls) >= FAILING_SHARE) {
     return said("Errors", `Customers get errors: ${percent(failed / calls)} of the calls ${when} failed.`, "Customers get errors.");
   }
-  if (level === "bad") return said("Suffering", "Customers suffer.");
+  if (level === "bad") return said("Suffering", failed || lateErrors(state).length ? "Some customers get errors." : "Customers suffer.");
   const away = state.breakers.filter(isAway);
   if (away.length) {
     const names = together(away.map((each) => each.name)), since = away.length === 1 ? ` for ${span(away[0].since)}` : "";
@@ -57,9 +57,24 @@ function said(short, head, stable = head) {
 function failing(seen, state) {
   return byTool(seen, isOurFailure).map(({ tool, count: n, of, whats }) => {
     const known = state.errors.find((error) => error.tool === tool && whats.includes(error.name) && error.advice);
-    const words = `${tool} fails: ${percent(n / of)} of its ${plural(of, "call")}, ${together(whats)}.`;
+    const words = `${tool} fails: ${percent(n / of)} of ${plural(of, "call")} seen, ${together(whats)}.`;
     return { level: n / of >= FAILING_SHARE ? "bad" : "warn", words: known ? `${words} ${inShort(known.advice)}` : words };
   });
+}
+
+/** Of many calls a page sees some. What failed among the others is in the state's counts, which have all of them. */
+function failingAtTimes(seen, state) {
+  const told = new Set(seen.filter(isOurFailure).map((each) => each.tool));
+  return lateErrors(state).filter((error) => !told.has(error.tool)).slice(0, 3).map((error) => {
+    const tool = state.tools.find((each) => each.name === error.tool);
+    const n = tool?.errors.find((each) => each.name === error.name)?.count ?? error.count, of = Math.max(n, tool?.calls ?? 0, 1);
+    return { level: n / of >= FAILING_SHARE ? "bad" : "warn", words: `${error.tool} fails at times: ${error.name}, ${figure(n)} of ${plural(of, "call")} in 5 minutes. ${inShort(error.advice)}` };
+  });
+}
+
+/** Our failures of just now. */
+function lateErrors(state) {
+  return state.errors.filter((each) => OURS.has(each.name) && each.at !== null && each.at > (state.at ?? 0) - NOW_SECONDS);
 }
 
 function refusals(recent) {
@@ -96,7 +111,7 @@ function rungs(seen) {
   const lower = (each) => each.source === "fallback" || each.source === "stale";
   return byTool(seen, lower).map(({ tool, count: n, of, whats, sources }) => {
     const from = together([...whats, ...(sources.includes("stale") ? ["stale copies"] : [])]) || "its fallback";
-    return { level: "warn", words: `${tool} answers from ${from}: ${percent(n / of)} of its ${plural(of, "call")}.` };
+    return { level: "warn", words: `${tool} answers from ${from}: ${percent(n / of)} of ${plural(of, "call")} seen.` };
   });
 }
 
