@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from tests.observability.turns import AGENT, SEARCH, SERVER, Span, Told, shown, turns, way_up, written
+from tests.stack import prometheus
 from tests.stack.require import require
 from tests.stack.seeding import Destination
 from tests.stack.zipkin import Viewer
@@ -24,10 +25,12 @@ async def test_a_turn_is_one_trace_from_the_agent_to_the_index(
     trace_viewer: Viewer, target: Destination, tmp_path: Path
 ) -> None:
     require("browser", chromium.problem())
+    require("Prometheus", prometheus.missing())
     target.seed()
     async with turns(trace_viewer, target) as told:
         _each_turn_is_a_trace_of_its_own(told)
         _the_index_was_asked_below_the_agents_call(told)
+        assert told.examples & {spans[0]["traceId"] for spans in told.traces}, "no point of a histogram leads to a turn"
         async with chromium.launched() as browser, shown(browser, told) as page:
             text = await page.inner_text("body")
             written(await picture(page), tmp_path / "trace.png")

@@ -11,6 +11,7 @@ import asyncio
 import io
 import os
 import sys
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
@@ -23,6 +24,7 @@ from PIL import Image
 
 from server.config.settings import ROOT
 from tests.stack import dynamodb, opensearch, zipkin
+from tests.stack.prometheus import Prometheus, prometheus
 from tests.stack.seeding import Destination
 from tests.stack.zipkin import Viewer
 from tests.support.browser import chromium
@@ -47,10 +49,12 @@ Span = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """`heard` are trace and span ids, as OpenSearch was told them."""
+    """`heard` are trace and span ids, as OpenSearch was told them; `examples` are the traces that points of the histogram of
+    durations lead to, as Prometheus has them."""
 
     viewer: Viewer
     heard: list[tuple[str, str]]
+    examples: set[str]
     traces: list[list[Span]]
 
     @property
@@ -73,7 +77,7 @@ async def turns(viewer: Viewer, destination: Destination) -> AsyncIterator[Told]
     async with HearingProxy.before(node.port or 0) as proxy:
         settings = {name.removeprefix("MANGA_").lower(): value for name, value in destination.settings.items()}
         settings["catalog_url"] = settings["catalog_url"].replace(f":{node.port}/", f":{proxy.port}/")
-        async with serving(variables=sent, **settings) as server:
+        async with serving(variables=sent, **settings) as server, _watching(server.url) as watching:
             command = [str(python_of("clients/strands")), "-m", "infra.agent.agent", "--url", f"{server.url}/sse"]
             agent = await asyncio.create_subprocess_exec(
                 *command,
@@ -88,7 +92,25 @@ async def turns(viewer: Viewer, destination: Destination) -> AsyncIterator[Told]
             await until(
                 lambda: asyncio.to_thread(_all_there, viewer), ARRIVE_SECONDS, "spans of agent and server in each turn"
             )
-            yield Told(viewer, proxy.traceparents(), await asyncio.to_thread(_of_turns, viewer))
+            await until(lambda: asyncio.to_thread(_has_examples, watching), ARRIVE_SECONDS, "examples in Prometheus")
+            traces = await asyncio.to_thread(_of_turns, viewer)
+            yield Told(viewer, proxy.traceparents(), _examples(watching), traces)
+
+
+@asynccontextmanager
+async def _watching(url: str) -> AsyncIterator[Prometheus]:
+    with prometheus(urlsplit(url).netloc, scrape_seconds=0.5) as watching:
+        yield watching
+
+
+def _examples(watching: Prometheus) -> set[str]:
+    now = time.time()
+    found = watching.asked("query_exemplars", query="manga_call_seconds_bucket", start=now - AGENT_SECONDS * 2, end=now)
+    return {each["labels"]["trace_id"] for series in found for each in series["exemplars"]}
+
+
+def _has_examples(watching: Prometheus) -> bool:
+    return bool(_examples(watching))
 
 
 def _of_turns(viewer: Viewer) -> list[list[Span]]:
