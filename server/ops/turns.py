@@ -5,7 +5,7 @@ from __future__ import annotations
 from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
 
-PER_SECOND = 4
+PER_SECOND = 2
 BURST = 10
 """A watched call costs a fifth more than others, and one that is told as much again: this many keep the page under its bar
 of 3 % of the server's time (`tests/load/ops.py`), and are more than anybody reads."""
