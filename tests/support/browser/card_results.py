@@ -1,6 +1,6 @@
 """What the cards are drawn from in the kept pictures: results of the demo server, recorded, since stock and orders have a date.
 
-`python -m tests.browser.update --results` asks a server for them again.
+`python -m tests.support.browser.card_results` asks a server for them again.
 """
 
 from __future__ import annotations
