@@ -117,7 +117,7 @@ function button(text, press, about = null, kind = "") {
     says.textContent = typeof told === "string" ? told : "";
     knob.removeAttribute("aria-disabled");
   };
-  const knob = el("button", { type: "button", class: kind, click: pressed }, text, about && unseen(": ", about));
+  const knob = el("button", { type: "button", class: kind, "aria-label": about && `${text}: ${about}`, click: pressed }, text);
   return el("span", { class: "asking" }, knob, says);
 }
 
