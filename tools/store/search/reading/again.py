@@ -22,8 +22,13 @@ _AGAIN = re.compile(
     r"(?:みたい|と同じ(?:よう)?|のよう|[にと]似た|っぽい)(?:な|に)?(?:の|やつ|もの|感じ)?(?:で|を|が)?(?=$|[、。])"
     r"|(?<![^\s、。])いつもの(?:やつ|感じ|で)?(?=$|[、。])"
 )
+_MAY_SAY_SO = re.compile(
+    r" as (?:before|what|my|the|al|last)|like (?:before|what|my|the|al|last)|similar to|usual|前|いつも|先日|最後に"
+)
+"""Which each of these has: most texts are looked at no closer."""
 
 
 def find_again(text: str) -> Iterator[Claim]:
     """Claims of a normalised text, which state nothing else."""
-    return (Claim(*match.span(), says="", again=True) for match in _AGAIN.finditer(text))
+    matches = _AGAIN.finditer(text) if _MAY_SAY_SO.search(text) else ()
+    return (Claim(*match.span(), says="", again=True) for match in matches)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tools.store.search.query.parser import without_filler
-from tools.store.search.reading.claim import PERMITTING, About, Claim
+from tools.store.search.reading.claim import About, Claim
 
 _EITHER = re.compile(
     r"\b(?:n?or|either|as well as)\b|/|か|または|もしくは|あるいは|や|・|^ ?[,、] ?$|^ ?(?:[,、] )?(?:と|も)$"
@@ -30,9 +30,8 @@ def remarks(text: str, subject: str, binding: Sequence[Claim]) -> Iterator[str]:
     tamed = next((each for each in binding if each.conditions.audience), None)
     if tamed and any(each.adult for each in binding):
         yield BOTH.format("for adults alone", tamed.says)
-    about = without_filler(subject)
-    unwanted = (each for each in binding if each.about in (About.EXCLUDED, About.EXCEPTED) and each.about not in PERMITTING)
-    if about and any(about in each.names for each in unwanted):
+    unwanted = [name for each in binding if each.about in (About.EXCLUDED, About.EXCEPTED) for name in each.names]
+    if unwanted and (about := without_filler(subject)) in unwanted:
         yield RULED_OUT.format(about)
 
 

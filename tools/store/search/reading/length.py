@@ -9,7 +9,6 @@ from tools.store.models import Conditions, Range
 from tools.store.search.reading.amounts import Amounts, worded
 from tools.store.search.reading.claim import Claim
 from tools.store.search.reading.wordings import NEAR, Wording, finding
-from tools.store.search.text.characters import has_cjk
 
 SHORT, LONG, FEW = 5, 20, 5
 """Volumes: a short series has at most so many, a long one at least, "a few volumes" are at most."""
@@ -40,7 +39,7 @@ def find_volumes(text: str) -> Iterator[Claim]:
     for amount in _ENGLISH.find(text) if _MAY_SAY_SO.search(text) else ():
         if not _PART_OF_A_SERIES.search(text, max(0, amount.start - 12), amount.start):
             yield _claim(amount.start, amount.end, amount.range)
-    for amount in _JAPANESE.find(text) if has_cjk(text) else ():
+    for amount in _JAPANESE.find(text) if "巻" in text or "冊" in text else ():
         if text[amount.start].isascii() and text[amount.start].isalpha():
             continue  # An English word before it belongs to a name: "Trigun Maximum 3巻".
         ends = _ENDS_THERE.match(text, amount.end)

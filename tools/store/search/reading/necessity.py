@@ -17,12 +17,14 @@ _NEEDED = re.compile(
     rf"(?P<does>て)い?{_UNLESS}|(?P<noun>じゃ|では|で){_UNLESS}|(?P<adjective>(?<=[\u3400-\u9fffぁ-んァ-ヶー])く){_UNLESS}"
     rf"|(?P<there>が|は|も){_UNLESS}"
 )
+_MAY_SAY_SO = re.compile(r"ないと|なきゃ|なければ|なくちゃ|なくては|ねば")
+"""Which each of these has: most texts are looked at no closer."""
 _SAID = {"does": "ている", "noun": "で", "adjective": "い", "there": "がある"}
 
 
 def needed(text: str) -> str:
     """A normalised text with what has to be said plainly: 完結しているもの in place of 完結していないと困る."""
-    return _NEEDED.sub(_plainly, text)
+    return _NEEDED.sub(_plainly, text) if _MAY_SAY_SO.search(text) else text
 
 
 def _plainly(match: re.Match[str]) -> str:
