@@ -41,7 +41,8 @@ class Breaker:
     Every admitted call reports exactly once: `succeeded`, `failed` or, when it says nothing of the backend (the caller's
     mistake, a cancelled call), `ignored`. It gives the `era` in which it was admitted: what began before the last change
     of state ended late, and is no word on the state that follows. `on_change` is told name, state and the last bad one's
-    reason, which is `why`; `since` is when the state last changed, in seconds of the clock.
+    reason, which is `why`; `since` is when it closed, or stopped being closed, in seconds of the clock: a probe that fails
+    is no new outage.
     """
 
     def __init__(
@@ -145,9 +146,10 @@ class Breaker:
         self._enter(BreakerState.OPEN)
 
     def _enter(self, state: BreakerState) -> None:
+        if BreakerState.CLOSED in (self._state, state):
+            self.since = self._clock()
         self._state = state
         self.era += 1
-        self.since = self._clock()
         self._outcomes.clear()
         self._bad = self._bad_in_a_row = self._probing = self._probes_passed = 0
         if self._on_change is not None:

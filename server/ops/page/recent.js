@@ -13,7 +13,6 @@ class Recent {
   constructor() {
     this.seconds = new Map(); // whole epoch second → Map of "tool\nsource\nwhat" → how many
     this.states = []; // what a state tells of one moment and no history has
-    this.away = new Map(); // a breaker that is not closed → since when, in epoch seconds
   }
 
   called(call) {
@@ -37,18 +36,6 @@ class Recent {
     if (same) this.states.pop();
     this.states.push(point);
     if (this.states.length > MOST_POINTS) this.states.shift();
-    this.keepAway(state);
-  }
-
-  /** A breaker's own time begins anew whenever it lets a call try; for a person it is one outage until it closes. */
-  keepAway(state) {
-    const before = this.away;
-    this.away = new Map();
-    for (const breaker of state.breakers.filter((each) => each.state !== "closed")) {
-      const since = Math.min(before.get(breaker.name) ?? Infinity, (state.at ?? 0) - (breaker.since ?? 0));
-      this.away.set(breaker.name, since);
-      breaker.since = (state.at ?? 0) - since;
-    }
   }
 
   /** What the calls of the last `NOW_SECONDS` before `now` were answered from: one entry a tool, source and what. */

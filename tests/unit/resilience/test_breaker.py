@@ -125,6 +125,21 @@ def test_a_probe_that_fails_opens_it_for_longer_up_to_a_bound(breaker: Breaker, 
     assert rests == [500, 1000, 1500, 1500, 1500, 1500]
 
 
+def test_an_outage_keeps_its_beginning_however_many_probes_fail(breaker: Breaker, clock: HandClock) -> None:
+    clock.advance(60)
+    assert (breaker.state, clock() - breaker.since) == (CLOSED, 60)
+    trip(breaker)
+    for _ in range(4):
+        clock.advance(2)
+        assert call(breaker, "bad")
+    assert (breaker.state, clock() - breaker.since) == (OPEN, 8)
+    clock.advance(2)
+    assert call(breaker)
+    assert (breaker.state, clock() - breaker.since) == (HALF_OPEN, 10)
+    assert call(breaker)
+    assert (breaker.state, clock() - breaker.since) == (CLOSED, 0)
+
+
 def test_a_probe_that_says_nothing_makes_room_for_another(breaker: Breaker, clock: HandClock) -> None:
     trip(breaker)
     clock.advance(0.5)
