@@ -67,6 +67,7 @@ class Observation:
         source = scheme(self._process.settings.flags_url) or "no document"
         return {
             "at": round(app.clocks.wall(), 3),
+            "draining": app.lifecycle.draining,
             "calls": figures.calls(app.pipeline.shed.under_way),
             "tools": figures.tools(),
             "budget_left": figures.budget_left(),

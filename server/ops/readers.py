@@ -37,7 +37,9 @@ class Reader(Slot):
         self._something.set()
 
     def tell(self, state: bytes, calls: bytes) -> None:
-        """Either may be empty."""
+        """Either may be empty, or both, which is nothing to take."""
+        if not state and not calls:
+            return
         self._state = state or self._state
         if calls and self._waiting + len(calls) <= MOST_WAITING_BYTES:
             self._calls.append(calls)

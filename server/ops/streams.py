@@ -69,8 +69,7 @@ class Streams:
 
     async def _tell(self, reader: Reader, scope: Scope, send: Send) -> None:
         looked_at = time.monotonic()
-        while not reader.over:
-            said = await reader.take()
+        while said := await reader.take():
             await send({"type": "http.response.body", "body": said, "more_body": True})
             if time.monotonic() - looked_at >= LOOK_SECONDS:
                 looked_at = time.monotonic()

@@ -72,7 +72,8 @@ class Teller:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _keep(self, observed: Observed) -> None:
-        """Until nobody has looked for a moment."""
+        """Until nobody has looked for a moment. Whoever still looks when it ends, by a fault, is not left with a stream that
+        says nothing any more: a page opens another."""
         ticks, looked_at = 0, self._clock()
         try:
             while self._clock() - looked_at < LINGER_SECONDS:
@@ -83,16 +84,20 @@ class Teller:
                     looked_at = self._clock()
         finally:
             self._observed, self._task, self._state = None, None, b""
+            self._readers.end()
             observed.end()
 
     def _tell(self, observed: Observed, ticks: int) -> None:
+        """The last that is told is how things stand, so that a page knows why its stream ends."""
+        over = self._over()
+        stated = over or ticks % STATE_TICKS == 0
         observed.tick()
         calls = b"".join(event("call", each) for each in observed.calls())
-        if ticks % STATE_TICKS == 0:
+        if stated:
             self._state = event("state", observed.state())
         beat = BEAT if ticks % BEAT_TICKS == 0 else b""
-        self._readers.tell(self._state if ticks % STATE_TICKS == 0 else b"", calls + beat)
-        if self._over():
+        self._readers.tell(self._state if stated else b"", calls + beat)
+        if over:
             self._readers.end()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -179,10 +179,15 @@ async def test_a_page_that_is_loaded_again_finds_what_was_there() -> None:
 
 
 async def test_a_stream_ends_as_it_should_when_the_server_drains() -> None:
+    """And its last state says why."""
     async with in_process() as own, watching(own.port) as page:
-        await page.next("state")
+        assert (await page.next("state"))["draining"] is False
         own.app.lifecycle.draining = True
-        await page.ended()
+        last = {}
+        with suppress(EOFError):
+            while True:
+                last = await page.next("state")
+        assert last["draining"] is True
         async with asking(own) as connection:
             assert (await connection.request("GET", EVENTS)).status == 503
 

@@ -1,0 +1,114 @@
+"""What waits for a page: bounded, whole, and said to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from server.ops.readers import MOST_WAITING_BYTES, Reader, Readers
+from server.ops.teller import LINGER_SECONDS, TICK_SECONDS, Teller
+
+pytestmark = pytest.mark.virtual_time
+CALL = b"event: call\ndata: 1\n\n"
+
+
+class Observed:
+    """Says one call at each tick; `fault` makes it fail."""
+
+    def __init__(self) -> None:
+        self.fault: Exception | None = None
+        self.ended = 0
+
+    def hello(self) -> dict[str, Any]:
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def calls(self) -> list[dict[str, Any]]:
+        return [{}]
+
+    def tick(self) -> None:
+        if self.fault is not None:
+            raise self.fault
+
+    def end(self) -> None:
+        self.ended += 1
+
+
+def reader() -> Reader:
+    return Reader(holder="somebody")
+
+
+async def test_of_figures_only_the_newest_wait_and_calls_wait_behind_them() -> None:
+    one = reader()
+    for number in range(3):
+        one.tell(b"state %d;" % number, b"call %d;" % number)
+    assert await one.take() == b"state 2;call 0;call 1;call 2;"
+
+
+async def test_what_finds_no_room_is_lost_and_counted_and_what_is_taken_makes_room() -> None:
+    one = reader()
+    one.tell(b"", b"x" * MOST_WAITING_BYTES)
+    one.tell(b"state", CALL)
+    assert (one.lost, one.waiting_bytes) == (len(CALL), MOST_WAITING_BYTES + len(b"state"))
+    assert len(await one.take()) == MOST_WAITING_BYTES + len(b"state")
+    one.tell(b"", CALL)
+    assert await one.take() == CALL
+
+
+async def test_nothing_wakes_nobody() -> None:
+    one = reader()
+    one.tell(b"", b"")
+    taking = asyncio.create_task(one.take())
+    await asyncio.sleep(1)
+    assert not taking.done()
+    one.tell(b"", CALL)
+    assert await taking == CALL
+
+
+async def test_at_the_end_what_waits_is_still_taken_and_then_nothing() -> None:
+    one = reader()
+    one.tell(b"last", b"")
+    one.end()
+    assert [await one.take(), await one.take()] == [b"last", b""]
+
+
+async def test_all_end_in_time_even_who_does_not_leave() -> None:
+    readers, leaves, stays = Readers(), reader(), reader()
+    for each in (leaves, stays):
+        readers.join(each)
+    ending = asyncio.create_task(readers.ended(0.5))
+    await asyncio.sleep(0.1)
+    assert leaves.over
+    readers.leave(leaves)
+    await ending
+    assert (leaves.scope.cancel_called, stays.scope.cancel_called) == (False, True)
+
+
+async def test_a_fault_in_what_is_shown_ends_the_streams_and_the_next_page_begins_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    observed: list[Observed] = []
+
+    def begin() -> Observed:
+        observed.append(Observed())
+        return observed[-1]
+
+    readers, one, other = Readers(), reader(), reader()
+    teller = Teller(readers, begin, lambda: False, asyncio.get_running_loop().time)
+    readers.join(one)
+    teller.greet(one)
+    observed[0].fault = ValueError("a fault")
+    await asyncio.sleep(2 * TICK_SECONDS)
+    assert (one.over, observed[0].ended, teller.observes) == (True, 1, False)
+    assert "the task 'ops' has died" in caplog.text
+    readers.leave(one)
+    readers.join(other)
+    teller.greet(other)
+    assert (len(observed), teller.observes, other.over) == (2, True, False)
+    readers.leave(other)
+    await asyncio.sleep(LINGER_SECONDS + 2 * TICK_SECONDS)
+    assert (observed[1].ended, teller.observes) == (1, False)
