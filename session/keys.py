@@ -35,11 +35,6 @@ def user_hash(user: str | None) -> str:
     return hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
-def name_hash(name: str) -> str:
-    """16 hex digits that stand for a session or a turn where somebody looks at calls: the same on each replica."""
-    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, person=b"manga:name").hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class SessionKeys:
     """All keys of one session for one user. The braces keep them in one cluster slot."""

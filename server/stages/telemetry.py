@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from server.call import Call, Handler, Outcome
-from server.stages.shared.call_event import closed, event_of
+from server.stages.shared.call_event import event_of
 from server.telemetry.events import CallFinished, Sink, Watcher
 from server.telemetry.trace_context import TraceContext
 from session.resilience.timeline import Timeline
@@ -36,7 +36,8 @@ class Telemetry:
         finally:
             event = event_of(call, outcome)
             if timeline is not None:
-                event = replace(event, timeline=closed(timeline, call, event.outcome))
+                timeline.close(event.outcome)
+                event = replace(event, timeline=timeline)
             for sink in self._sinks:
                 self._tell(sink, event)
 

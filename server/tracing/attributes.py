@@ -1,7 +1,9 @@
 """What a span says, in the names of OpenTelemetry's semantic conventions: MCP and GenAI (in development, as of late 2026),
 databases and errors (stable). What they have no name for begins with `manga.`.
 
-Nothing personal is in it, no words of a question, and no address: arguments, users and URIs stay out, a session is a hash.
+Nothing personal is in it, no words of a question, and no address: arguments, users and URIs stay out, and so do sessions and
+turns. Their names are the agent's choice; a hash of one that can be guessed names it all the same, to whoever gets the
+spans. The trace itself is what a turn's calls have in common, and `manga.call_id` leads to the log.
 """
 
 from __future__ import annotations

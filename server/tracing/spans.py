@@ -41,8 +41,6 @@ class SpansOf:
     def _of_call(self, event: CallFinished, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
         method, target = method_and_target(event.tool)
         attributes = of_call(event)
-        if session := timeline.call.attributes.get("session"):
-            attributes["mcp.session.id"] = session
         if timeline.more:
             attributes["manga.more_intervals"] = timeline.more
         parent = timeline.parent_id

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from server.call import Call, Outcome
 from server.telemetry.events import CallFinished
-from session.keys import name_hash, user_hash
-from session.resilience.timeline import Timeline
+from session.keys import user_hash
 from tools.store.failures import InvalidArguments, NotFound
 
 MOST_VIOLATIONS = 5
@@ -34,16 +33,6 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
         violations=_violations(outcome),
         audited=_shown(call, call.tool.tool.audited) if call.tool.tool.personal else None,
     )
-
-
-def closed(timeline: Timeline, call: Call, outcome: str) -> Timeline:
-    """Ends it, and adds what its calls have in common: of session and turn only a hash."""
-    if call.session is not None:
-        timeline.call.attributes["session"] = name_hash(call.session)
-    if call.turn is not None:
-        timeline.call.attributes["turn"] = name_hash(call.turn.name.value)
-    timeline.close(outcome)
-    return timeline
 
 
 def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:

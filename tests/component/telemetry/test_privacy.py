@@ -193,7 +193,7 @@ def test_the_level_of_the_log_is_for_this_servers_own_words() -> None:
 async def test_a_span_has_no_attribute_but_these(kit: Kit) -> None:
     await kit.ask("lookup_order", ASKED["lookup_order"], user="u", session="s")
     call, *within = spans_of(kit.events[-1], {"orders": "aws.dynamodb"})
-    allowed = {"mcp.method.name", "gen_ai.tool.name", "gen_ai.operation.name", "mcp.session.id", "network.transport"}
+    allowed = {"mcp.method.name", "gen_ai.tool.name", "gen_ai.operation.name", "network.transport"}
     allowed |= {
         f"manga.{name}" for name in ("transport", "call_id", "outcome", "degraded", "source", "budget_left_ms", "variant")
     }

@@ -89,12 +89,10 @@ def test_what_asks_somebody_else_is_a_client_and_says_of_whom() -> None:
 
 def test_the_calls_own_says_what_the_conventions_ask_for() -> None:
     made = timeline()
-    made.call.attributes["session"] = "5e55"
     made.more = 2
     (call, *_) = spans_of(replace(EVENT, timeline=made))
     assert dict(call.attributes or {}) == {
         "mcp.method.name": "tools/call",
-        "mcp.session.id": "5e55",
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "search_manga_catalog",
         "network.transport": "tcp",
