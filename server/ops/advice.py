@@ -20,12 +20,12 @@ FAILURES = {
     "RATE_LIMITED": "One caller asks more than 10 times a second. Look for an agent that repeats itself."
     + _book("MangaRefusesMany"),
     "SERVER_BUSY": "More calls at once than MANGA_MAX_CONCURRENT_CALLS: add tasks." + _book("MangaUnusableBurn"),
-    "DEPENDENCY_FAILURE": "A backend refused or broke off: the breakers and dependencies below say which. "
+    "DEPENDENCY_FAILURE": "A backend refused or broke off: the breakers and dependencies on this page say which. "
     + DOCTOR
     + _book("MangaBackendLost"),
     "TIMEOUT": "A backend was too slow: the waterfalls show which attempt waited. Look at its load." + _book("MangaSlow"),
-    "CIRCUIT_OPEN": "A backend is left alone after failures: the breakers below say which, and why. It is tried again by "
-    "itself." + _book("MangaBackendLost"),
+    "CIRCUIT_OPEN": "A backend is left alone after failures: the breakers on this page say which, and why. It is "
+    "tried again by itself." + _book("MangaBackendLost"),
     "BUDGET_EXHAUSTED": "The turn's time was over before this call began: see what took it in the turn's other calls."
     + _book("MangaUnusableBurn"),
     "INTERNAL_ERROR": "A fault in this server: the log has it with its trace, by the call's id."
@@ -35,7 +35,9 @@ FAILURES = {
 UNKNOWN_FAILURE = "A name that this version does not know: look into the log." + _book("MangaCallsFail")
 
 DEPENDENCIES = {
-    "catalog": "Searches fall back to popular titles. " + DOCTOR + _book("MangaBackendLost"),
+    "catalog": "The standby catalogue answers where there is one; else searches fall back to popular titles. "
+    + DOCTOR
+    + _book("MangaBackendLost"),
     "titles": "Details come from the catalogue alone. " + DOCTOR + _book("MangaBackendImpaired"),
     "stock": "Availability is last known. " + DOCTOR + _book("MangaBackendLost"),
     "releases": "Volumes and their dates are missing. " + DOCTOR + _book("MangaBackendImpaired"),

@@ -31,6 +31,11 @@ def test_what_is_pointed_to_is_there() -> None:
     assert set(pointed) <= HEADINGS
 
 
+def test_what_a_page_says_does_not_depend_on_where_its_panels_are() -> None:
+    told = [*FAILURES.values(), *DEPENDENCIES.values(), UNKNOWN_FAILURE, UNKNOWN_DEPENDENCY]
+    assert [each for each in told if re.search(r"\b(above|below)\b", each)] == []
+
+
 async def test_every_dependency_has_its_advice(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         assert set(app.dependencies.probes) <= set(DEPENDENCIES)
