@@ -10,12 +10,13 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
 import uvicorn
 
+from server.application import Application
 from server.backends import Progress, open_ports
 from server.commands.place import Place, Standalone
 from server.config.parsing import SettingError
@@ -24,6 +25,7 @@ from server.ops.opening import open_ops
 from server.runtime.lifecycle import drain
 from server.runtime.signals import first_of, on_signals
 from server.transport.http.app import HttpApp, http_app
+from server.transport.http.beside import Beside
 from server.transport.http.connection.choice import connection_class
 from server.transport.http.connection.connections import Connections
 from server.transport.websocket.opening import open_websockets
@@ -31,6 +33,10 @@ from server.wiring import open_app
 
 logger = logging.getLogger(__name__)
 
+ROOMS: Sequence[Callable[[Settings, Application, int | None], Beside]] = [
+    open_ops,
+]
+"""What is served beside MCP. One that has gone takes its line here with it."""
 CLOSE_SECONDS = 1
 IDLE_SECONDS = 75
 """Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a request
@@ -97,7 +103,7 @@ async def serve_at(place: Place, settings: Settings, stop: asyncio.Event) -> Non
     """Serves there until `stop`."""
     async with open_app(settings, ports=place.ports, reloads=place.reloads) as app:
         _keep_what_is_loaded()
-        rooms = [open_ops(settings, app, place.number)]
+        rooms = [opened(settings, app, place.number) for opened in ROOMS]
         http = http_app(settings, app, place.port, place.probes(app), open_websockets(settings, app), rooms)
         async with http.endpoint.manager.run():
             server = _uvicorn(settings, http)

@@ -12,8 +12,8 @@ CODE = ("server", "tools", "session")
 
 
 def without_room(room: str, line_of: str, name: str, folder: Path) -> Path:
-    """Copies the code to `folder` without the folder `room`, and without the lines of the file `line_of` that import it or
-    have nothing but its `name`. Fails where these are not one each."""
+    """Copies the code to `folder` without the folder `room`, and without the lines of the file `line_of` that import its
+    `name` or have nothing else in them: an entry of a list, or a call of it. Fails where these are not one each."""
     for each in CODE:
         shutil.copytree(ROOT / each, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
     for data in ("infra/__init__.py", "infra/demo"):
@@ -22,7 +22,7 @@ def without_room(room: str, line_of: str, name: str, folder: Path) -> Path:
         shutil.copytree(source, target) if source.is_dir() else shutil.copyfile(source, target)
     shutil.rmtree(folder / room)
     imports = re.compile(rf"^from {room.replace('/', '.')}\.\w+ import {name}\n", re.MULTILINE)
-    entry = re.compile(rf"^ +{name},\n", re.MULTILINE)
+    entry = re.compile(rf"^ +(?:{name},|(?:\w+ = )?{name}\(.*\))\n", re.MULTILINE)
     list_file = folder / line_of
     text = list_file.read_text("utf-8")
     for line in (imports, entry):
