@@ -1,4 +1,4 @@
-"""Metrics of several processes as one."""
+"""Metrics of several processes as one, without exemplars: nobody's trace is the example of a sum."""
 
 from __future__ import annotations
 
