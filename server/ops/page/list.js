@@ -58,7 +58,7 @@ class TurnList {
     setText(byId("pause"), this.paused ? "Go on" : "Pause");
     setAttribute(byId("pause"), "aria-pressed", this.paused);
     setHidden(byId("turns-none"), this.views.size > 0);
-    setText(byId("turns-none"), this.turns.begun ? "No turn that is kept is like that." : "No call yet. Turns appear here as they are answered.");
+    setText(byId("turns-none"), this.turns.begun ? "No turn that is kept is like that." : "No call since this page was opened. Turns appear here as they are answered.");
   }
 
   refresh() {

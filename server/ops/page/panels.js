@@ -32,6 +32,7 @@ function showBreakers(breakers) {
 }
 
 function showLadder(tools) {
+  setHidden(byId("ladder-none"), tools.length > 0);
   const sorted = [...tools].sort((one, other) => other.calls - one.calls || one.name.localeCompare(other.name));
   keepChildren(byId("ladder"), sorted, makeRung, (node, tool) => {
     const [first, ...times] = node.children;

@@ -87,12 +87,18 @@ async def test_only_the_verdict_is_announced_and_only_when_it_changes(browser: B
         assert await own.text("#announced") == "Customers are served, with less than usual. Away: catalog."
 
 
-async def test_one_that_nobody_asks_says_so(browser: Browser) -> None:
+async def test_one_that_nobody_asks_says_so_where_it_is_seen(browser: Browser) -> None:
+    """At once, without scrolling: an empty panel could as well be a broken one."""
     events = quiet_evening()
     events[1][1]["calls"]["per_second"] = 0
+    events[1][1]["tools"] = []
     async with shown(browser, events) as own:
         assert await own.text("h1") == "All is well; nobody is asking."
-        assert "No call yet" in await own.text("#turns-none")
+        for selector, words in (("#turns-none", "No call since this page was opened"), ("#ladder-none", "No call in")):
+            assert words in await own.text(selector)
+            box = await own.page.locator(selector).bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] < 720, selector
 
 
 async def test_failures_among_calls_that_were_not_shown_count_too(browser: Browser) -> None:
