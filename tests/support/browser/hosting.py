@@ -97,6 +97,14 @@ class Shown:
             arg=[height, TALLEST],
         )
 
+    async def redrawn(self, result: Json, locale: str) -> Shown:
+        """The same card, once it has drawn a further result of its host, in this language. Fails when it could not."""
+        await self.tell("ui/notifications/host-context-changed", {"locale": locale})
+        await self.release(result)
+        assert await self.ask("ping", {}) == {}, "which it answers after what it was told before"
+        assert await self.faults() == []
+        return await self.drawn()
+
     async def picture(self) -> bytes:
         return await picture(self.page.locator("main > iframe"))
 
