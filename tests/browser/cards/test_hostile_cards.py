@@ -48,6 +48,7 @@ CALLS = [
 ]
 SHOWN = ("alert(1)", "alert(2)", "alert(3)", "<script>")
 TEXT = "() => document.body.innerText"
+ANSWERED = "() => !document.querySelector('.asking [aria-disabled=true]')"
 MADE = """() => ({ran: window.ran ?? null, scripts: document.scripts.length,
     fetching: document.querySelectorAll('img[src]:not([src^="data:"]), a[href], iframe, link, object, embed, [onload], [onerror]').length})"""
 
@@ -73,6 +74,7 @@ async def test_a_script_in_the_catalogue_stays_text(locale: str, browser: Browse
             shown = await (await host.show(tool, arguments)).drawn()
             read = await shown.frame.evaluate(TEXT)
             await _pressed(shown.frame.locator("button:visible:enabled"))
+            await shown.frame.wait_for_function(ANSWERED)
             await shown.settled()
             assert (tool, await shown.frame.evaluate(MADE)) == (tool, {"ran": None, "scripts": 1, "fetching": 0})
             read += await shown.frame.evaluate(TEXT)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from tests.support.browser.host_backend import Json
 from tests.support.browser.looking import looking, picture
 from tests.support.browser.origins import Origins
+from tests.support.process import until
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Frame, Page
 
 TALLEST = 6000
+SECONDS = 30.0
 CAPABILITIES: Json = {"serverTools": {}, "serverResources": {}, "openLinks": {}, "logging": {}, "message": {"text": {}}}
 Result = Json | Literal["call", "held"]
 
@@ -91,11 +93,13 @@ class Shown:
                 }
             }"""
         )
+        await until(self._has_room, SECONDS, "as much room as the card is high")
+
+    async def _has_room(self) -> bool:
+        """Both are looked at each time: what the card is waiting for may come meanwhile."""
         height = await self.frame.evaluate("() => Math.ceil(document.documentElement.getBoundingClientRect().height)")
-        await self.page.wait_for_function(
-            "([h, most]) => Math.round(host.card.frame.getBoundingClientRect().height) === Math.min(h, most)",
-            arg=[height, TALLEST],
-        )
+        given = await self.page.evaluate("() => Math.round(host.card.frame.getBoundingClientRect().height)")
+        return bool(given == min(height, TALLEST))
 
     async def redrawn(self, result: Json, locale: str) -> Shown:
         """The same card, once it has drawn a further result of its host, in this language. Fails when it could not."""
