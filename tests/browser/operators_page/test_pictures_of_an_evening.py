@@ -25,12 +25,20 @@ VERDICTS = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("evening", EVENINGS)
-async def test_it_looks_as_it_is_kept(evening: str, theme: str, size: tuple[int, int], browser: Browser) -> None:
-    async with shown(browser, getattr(evenings, evening)(), theme=theme, width=size[0], height=size[1]) as own:
-        like_kept(await picture(own.page), f"ops-{evening}-{theme}-{size[0]}")
+async def test_it_looks_as_it_is_kept_and_axe_finds_nothing_serious(evening: str, theme: str, browser: Browser) -> None:
+    """And one sentence says whether customers suffer. One page for all: opening it takes longer than looking at it."""
+    level, words = VERDICTS[evening]
+    async with shown(browser, getattr(evenings, evening)(), theme=theme) as own:
+        for width, height in SIZES:
+            await own.page.set_viewport_size({"width": width, "height": height})
+            like_kept(await picture(own.page), f"ops-{evening}-{theme}-{width}")
+        assert await own.text("h1") == words
+        assert await own.page.locator("html").get_attribute("data-level") == level
+        await own.page.set_viewport_size({"width": 1280, "height": 720})
+        await own.page.locator(".call").first.click()
+        assert await violations(own.page) == []
 
 
 async def test_an_opened_call_looks_as_it_is_kept(browser: Browser) -> None:
@@ -38,14 +46,6 @@ async def test_an_opened_call_looks_as_it_is_kept(browser: Browser) -> None:
         await own.page.locator(".call").filter(has_text="standby").nth(2).click()
         await own.page.mouse.move(0, 0)
         like_kept(await picture(own.page.locator(".details:not([hidden])")), "ops-inside-a-call")
-
-
-@pytest.mark.parametrize("evening", EVENINGS)
-async def test_one_sentence_says_whether_customers_suffer(evening: str, browser: Browser) -> None:
-    level, words = VERDICTS[evening]
-    async with shown(browser, getattr(evenings, evening)()) as own:
-        assert await own.text("h1") == words
-        assert await own.page.locator("html").get_attribute("data-level") == level
 
 
 async def test_it_says_why_and_what_to_do(browser: Browser) -> None:
@@ -62,21 +62,14 @@ async def test_a_standby_is_named_with_its_share(browser: Browser) -> None:
         assert "search_manga_catalog answers from standby_catalogue: 56 % of 18 calls seen." in await own.text("#causes")
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("evening", EVENINGS)
-async def test_axe_finds_nothing_serious(evening: str, theme: str, browser: Browser) -> None:
-    async with shown(browser, getattr(evenings, evening)(), theme=theme) as own:
+async def test_nothing_is_wider_than_the_window(browser: Browser) -> None:
+    async with shown(browser, evenings.opened()) as own:
         await own.page.locator(".call").first.click()
-        assert await violations(own.page) == []
-
-
-@pytest.mark.parametrize("width", [1600, 1280, 800, 390, 320])
-async def test_nothing_is_wider_than_the_window(width: int, browser: Browser) -> None:
-    async with shown(browser, evenings.opened(), width=width) as own:
-        await own.page.locator(".call").first.click()
-        assert await own.page.evaluate("document.documentElement.scrollWidth") <= width
-        outside = "[...document.querySelectorAll('.panel, .figure, h1, .call')].filter(e => e.getBoundingClientRect().right > innerWidth)"
-        assert await own.page.evaluate(f"{outside}.length") == 0
+        for width in (1600, 1280, 800, 390, 320):
+            await own.page.set_viewport_size({"width": width, "height": 720})
+            assert await own.page.evaluate("document.documentElement.scrollWidth") <= width
+            outside = "[...document.querySelectorAll('.panel, .figure, h1, .call')].filter(e => e.getBoundingClientRect().right > innerWidth)"
+            assert await own.page.evaluate(f"{outside}.length") == 0, width
 
 
 async def test_only_the_verdict_is_announced_and_only_when_it_changes(browser: Browser) -> None:

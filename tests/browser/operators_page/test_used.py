@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
 AT = states.AT
+SILENT_MS, FIRST_WAIT_MS = 6_000, 1_200
+"""What the page waits for a server that says nothing, and at most before it asks one again that was lost."""
 HIDE = """hidden => {
     Object.defineProperty(document, 'hidden', {configurable: true, get: () => hidden});
     document.dispatchEvent(new Event('visibilitychange'));
@@ -125,23 +127,32 @@ async def test_a_pinned_turn_stays(browser: Browser) -> None:
 
 async def test_it_reconnects_and_says_meanwhile_that_figures_are_old(browser: Browser) -> None:
     async with shown(browser, evenings.calm(), witness=Witness()) as own:
+        await own.page.clock.install()
         own.server.status = 503
         own.server.cut()
         await own.reads("#link", "Reconnecting since")
         await own.reads("#asof", "These figures are")
         assert await own.text("h1") == "Customers are served."
+        await own.page.clock.run_for(FIRST_WAIT_MS)
         await own.reads("#link", "too many of these pages are open, or the server is stopping")
         assert "The connection is lost" in await own.text("#announced")
         own.server.status = 200
+        await own.page.clock.run_for(2 * FIRST_WAIT_MS)
         await own.reads("#link", "Live")
         await own.reads("#asof", "as of 20:06:40")
         assert own.server.opened >= 3
 
 
 async def test_a_server_that_is_silent_is_asked_anew(browser: Browser) -> None:
+    """After six seconds, in which a server that lives has told of six states."""
     async with shown(browser, quiet_evening()) as own:
+        await own.page.clock.install()
+        own.server.say(("state", states.calm(AT + 1)))
+        await own.reads("#asof", "as of 20:06:41")
+        await own.page.clock.run_for(SILENT_MS)
+        await own.reads("#link", f"nothing came for {SILENT_MS // 1000} s")
+        await own.page.clock.run_for(FIRST_WAIT_MS)
         await until(lambda: own.server.opened >= 2, SECONDS, "another stream")
-    assert own.server.opened >= 2
 
 
 async def test_a_page_that_nobody_sees_ends_its_stream(browser: Browser) -> None:
