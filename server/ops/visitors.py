@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
@@ -13,6 +11,7 @@ from server.config.settings import Settings
 from server.identity import CannotTell, Identifier, Unproven
 from server.identity.bearer import bearer_of
 from server.identity.scopes import SERVER
+from server.ops.whereabouts import Whereabouts
 from server.transport.http.bounds.holders import holder_of
 from server.transport.http.metadata import Challenge
 from server.transport.http.responses import busy, plain
@@ -20,7 +19,6 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import DependencyFailure, Failure
 
 SCOPE = f"{SERVER}:ops"
-PROXIED = ("forwarded", "x-forwarded-for")
 OWN_PAGE = ("same-origin", "none")
 NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AUTH=token or jwt, or forward a port to it."
 ANOTHER_SITE = "Only the page itself reads this."
@@ -34,14 +32,14 @@ class Visitors:
         self._identifier = identifier
         self._none = settings.auth == "none"
         self._scoped = settings.auth == "jwt"
-        self._proxies = bool(settings.trusted_proxies)
+        self._whereabouts = Whereabouts(settings.trusted_proxies)
         self._limits = LocalLimits(Rate(), capacity=1000) if settings.rate_limit else None
 
     async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
         """Returns what to answer instead; None for who may look. `stream` is what no other site may open in a visitor's
         browser, which tells where a request is from (W3C, Fetch Metadata)."""
         headers = Headers(scope=scope)
-        if self._none and not self._is_here(scope, headers):
+        if self._none and not self._whereabouts.is_here(scope):
             return plain(403, NOT_HERE)
         if stream and headers.get("sec-fetch-site", "none") not in OWN_PAGE:
             return plain(403, ANOTHER_SITE)
@@ -61,13 +59,6 @@ class Visitors:
             return True
         return not self._scoped or await self._unscoped(headers) is None
 
-    def _is_here(self, scope: Scope, headers: Headers) -> bool:
-        """A proxy that nobody has named speaks for anybody."""
-        if not self._proxies and any(name in headers for name in PROXIED):
-            return False
-        client = scope.get("client")
-        return client is None or _loopback(client[0])
-
     async def _unscoped(self, headers: Headers) -> Response | None:
         try:
             principal = await self._identifier.identify(RequestMetadata(), bearer_of(headers))
@@ -79,10 +70,3 @@ class Visitors:
             return None
         challenge = {"WWW-Authenticate": Challenge().of_scope({}, SCOPE)}
         return plain(403, f"This needs the scope {SCOPE}.", challenge)
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return True  # a socket that is no address, such as a Unix one

@@ -14,6 +14,7 @@ import pytest
 
 from server.config.settings import Settings
 from server.ops.visitors import NOT_HERE, SCOPE
+from server.ops.whereabouts import Whereabouts
 from tests.support.inprocess import InProcess, in_process
 from tests.support.issuer import Issuer, issuing
 from tests.support.ops import EVENTS, PAGE, watching
@@ -157,6 +158,47 @@ async def test_without_auth_nobody_is_let_in_from_elsewhere(path: str) -> None:
         assert (await asked(own, path, {"x-forwarded-for": "127.0.0.1"})).status == 200
     async with serving() as own:
         assert (await asked(own, path, {"x-forwarded-for": "127.0.0.1"})).status == 403
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"x-forwarded-for": "unknown"},
+        {"x-forwarded-for": "_hidden"},
+        {"x-forwarded-for": ""},
+        {"x-forwarded-for": "192.0.2.7, junk, 127.0.0.1"},
+        {"x-forwarded-for": "192.0.2.7:80:80"},
+        {"forwarded": "for=127.0.0.1"},
+        {"via": "1.1 somewhere"},
+        {"x-real-ip": "127.0.0.1"},
+        {"x-forwarded-proto": "http"},
+    ],
+    ids=lambda told: " ".join(*told.items()),
+)
+async def test_a_proxy_that_does_not_say_who_calls_speaks_for_anybody(told: dict[str, str]) -> None:
+    async with serving(trusted_proxies=("127.0.0.0/8",)) as own:
+        assert (await asked(own, PAGE, told)).status == 403
+
+
+async def test_loopback_as_a_proxy_elsewhere_sees_it_is_not_this_machine() -> None:
+    async with serving(trusted_proxies=("127.0.0.1", "192.0.2.0/24")) as own:
+        assert (await asked(own, PAGE, {"x-forwarded-for": "127.0.0.1"})).status == 403
+        assert (await asked(own, PAGE)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("client", "here"),
+    [
+        (("127.9.9.9", 1), True),
+        (("::1", 1), True),
+        (("::ffff:127.0.0.1", 1), True),
+        (("::ffff:192.0.2.7", 1), False),
+        (("unknown", 1), False),
+        (None, False),
+    ],
+)
+def test_only_a_caller_whose_address_is_known_is_on_this_machine(client: tuple[str, int] | None, here: bool) -> None:
+    assert Whereabouts(()).is_here({"type": "http", "client": client, "headers": []}) is here
 
 
 async def test_off_there_is_nothing() -> None:
