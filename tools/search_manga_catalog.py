@@ -96,18 +96,18 @@ async def search(context: ToolContext, asked: Json) -> Json:
     text = await without_releases(context, asked["query"])
     if not text:
         return no_title_asked_for(asked["query"])
-    want = await differing(context, await wanted(context, text, asked))
-    pending = Pending.of(want.conditions, asked["max_results"], want.offset)
-    found = await find(context, want, asked["max_results"] + (MORE if pending else 0))
+    want, most = await differing(context, await wanted(context, text, asked)), asked["max_results"]
+    found = await find(context, want, most + (MORE if Pending.of(want.conditions, most, want.offset) else 0))
     page, said = found.page, told(want, found.let_go)
     said |= elsewhere(asked["query"], page.titles, text)
     if not page.total:
         instead = await nearly(context, found.want, page.near)
         return results((), 0) | said | instead | noted(said.get("note"), instead.get("note"))
-    answer = results(page.titles, page.total) | said | next_offset(want, len(page.titles), page.total)
-    note = AT_THE_END if not page.titles else GUESSED if page.guessed else _of_named(found.want, found.named)
-    still = Pending.of(found.want.conditions, asked["max_results"], want.offset)
-    still = still.but_for(found.named, found.want.by_name) if still else None
+    left = Pending.of(found.want.conditions, most, want.offset)
+    still = left and left.but_for(found.named, found.want.by_name)
+    titles = page.titles if still else page.titles[:most]  # what was let go needs no more to choose from
+    answer = results(titles, page.total) | said | next_offset(want, len(titles), page.total)
+    note = AT_THE_END if not titles else GUESSED if page.guessed else _of_named(found.want, found.named)
     return answer | ({PENDING: still.as_json()} if still else {}) | noted(said.get("note"), note)
 
 

@@ -107,6 +107,13 @@ async def test_the_cheapest_condition_is_let_go_and_named(opener: Opener) -> Non
     assert answer.value["relaxed"] == ["begun by 1982"]
 
 
+async def test_what_was_let_go_brings_no_more_than_was_asked_for(opener: Opener) -> None:
+    """More is looked at while a price or what is in stock is still to be checked."""
+    answer = await searched(await opener(), "cooking under 10 yen", max_results=2)
+    assert answer.value["relaxed"] == ["at most 9 yen a volume"]
+    assert len(ids(answer)) == answer.value["next_offset"] == 2
+
+
 async def test_what_nothing_can_satisfy_is_said_to_be_so(opener: Opener) -> None:
     kit = await opener()
     answer = await searched(kit, "cooking, under 3 volumes, at least 20 volumes")
