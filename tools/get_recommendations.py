@@ -74,12 +74,12 @@ UNAVAILABLE = "Personal recommendations are not available right now; these are w
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
-    want = await wanted(context, asked["criteria"], asked)
-    pending = Pending.of(want.conditions, asked["count"], want.offset)
-    last = want.offset + asked["count"] + (MORE if pending else 0)
-    chosen = await choose(context, want, asked, last)
+    want, most = await wanted(context, asked["criteria"], asked), asked["count"]
+    pending = Pending.of(want.conditions, most, want.offset)
+    chosen = await choose(context, want, asked, want.offset + most + (MORE if pending else 0))
+    still = Pending.of(chosen.wish.conditions, most, want.offset)  # what was let go needs no more to choose from
+    last = want.offset + most + (MORE if still else 0)
     cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
-    still = Pending.of(chosen.wish.conditions, asked["count"], want.offset)
     said = told(want, chosen.let_go)
     answer = _answer(cards, _based_on(chosen)) | said | next_offset(want, len(cards), len(chosen.titles))
     note = (NOTHING_FITS if cards else NOTHING_LEFT) if chosen.nothing_fits or not cards else None

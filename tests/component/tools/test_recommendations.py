@@ -92,6 +92,15 @@ async def test_what_cannot_be_had_is_relaxed_and_named(tmp_path: Path) -> None:
     assert answer["relaxed"]
 
 
+async def test_what_was_let_go_brings_no_more_than_was_asked_for(tmp_path: Path) -> None:
+    """More is looked at while a price or what is in stock is still to be checked."""
+    async with opened(tmp_path) as app:
+        asked = {"criteria": "sports manga under 10 yen", "count": 2}
+        answer = (await called(app, "get_recommendations", asked))["structuredContent"]
+    assert answer["relaxed"] == ["at most 9 yen a volume"]
+    assert len(answer["recommendations"]) == 2
+
+
 async def test_a_gift_is_not_chosen_from_the_givers_shelf(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         mine = (await called(app, "get_recommendations", {"criteria": "surprise me"}))["structuredContent"]
