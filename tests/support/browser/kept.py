@@ -1,8 +1,9 @@
 """Pictures that are kept in the repository, and how like one a new one has to be.
 
-Text may be smoothed a little differently from one Chromium to the next, so both are blurred by a pixel, and what then still
-differs clearly is counted in tiles: a button that moved by two pixels, a line of text that is gone or another colour fills a part
-of its tile, wherever it is and however large the picture.
+Text may be smoothed a little differently from one Chromium to the next, and what lies between two pixels may fall to either. So
+both are blurred by a pixel, and a pixel is looked for among its neighbours in the other as well. What then still differs clearly is
+counted in tiles: a button that moved by two pixels, a line of text that is gone or another colour fills a part of its tile,
+wherever it is and however large the picture.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ LARGEST_BYTES = 60_000
 PALETTES = (Image.Quantize.MEDIANCUT, Image.Quantize.FASTOCTREE)
 """The first keeps many shades apart, the second rare colours."""
 CLEARLY = 28
-"""Of 255, in any colour, after blurring."""
+"""Of 255, in any colour, after blurring. A palette loses half of it at most."""
 TILE = 32
 OF_A_TILE = 0.04
-"""The share of a tile's pixels that may differ clearly."""
+"""The share of a tile's pixels that may differ clearly. What moved by two pixels fills twice as much where it is a button, by one none."""
 
 
 def like_kept(shot: bytes, name: str, folder: Path = KEPT) -> None:
@@ -53,6 +54,8 @@ def difference(shot: bytes, kept: bytes, name: str) -> str | None:
     if new.size != old.size:
         return f"{name} is {new.width} x {new.height} pixels, and was {old.width} x {old.height}"
     differs = _apart(new, old) > CLEARLY
+    if differs.any():
+        differs &= _apart_from_neighbours(new, old) > CLEARLY
     worst = max((float(differs[y : y + TILE, x : x + TILE].sum()), x, y) for x, y in _tiles(differs))
     if worst[0] <= OF_A_TILE * TILE * TILE:
         return None
@@ -83,8 +86,24 @@ def opened(png: bytes) -> Image.Image:
 
 def _apart(new: Image.Image, old: Image.Image) -> np.ndarray:
     """How far each pixel is from the other's, in the colour in which it is farthest, after blurring."""
-    first, second = (np.asarray(each.filter(ImageFilter.BoxBlur(1)), dtype=np.int16) for each in (new, old))
-    return np.abs(first - second).max(axis=2)
+    return np.abs(_blurred(new) - _blurred(old)).max(axis=2)
+
+
+def _apart_from_neighbours(new: Image.Image, old: Image.Image) -> np.ndarray:
+    """The same from whichever of nine pixels there is nearest, seen from both: what is gone is in one alone."""
+    first, second = _blurred(new), _blurred(old)
+    return np.maximum(_from_nearest(first, second), _from_nearest(second, first))
+
+
+def _from_nearest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    height, width, _ = one.shape
+    wide = np.pad(other, ((1, 1), (1, 1), (0, 0)), mode="edge")
+    moved = (wide[y : y + height, x : x + width] for y in range(3) for x in range(3))
+    return np.minimum.reduce([np.abs(one - each).max(axis=2) for each in moved])
+
+
+def _blurred(image: Image.Image) -> np.ndarray:
+    return np.asarray(image.filter(ImageFilter.BoxBlur(1)), dtype=np.int16)
 
 
 def _tiles(differs: np.ndarray) -> list[tuple[int, int]]:
