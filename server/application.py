@@ -16,7 +16,7 @@ from server.runtime.health import Dependencies, Probe
 from server.runtime.lifecycle import Lifecycle
 from server.stages.shared.second_store import Second, no_second
 from server.telemetry.audit.log import AuditLog
-from server.telemetry.events import Sink, Watcher
+from server.telemetry.events import Observer, Sink
 from server.telemetry.listeners import Listeners
 from server.telemetry.metrics import Metrics
 from server.transport.http.reach import OwnSessions, Reach
@@ -37,7 +37,7 @@ from tools.store.stock.snapshot import StockSnapshot
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
-    beside the metrics, `watchers` say which of them are to be seen in detail, `listeners` do both for a while; `probes` are
+    beside the metrics, `observers` say which of them are to be seen in detail, `listeners` do both for a while; `probes` are
     of what has no breaker; `rate` is what one caller may ask for, where that is limited; `policies` are the shop's own
     words; `extensions` of the protocol have their resources among `primitives`; `second` is asked where the catalogue fails;
     `bus` carries what changes, `reach` leads to the sessions of other processes."""
@@ -48,7 +48,7 @@ class Outside:
     registry: Registry
     metrics: Metrics
     sinks: Sequence[Sink] = ()
-    watchers: Sequence[Watcher] = ()
+    observers: Sequence[Observer] = ()
     audit: AuditLog | None = None
     flags: Flags = field(default_factory=Flags)
     probes: Mapping[str, Probe] = field(default_factory=dict)

@@ -43,7 +43,7 @@ from server.stages.shorten import Shorten
 from server.stages.telemetry import Telemetry
 from server.stages.validate import Validate
 from server.telemetry.audit.log import AuditLog
-from server.telemetry.events import Sink, Watcher
+from server.telemetry.events import Observer, Sink
 from session.memory import SessionMemory
 from session.resilience.clocks import Clocks
 from tools.store.store import Store
@@ -74,7 +74,7 @@ class Parts:
     recorded: Recorded = unheard
     second: Second = no_second
     audit: AuditLog | None = None
-    watchers: Sequence[Watcher] = ()
+    observers: Sequence[Observer] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def build(parts: Parts) -> Pipeline:
     )
     audited = Audited(parts.audit) if parts.audit else None
     stages: list[Stage] = [
-        Telemetry(parts.sinks, audited, parts.watchers),  # one event a call, whatever becomes of it
+        Telemetry(parts.sinks, audited, parts.observers),  # one event a call, whatever becomes of it
         Guard(),  # failures become outcomes; the only broad except
         shed,  # refuses what would only queue
         Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they use this tool, and now

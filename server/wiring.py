@@ -182,7 +182,7 @@ def _parts(
 ) -> Parts:
     return Parts(
         sinks=(outside.metrics, *outside.sinks, outside.listeners),
-        watchers=(*outside.watchers, outside.listeners),
+        observers=(*outside.observers, outside.listeners),
         identifier=outside.identifier,
         access=ToolAccess(outside.registry, outside.flags),
         memory=memory,

@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 class Waterfalls:
-    """A sink and a watcher: a call is chosen when it arrives, and told of when it is over. Beside that it counts the
+    """A sink and an observer: a call is chosen when it arrives, and told of when it is over. Beside that it counts the
     sessions that it sees, which calls' events do not name."""
 
     def __init__(self, hashes: Hashes, clock: Clock, wall: WallClock) -> None:

@@ -1,4 +1,4 @@
-"""Tells every sink of each call, with one event; in detail of those that a watcher wants."""
+"""Tells every sink of each call, with one event; in detail of those that an observer wants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from server.call import Call, Handler, Outcome
 from server.stages.shared.call_event import event_of
-from server.telemetry.events import CallFinished, Sink, Watcher
+from server.telemetry.events import CallFinished, Observer, Sink
 from server.telemetry.trace_context import TraceContext
 from session.resilience.timeline import Timeline
 
@@ -19,16 +19,16 @@ Audited = Callable[[Call, Handler], Awaitable[Outcome]]
 
 
 class Telemetry:
-    """Stands outside the guard, so a sink that fails is caught here: its error must not take the answer's place, and the
-    SDK would send its text to the client."""
+    """Stands outside the guard, so a sink or an observer that fails is caught here: its error must not take the answer's
+    place, and the SDK would send its text to the client."""
 
-    def __init__(self, sinks: Sequence[Sink], audited: Audited | None = None, watchers: Sequence[Watcher] = ()) -> None:
+    def __init__(self, sinks: Sequence[Sink], audited: Audited | None = None, observers: Sequence[Observer] = ()) -> None:
         self._sinks = tuple(sinks)
         self._audited = audited
-        self._watchers = tuple(watchers)
+        self._observers = tuple(observers)
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        timeline = self._timeline(call) if self._watchers else None
+        timeline = self._timeline(call) if self._observers else None
         outcome: Outcome | None = None
         try:
             outcome = await (self._audited(call, inner) if self._audited else inner(call))
@@ -42,8 +42,8 @@ class Telemetry:
                 self._tell(sink, event)
 
     def _timeline(self, call: Call) -> Timeline | None:
-        """Begins that of a call that is wanted. Each watcher is asked, whatever another said: they count what they want."""
-        wanting = [each for each in self._watchers if each.wants(call)]
+        """Begins that of a call that is wanted. Each observer is asked, whatever another said: they count what they want."""
+        wanting = [each for each in self._observers if _wants(each, call)]
         if not wanting:
             return None
         caller = TraceContext.read(call.metadata.traceparent)
@@ -64,3 +64,11 @@ class Telemetry:
             sink(event)
         except Exception:
             logger.exception("a telemetry sink failed at call %s", event.call_id)
+
+
+def _wants(observer: Observer, call: Call) -> bool:
+    try:
+        return observer.wants(call)
+    except Exception:
+        logger.exception("an observer failed at call %s", call.call_id)
+        return False

@@ -16,7 +16,7 @@ class CallFinished:
     `arguments` holds only what the tool's allowlist lets through, `audited` what the audit alone
     may show (None: the call leaves no line there), `violations` the path and rule of each that arguments broke,
     `empty` tells of a search that found nothing, `variant` of the flag (None: refused before anybody looked);
-    `timeline` is that of a call that a watcher wanted, closed."""
+    `timeline` is that of a call that an observer wanted, closed."""
 
     call_id: str
     tool: str
@@ -52,7 +52,7 @@ class Sink(Protocol):
     def __call__(self, event: CallFinished) -> None: ...
 
 
-class Watcher(Protocol):
+class Observer(Protocol):
     """Says of some calls that they are to be seen in detail, at once and without raising. What one wants that `traces`
     becomes part of a trace: backends are told of it."""
 

@@ -9,7 +9,7 @@ from server.telemetry.events import CallFinished
 
 
 class Listener(Protocol):
-    """A sink, and a watcher of the calls that it wants to see in detail."""
+    """A sink, and an observer of the calls that it wants to see in detail."""
 
     def __call__(self, event: CallFinished) -> None: ...
 
@@ -17,7 +17,7 @@ class Listener(Protocol):
 
 
 class Listeners:
-    """A sink and a watcher among the others, which passes on what those who listen want. Without any it costs a comparison
+    """A sink and an observer among the others, which passes on what those who listen want. Without any it costs a comparison
     a call. What they see becomes part of no trace by it."""
 
     traces = False

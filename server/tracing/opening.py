@@ -40,7 +40,7 @@ def open_tracing(settings: Settings, outside: Outside, stack: AsyncExitStack, en
             sender.send(spans_of(event, event.timeline, time.time_ns()))
 
     sampler = Sampler(traces.sampling, outside.clocks.monotonic)
-    return replace(outside, sinks=(*outside.sinks, sink), watchers=(*outside.watchers, sampler))
+    return replace(outside, sinks=(*outside.sinks, sink), observers=(*outside.observers, sampler))
 
 
 def systems(settings: Settings) -> dict[str, str]:

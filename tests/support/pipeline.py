@@ -23,7 +23,7 @@ from server.pipeline import Pipeline
 from server.results import call_tool_result
 from server.stages.shared.second_store import Second, no_second
 from server.telemetry.audit.log import AuditLog
-from server.telemetry.events import CallFinished, Watcher
+from server.telemetry.events import CallFinished, Observer
 from server.wiring import wire
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
@@ -213,14 +213,14 @@ async def open_kit(
     identifier: Identifier | None = None,
     warm: bool = True,
     audit: AuditLog | None = None,
-    watchers: Sequence[Watcher] = (),
+    observers: Sequence[Observer] = (),
     classifier: Classifier | None = None,
     second: Second = no_second,
     extensions: Sequence[Extension] = (),
     **settings: Any,
 ) -> AsyncIterator[Kit]:
     """As `server.wiring` puts it together, for a test that is marked `virtual_time`: everything, Valkey too, goes by the
-    loop's clock. `rate` limits callers, `watchers` want calls in detail, `classifier` is one that is configured, `second` is
+    loop's clock. `rate` limits callers, `observers` want calls in detail, `classifier` is one that is configured, `second` is
     asked where the catalogue fails, `extensions` of the protocol are spoken, `warm` fills what is popular, and `settings`
     are those of the server."""
     clock, metrics, events = running_clock(), CountedMetrics(), list[CallFinished]()
@@ -229,7 +229,7 @@ async def open_kit(
     read = Settings(rate_limit=rate is not None, **settings)
     ports = replace(_ports(backends), classifier=classifier)
     registry = registry_of(tools, setting=read.adult)
-    outside = Outside(recorded, ports, believed, registry, metrics, (events.append,), watchers, audit, clocks=clocks)
+    outside = Outside(recorded, ports, believed, registry, metrics, (events.append,), observers, audit, clocks=clocks)
     outside = replace(
         outside,
         second=second,

@@ -23,10 +23,10 @@ from session.keys import user_hash
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.clocks import utc_now
 from tests.support.examples import free_texts
+from tests.support.observers import Wants
 from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Shelf
 from tests.support.traces import spans_of
-from tests.support.watchers import Wants
 from tools.contract import Tool
 from tools.find_volumes import VOLUME
 from tools.registry import TOOLS
@@ -91,7 +91,7 @@ pytestmark = pytest.mark.virtual_time
 
 @pytest.fixture
 async def kit(redis: MultiplexedRedis, shelf: Shelf) -> AsyncIterator[Kit]:
-    async with open_kit(redis, shelf.in_moods(), watchers=[Wants(traces=True)]) as own:
+    async with open_kit(redis, shelf.in_moods(), observers=[Wants(traces=True)]) as own:
         yield own
 
 

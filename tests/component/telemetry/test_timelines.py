@@ -7,11 +7,12 @@ import logging
 
 import pytest
 
+from server.call import Call
 from tests.support.calls import ARGUMENTS, IDS, QUERY
+from tests.support.observers import Wants, of_kind, path
 from tests.support.pipeline import Kit, Opener
 from tests.support.store import Mood
 from tests.support.valkey import eventually
-from tests.support.watchers import Wants, of_kind, path
 
 pytestmark = pytest.mark.virtual_time
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -23,18 +24,33 @@ STAGES = [
 
 @pytest.fixture
 async def watched(opener: Opener) -> Kit:
-    kit: Kit = await opener(watchers=[Wants(traces=True)])
+    kit: Kit = await opener(observers=[Wants(traces=True)])
     return kit
 
 
 async def test_a_call_that_nobody_wants_has_no_timeline(opener: Opener) -> None:
-    watcher = Wants(tools=("check_inventory",))
-    kit = await opener(watchers=[watcher])
+    observer = Wants(tools=("check_inventory",))
+    kit = await opener(observers=[observer])
     answer = await kit.ask("search_manga_catalog", QUERY)
     assert (kit.events[-1].timeline, answer.call.interval) == (None, None)
     await kit.ask("check_inventory", IDS)
     assert kit.events[-1].timeline is not None
-    assert watcher.asked == ["search_manga_catalog", "check_inventory"]
+    assert observer.asked == ["search_manga_catalog", "check_inventory"]
+
+
+async def test_an_observer_that_fails_costs_no_answer_and_no_other_its_timeline(
+    opener: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Fails(Wants):
+        def wants(self, call: Call) -> bool:
+            raise ValueError("a fault")
+
+    kit = await opener(observers=[Fails(traces=True), Wants()])
+    assert (await kit.ask("check_inventory", IDS)).failure is None
+    timeline = kit.events[-1].timeline
+    assert timeline is not None
+    assert not timeline.sampled
+    assert "an observer failed" in caplog.text
 
 
 async def test_the_stages_are_noted_each_in_the_one_around_it(watched: Kit) -> None:
@@ -123,13 +139,13 @@ async def test_a_shared_flight_is_noted_by_the_call_that_began_it(watched: Kit) 
 
 
 async def test_a_flight_that_nobody_watches_is_joined_without_a_name(opener: Opener) -> None:
-    watcher = Wants(traces=True)
-    kit = await opener(watchers=[watcher])
+    observer = Wants(traces=True)
+    kit = await opener(observers=[observer])
     kit.backends.catalog.gate = asyncio.Event()
-    watcher.tools = ("none",)
+    observer.tools = ("none",)
     first = asyncio.create_task(kit.ask("search_manga_catalog", QUERY))
     await eventually(lambda: kit.calls_of("search") == 1)
-    watcher.tools = ()
+    observer.tools = ()
     second = asyncio.create_task(kit.ask("search_manga_catalog", QUERY))
     await eventually(lambda: sum(each.waiting for each in kit.pipeline.cache.flights.values()) == 2)
     kit.backends.catalog.gate.set()
@@ -161,8 +177,8 @@ async def test_redis_that_is_away_is_told_as_what_it_is(watched: Kit, monkeypatc
 
 async def test_only_a_trace_is_told_to_backends(opener: Opener) -> None:
     """What is watched for its looks alone is nobody's trace."""
-    for watchers, told in (([Wants()], False), ([Wants(), Wants(traces=True)], True)):
-        kit = await opener(watchers=watchers)
+    for observers, told in (([Wants()], False), ([Wants(), Wants(traces=True)], True)):
+        kit = await opener(observers=observers)
         kit.backends.stock.asked.clear()
         await kit.ask("check_inventory", IDS)
         asked = [arguments[-1] for name, arguments in kit.backends.stock.asked if name == "availability"]

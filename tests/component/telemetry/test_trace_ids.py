@@ -15,8 +15,8 @@ from server.telemetry.events import CallFinished
 from server.telemetry.log.calls import LogLine
 from server.telemetry.metrics import Metrics
 from tests.support.calls import IDS, QUERY
+from tests.support.observers import Wants
 from tests.support.pipeline import Kit, Opener
-from tests.support.watchers import Wants
 
 pytestmark = pytest.mark.virtual_time
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -24,8 +24,8 @@ TRACEPARENT = f"00-{TRACE}-b7ad6b7169203331-00"
 OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
 
 
-async def event_of(opener: Opener, traceparent: str | None, *watchers: Wants) -> CallFinished:
-    kit = await opener(watchers=watchers)
+async def event_of(opener: Opener, traceparent: str | None, *observers: Wants) -> CallFinished:
+    kit = await opener(observers=observers)
     await kit.ask("check_inventory", IDS, traceparent=traceparent)
     event: CallFinished = kit.events[-1]
     return event
@@ -47,11 +47,11 @@ async def test_a_log_line_names_the_trace_and_the_calls_own_span(opener: Opener,
     assert (line["trace_id"], line["span_id"]) == (TRACE, f"{event.timeline.call.span_id:016x}")
 
 
-@pytest.mark.parametrize("watchers", [(), (Wants(),)], ids=["nobody watches", "only looked at"])
+@pytest.mark.parametrize("observers", [(), (Wants(),)], ids=["nobody watches", "only looked at"])
 async def test_without_a_span_of_its_own_it_names_its_callers_trace(
-    watchers: tuple[Wants, ...], opener: Opener, caplog: pytest.LogCaptureFixture
+    observers: tuple[Wants, ...], opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
-    line = line_of(await event_of(opener, TRACEPARENT, *watchers), caplog)
+    line = line_of(await event_of(opener, TRACEPARENT, *observers), caplog)
     assert (line["trace_id"], "span_id" in line) == (TRACE, False)
 
 
@@ -91,6 +91,6 @@ async def test_the_histogram_leads_to_the_trace_of_a_sampled_call(opener: Opener
 async def test_a_call_without_a_trace_of_ours_is_no_example(opener: Opener) -> None:
     """Its caller's trace may have been kept by nobody."""
     metrics = Metrics()
-    for watchers in ((), (Wants(),)):
-        metrics(await event_of(opener, TRACEPARENT, *watchers))
+    for observers in ((), (Wants(),)):
+        metrics(await event_of(opener, TRACEPARENT, *observers))
     assert TRACE.encode() not in metrics.text_for(OPENMETRICS)[0]

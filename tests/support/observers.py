@@ -1,4 +1,4 @@
-"""Watchers of calls, and what a timeline shows, for tests."""
+"""Observers of calls, and what a timeline shows, for tests."""
 
 from __future__ import annotations
 

@@ -1,0 +1,36 @@
+"""What a caller's `traceparent` says, by the rules of W3C Trace Context, level 2."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.telemetry.trace_context import TraceContext
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+
+@pytest.mark.parametrize(("flags", "sampled"), [("00", False), ("01", True), ("02", False), ("03", True)])
+def test_its_ids_and_whether_it_is_sampled(flags: str, sampled: bool) -> None:
+    assert TraceContext.read(f"00-{TRACE}-{SPAN}-{flags}") == TraceContext(int(TRACE, 16), int(SPAN, 16), sampled)
+
+
+def test_of_a_later_version_what_is_known_is_read() -> None:
+    assert TraceContext.read(f"cc-{TRACE}-{SPAN}-01-what-the-future-brings") is not None
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        None,
+        "",
+        f"ff-{TRACE}-{SPAN}-01",
+        f"00-{'0' * 32}-{SPAN}-01",
+        f"00-{TRACE}-{'0' * 16}-01",
+        f"00-{TRACE.upper()}-{SPAN}-01",
+        f"00-{TRACE[1:]}-{SPAN}-01",
+        f"00-{TRACE}-{SPAN}-01\n",
+        f"00-{TRACE}-{SPAN}",
+    ],
+)
+def test_a_malformed_one_is_none(malformed: str | None) -> None:
+    assert TraceContext.read(malformed) is None
