@@ -8,7 +8,6 @@ Grafana is in no registry that a test may ask. The panels, their queries and the
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from server.config.settings import ROOT
 from tests.observability.board import Panel, panels
 from tests.observability.drawing import Told, draw
 from tests.observability.shoppers import shoppers
+from tests.observability.target import target
 from tests.stack import dynamodb, opensearch, redis_servers
 from tests.stack.children import Child, free_port
 from tests.stack.prometheus import prometheus
@@ -102,12 +102,7 @@ async def shop_of_containers(plan: Plan) -> Seen:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("file", nargs="?", type=Path)
-    where.add_argument("--write", action="store_true", help=str(PICTURE.relative_to(ROOT)))
-    asked = parser.parse_args(arguments)
-    path = PICTURE if asked.write else asked.file
+    path = target(__doc__, PICTURE, arguments)
     seen = asyncio.run(shop_of_containers(LONG))
     path.parent.mkdir(exist_ok=True)
     draw(path, seen.panels, seen.told)

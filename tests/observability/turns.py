@@ -6,7 +6,6 @@ python -m tests.observability.turns FILE        elsewhere
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import io
 import os
@@ -23,6 +22,7 @@ from urllib.parse import urlsplit
 from PIL import Image
 
 from server.config.settings import ROOT
+from tests.observability.target import target
 from tests.stack import dynamodb, opensearch, zipkin
 from tests.stack.prometheus import Prometheus, prometheus
 from tests.stack.seeding import Destination
@@ -169,12 +169,7 @@ async def draw(path: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("file", nargs="?", type=Path)
-    where.add_argument("--write", action="store_true", help=str(PICTURE.relative_to(ROOT)))
-    asked = parser.parse_args(arguments)
-    asyncio.run(draw(PICTURE if asked.write else asked.file))
+    asyncio.run(draw(target(__doc__, PICTURE, arguments)))
     return 0
 
 
