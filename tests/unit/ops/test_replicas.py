@@ -1,0 +1,57 @@
+"""Which other processes are known, by a clock in the test's hand."""
+
+from __future__ import annotations
+
+from server.ops.replicas import FORGOTTEN_SECONDS, LOOK_SECONDS, MOST, Replicas
+from server.transport.http.reach import OwnSessions
+from tests.support.clocks import HandClock
+
+
+class Reaches(OwnSessions):
+    def __init__(self, *names: str) -> None:
+        self.names = set(names)
+        self.looked = 0
+
+    def others(self) -> set[str]:
+        self.looked += 1
+        return self.names
+
+
+def test_one_that_is_gone_is_known_for_a_while_and_then_forgotten() -> None:
+    clock, reach = HandClock(), Reaches("b", "a")
+    replicas = Replicas("own", reach, clock)
+    replicas.tick()
+    reach.names = {"a"}
+    clock.advance(FORGOTTEN_SECONDS)
+    replicas.tick()
+    assert [(each["name"], each["seen_s_ago"], each["self"]) for each in replicas.rows()] == [
+        ("own", 0.0, True),
+        ("a", 0.0, False),
+        ("b", FORGOTTEN_SECONDS, False),
+    ]
+    clock.advance(LOOK_SECONDS)
+    replicas.tick()
+    assert [each["name"] for each in replicas.rows()] == ["own", "a"]
+
+
+def test_it_looks_no_oftener_than_it_says() -> None:
+    clock, reach = HandClock(), Reaches()
+    replicas = Replicas("own", reach, clock)
+    for _ in range(10):
+        replicas.tick()
+        clock.advance(LOOK_SECONDS / 10)
+    assert reach.looked == 1
+    replicas.tick()
+    assert reach.looked == 2
+
+
+def test_however_many_there_were_only_the_newest_are_kept() -> None:
+    clock, reach = HandClock(), Reaches(*(f"old-{number}" for number in range(MOST)))
+    replicas = Replicas("own", reach, clock)
+    replicas.tick()
+    clock.advance(LOOK_SECONDS)
+    reach.names = {"new"}
+    replicas.tick()
+    names = {each["name"] for each in replicas.rows()}
+    assert len(names) == 1 + MOST
+    assert "new" in names
