@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
 
@@ -9,8 +11,18 @@ PER_SECOND = 2
 BURST = 10
 """A watched call costs a fifth more than others, and one that is told as much again: this many keep the page under its bar
 of 3 % of the server's time (`tests/load/ops.py`), and are more than anybody reads."""
+MOST_CALLS = 32
+"""Of one turn: more than a model makes. Whoever names one turn for all that they ever ask is not shown without limit."""
+HOLDS_SECONDS = 10.0
+"""A turn has three. Calls that name none go by their session, which has one turn after another."""
 MOST_DECIDED = 2048
-"""At 200 turns a second those of ten seconds, and a turn has three."""
+"""At 200 turns a second those of ten seconds."""
+
+
+@dataclass(slots=True)
+class _Decision:
+    made_at: float
+    calls_left: int
 
 
 class Turns:
@@ -19,19 +31,21 @@ class Turns:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._decided: Lru[int, bool] = Lru(MOST_DECIDED)
+        self._decided: Lru[int, _Decision] = Lru(MOST_DECIDED)
         self._room, self._filled_at = float(BURST), clock()
 
     def chosen(self, turn: int) -> bool:
-        """`turn` is a hash."""
-        known = self._decided.use(turn)
-        if known is None:
-            known = self._has_room()
-            self._decided.put(turn, known)
-        return known
+        """Whether a call of it is shown. `turn` is a hash."""
+        now, decision = self._clock(), self._decided.use(turn)
+        if decision is None or now - decision.made_at >= HOLDS_SECONDS:
+            decision = _Decision(now, MOST_CALLS if self._has_room(now) else 0)
+            self._decided.put(turn, decision)
+        if not decision.calls_left:
+            return False
+        decision.calls_left -= 1
+        return True
 
-    def _has_room(self) -> bool:
-        now = self._clock()
+    def _has_room(self, now: float) -> bool:
         self._room = min(BURST, self._room + (now - self._filled_at) * PER_SECOND)
         self._filled_at = now
         if self._room < 1:

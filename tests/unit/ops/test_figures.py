@@ -8,7 +8,6 @@ import pytest
 
 from server.ops.figures import MOST_ERRORS, MOST_TOOLS, MOST_UNCOUNTED, OTHERS, Figures
 from server.ops.sliding import MOST_BUCKETS, SLOT_SECONDS, SLOTS, Sliding, bucket, percentiles
-from server.ops.turns import BURST, PER_SECOND, Turns
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 
@@ -134,12 +133,3 @@ def test_many_calls_between_two_looks_are_counted_before(figures: Figures) -> No
     for _ in range(MOST_UNCOUNTED):
         figures(an_event())
     assert figures.total == 100 + MOST_UNCOUNTED
-
-
-def test_a_turn_is_shown_whole_or_not_at_all(clock: HandClock) -> None:
-    turns = Turns(clock)
-    first = [turns.chosen(turn) for turn in range(200)]
-    assert sum(first) == BURST
-    clock.advance(1)
-    assert [turns.chosen(turn) for turn in range(200)] == first
-    assert sum(turns.chosen(turn) for turn in range(1000, 1200)) == PER_SECOND
