@@ -36,8 +36,8 @@ class Observation:
         self._waterfalls = Waterfalls(process.hashes, clocks.monotonic, clocks.wall)
         self._table = Table(app.dependencies)
         self._replicas = Replicas(process.name, app.reach, clocks.monotonic)
-        app.listeners.begin(self)
         self.tick()
+        app.listeners.begin(self)  # last: whoever has begun to listen is there to be ended
 
     def __call__(self, event: CallFinished) -> None:
         self._figures(event)

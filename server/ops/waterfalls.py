@@ -37,11 +37,10 @@ class Waterfalls:
         self._implicit: Lru[str, tuple[int, float]] = Lru(MOST_UNTOLD)
 
     def wants(self, call: Call) -> bool:
-        stated = call.metadata
-        session = stated.session or call.transport_session
+        session = call.metadata.session or call.transport_session
         if session is not None:
             self._sessions.put(hash(session), self._clock())
-        if not self._turns.chosen(hash((session, stated.turn, stated.trace))):
+        if not self._turns.chosen(hash(_name(call))):
             return False
         self._under_way.put(call.call_id, call)
         return True
@@ -86,14 +85,19 @@ class Waterfalls:
 
     def _turn(self, call: Call) -> str:
         """One that has no name goes by its session's, and how many there were in it: it is another when its end is."""
-        stated = call.metadata
-        turn = f"{stated.session or call.transport_session}\0{stated.turn or stated.trace or ''}"
+        turn = _name(call)
         if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
             number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
             number += abs(call.turn.ends.at - ends) > SAME_SECONDS
             self._implicit.put(turn, (number, call.turn.ends.at))
             turn = f"{turn}\0{number}"
         return self._hashes.of("turn", turn)
+
+
+def _name(call: Call) -> str:
+    """Of its turn, as far as it says one. What says nothing at all is a turn by itself."""
+    session, turn = call.metadata.session or call.transport_session, call.metadata.turn or call.metadata.trace
+    return f"{session}\0{turn or ''}" if session or turn else call.call_id
 
 
 def _of_turn(call: Call) -> Json:

@@ -1,0 +1,77 @@
+"""Which calls are noted in detail, and how many of them are held at once."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from server.call import Call, RequestMetadata
+from server.ops.hashes import Hashes
+from server.ops.turns import BURST
+from server.ops.waterfalls import ACTIVE_SECONDS, MOST_UNTOLD, Waterfalls
+from session.resilience.timeline import Timeline
+from tests.support.clocks import HandClock
+from tests.support.events import an_event
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def waterfalls(clock: HandClock) -> Waterfalls:
+    return Waterfalls(Hashes(), clock, clock)
+
+
+def a_call(number: int, clock: HandClock, **stated: Any) -> Call:
+    return Call(f"c{number}", cast(Any, None), {}, RequestMetadata(**stated), clock())
+
+
+def finish(waterfalls: Waterfalls, call: Call, clock: HandClock) -> None:
+    timeline = Timeline(clock, "lookup_order", call.arrived)
+    timeline.close("ok")
+    waterfalls(an_event(call_id=call.call_id, timeline=timeline))
+
+
+def test_calls_that_have_no_name_at_all_are_turns_by_themselves(waterfalls: Waterfalls, clock: HandClock) -> None:
+    """Clients of the stateless era without a session, a turn or a trace: they are many, and no turn of one another."""
+    assert sum(waterfalls.wants(a_call(number, clock)) for number in range(200)) == BURST
+
+
+def test_calls_of_one_turn_are_noted_together(waterfalls: Waterfalls, clock: HandClock) -> None:
+    for number in range(200):
+        waterfalls.wants(a_call(number, clock, session="s", turn=f"t{number}"))
+    assert all(waterfalls.wants(a_call(number, clock, session="s", turn="t0")) for number in range(20))
+    assert not waterfalls.wants(a_call(300, clock, session="s", turn="t199"))
+
+
+def test_what_was_not_chosen_is_not_told(waterfalls: Waterfalls, clock: HandClock) -> None:
+    calls = [a_call(number, clock, session="s", turn=f"t{number}") for number in range(50)]
+    wanted = [call.call_id for call in calls if waterfalls.wants(call)]
+    for call in calls:
+        finish(waterfalls, call, clock)
+    assert [each["call_id"] for each in waterfalls.take()] == wanted
+    assert waterfalls.take() == []
+
+
+def test_between_two_tellings_no_more_are_held_than_that(waterfalls: Waterfalls, clock: HandClock) -> None:
+    for number in range(10 * MOST_UNTOLD):
+        clock.advance(1)
+        call = a_call(number, clock, session="s", turn=f"t{number}")
+        assert waterfalls.wants(call)
+        finish(waterfalls, call, clock)
+    assert len(waterfalls.take()) == MOST_UNTOLD
+
+
+def test_sessions_are_counted_for_five_minutes_whether_they_are_shown_or_not(
+    waterfalls: Waterfalls, clock: HandClock
+) -> None:
+    for number in range(50):
+        waterfalls.wants(a_call(number, clock, session=f"s{number % 25}"))
+    assert waterfalls.active_sessions() == 25
+    clock.advance(ACTIVE_SECONDS)
+    waterfalls.wants(a_call(51, clock, session="s0"))
+    clock.advance(1)
+    assert waterfalls.active_sessions() == 1
