@@ -21,9 +21,11 @@ class Stream {
   open() {
     if (this.current) return;
     clearTimeout(this.timer);
-    this.current = new AbortController();
+    const own = new AbortController();
+    this.current = own;
     this.onLink("connecting", "");
-    this.follow(this.current).then(() => "the server ended the stream", (error) => error.message).then((why) => this.lost(why));
+    // One that was put to sleep says nothing of the one that woke after it.
+    this.follow(own).then(() => "the server ended the stream", (error) => error.message).then((why) => this.current === own && this.lost(why));
   }
 
   /** Ends it for good, until `open`: a page that nobody sees costs the server nothing. */
@@ -44,7 +46,6 @@ class Stream {
 
   lost(why) {
     this.current = null;
-    if (this.asleep) return;
     const wait = WAITS_MS[Math.min(this.failures, WAITS_MS.length - 1)] * (0.8 + 0.4 * Math.random());
     this.failures += 1;
     this.onLink("waiting", why);
