@@ -94,9 +94,9 @@ const { card, ask, context } = (() => {
     shown();
   }
 
-  /** Draws again what depends on more than style, which follows by itself. */
+  /** Draws again what depends on more than style: a theme follows by itself, and the reader stays at the page turned to. */
   function changed(params) {
-    const seen = () => JSON.stringify([known.locale, known.timeZone, known.theme, known.displayMode]);
+    const seen = () => JSON.stringify([known.locale, known.timeZone, known.displayMode]);
     const before = seen();
     adopt(params);
     if (seen() !== before) shown?.();
@@ -114,7 +114,7 @@ const { card, ask, context } = (() => {
     }
     for (const side of ["top", "right", "bottom", "left"]) {
       const inset = object(safeAreaInsets)[side];
-      if (inset >= 0 && inset <= 500) root.style.setProperty(`--safe-${side}`, `${Number(inset)}px`);
+      if (typeof inset === "number" && inset >= 0 && inset <= 500) root.style.setProperty(`--safe-${side}`, `${inset}px`);
     }
     root.style.height = object(containerDimensions).height ? "100vh" : "";
   }

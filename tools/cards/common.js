@@ -51,6 +51,9 @@ const list = (value) => (Array.isArray(value) ? value.filter((each) => each !== 
 const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
 const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : null);
 
+/** What a table has under a name that the data give: nothing of what every object has, and null for what is no name. */
+const among = (table, name) => (typeof name === "string" && Object.hasOwn(table, name) ? table[name] : null);
+
 const HUGE = 1e9;
 
 /** A count in few digits, whatever its size; null for what is none, as below zero. */
@@ -71,7 +74,7 @@ function yen(value) {
 function day(value, options = { month: "short", day: "numeric" }) {
   const given = /^(\d{4})-(\d{2})-(\d{2})$/.exec(typeof value === "string" ? value : "");
   const moment = given && new Date(Date.UTC(+given[1], +given[2] - 1, +given[3]));
-  if (!moment || Number.isNaN(moment.getTime())) return null;
+  if (!moment || moment.toJSON()?.slice(0, 10) !== value) return null;
   return el("time", { datetime: value }, new Intl.DateTimeFormat(locale(), { ...options, timeZone: "UTC" }).format(moment));
 }
 

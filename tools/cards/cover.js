@@ -35,8 +35,8 @@ let drawn = 0;
 /** The cover of a title. Beside it stands its name, so that nobody is read this one. */
 function cover({ title, native, readership, about = [], volumes = null, status = null }) {
   const name = plain(native, 40) || plain(title, 40) || "?";
-  const dice = diceOf(`${name}${readership || ""}`);
-  const palettes = Object.hasOwn(PALETTES, readership || "") ? PALETTES[readership] : PALETTES.other;
+  const dice = diceOf(`${name}${plain(readership) || ""}`);
+  const palettes = among(PALETTES, readership) || PALETTES.other;
   const [ground, first, second, third] = palettes[Math.floor(dice() * palettes.length)].split(" ");
   const ink = { ground, first, second, third };
   const id = `drawn-${(drawn += 1)}`;
@@ -130,7 +130,7 @@ function obi(readership, volumes, status, ink) {
     { lang: "ja", "font-weight": 700 },
     svg("rect", { x: 0, y: SPACE.height - OBI, width: SPACE.width, height: OBI, fill: PALE }),
     svg("rect", { x: 0, y: SPACE.height - OBI, width: SPACE.width, height: 5, fill: ink.second }),
-    svg("text", { x: 12, y: SPACE.height - 14, "font-size": 23, fill: DARK, style }, OBI_WORDS[readership] || "漫画"),
+    svg("text", { x: 12, y: SPACE.height - 14, "font-size": 23, fill: DARK, style }, among(OBI_WORDS, readership) || "漫画"),
     svg("text", { x: 182, y: SPACE.height - 14, "font-size": 20, fill: DARK, "text-anchor": "end", style }, counted),
   );
 }

@@ -2,12 +2,12 @@
 
 speak({
   en: {
-    order: "Order", orders: "Your latest orders", noOrders: "No orders yet", noOrdersMore: "What you order will be found here.",
+    order: "Order", orders: "Your latest orders", noOrders: "No orders yet", noOrdersMore: "Your orders will appear here.",
     ordered: "Ordered", expected: "Expected", items: "Items", total: "Total", shipping: "Shipping", subtotal: "Subtotal", to: "To",
-    parcel: (n, all) => (all > 1 ? `Parcel ${n} of ${all}` : "Parcel"), tracking: "Tracking number", way: "The parcel's way", times: (n) => `× ${n}`, scans: "Every scan",
+    parcel: (n, all) => (all > 1 ? `Parcel ${n} of ${all}` : "Parcel"), tracking: "Tracking number", way: "The parcel's way", times: (n) => `× ${n}`, scans: "Tracking history",
     returnUntil: (date) => ["Can be returned until ", date], details: "Show", askOrder: (id) => `Where is my order ${id}?`, askLate: "Ask about it", sayLate: (id) => `My order ${id} is late. What can you do?`,
     lateHead: "We are sorry: this one is late", lateBy: (date) => ["It should have been with you on ", date, "."], lastSeen: (place, at) => [`Last seen in ${place}, `, at, "."],
-    step: (n, all) => `Step ${n} of ${all}`, now: "now", still: "to come", passed: "done",
+    now: "now", still: "to come", passed: "done",
     received: "Order received", awaiting_payment: "Waiting for payment", preparing: "Being packed", preordered: "Waiting for its release", backordered: "On its way to us",
     in_transit: "On its way", out_for_delivery: "Out for delivery", delivery_missed: "Nobody was in", held: "Waiting to be picked up", late: "Late",
     partly_delivered: "Partly delivered", delivered: "Delivered", ready_to_read: "Ready to read", cancelled: "Cancelled", returned: "Returned",
@@ -17,13 +17,13 @@ speak({
   ja: {
     order: "ご注文", orders: "最近のご注文", noOrders: "ご注文はまだありません", noOrdersMore: "ご注文いただくと、こちらに表示されます。",
     ordered: "注文日", expected: "お届け予定", items: "商品", total: "合計", shipping: "送料", subtotal: "小計", to: "お届け先",
-    parcel: (n, all) => (all > 1 ? `お荷物 ${n}/${all}` : "お荷物"), tracking: "お問い合わせ番号", way: "お荷物の状況", times: (n) => `× ${n}`, scans: "すべての履歴",
-    returnUntil: (date) => [date, "まで返品できます"], details: "見る", askOrder: (id) => `注文 ${id} は今どこですか？`, askLate: "問い合わせる", sayLate: (id) => `注文 ${id} がまだ届きません。どうすればよいですか？`,
-    lateHead: "お届けが遅れており申し訳ございません", lateBy: (date) => [date, "にお届けの予定でした。"], lastSeen: (place, at) => [`最後の確認: ${place}、`, at],
-    step: (n, all) => `${all}段階中${n}`, now: "現在", still: "これから", passed: "済み",
+    parcel: (n, all) => (all > 1 ? `お荷物 ${n}/${all}` : "お荷物"), tracking: "お問い合わせ番号", way: "お荷物の状況", times: (n) => `× ${n}`, scans: "配送履歴",
+    returnUntil: (date) => [date, "まで返品できます"], details: "詳細を見る", askOrder: (id) => `注文 ${id} は今どこですか？`, askLate: "問い合わせる", sayLate: (id) => `注文 ${id} がまだ届きません。どうすればよいですか？`,
+    lateHead: "お届けが遅れており申し訳ございません", lateBy: (date) => [date, "にお届けの予定でした。"], lastSeen: (place, at) => [`最終確認: ${place}、`, at],
+    now: "現在", still: "これから", passed: "済み",
     received: "受付済み", awaiting_payment: "入金待ち", preparing: "発送準備中", preordered: "発売待ち", backordered: "取り寄せ中",
     in_transit: "輸送中", out_for_delivery: "配達中", delivery_missed: "ご不在でした", held: "保管中（受取待ち）", late: "遅れています",
-    partly_delivered: "一部お届け済み", delivered: "お届け済み", ready_to_read: "すぐ読めます", cancelled: "キャンセル", returned: "返品済み",
+    partly_delivered: "一部お届け済み", delivered: "お届け済み", ready_to_read: "すぐ読めます", cancelled: "キャンセル済み", returned: "返品済み",
     accepted: "荷物受付", at_delivery_office: "配達店に到着", absent: "ご不在でした", shipped: "発送済み",
     yamato: "ヤマト運輸", sagawa: "佐川急便", japan_post: "日本郵便", expectedLine: (date) => [date, "予定"],
   },
@@ -34,7 +34,7 @@ const TONE_ICONS = { good: "in_stock", warn: "few", soft: "out", tell: "preorder
 
 /** What has become of it, in a word, with a sign of its own. */
 function status(value) {
-  const tone = TONES[value] || "tell";
+  const tone = among(TONES, value) || "tell";
   return el("span", { class: `status ${tone}` }, icon(TONE_ICONS[tone]), said("span", {}, called(value, 40)));
 }
 
@@ -107,7 +107,7 @@ function items(order) {
   if (!lines.length) return null;
   const line = (each) => [
     el("span", { class: "what" }, said("b", {}, nameOf(each, 200)), each.volume !== null && count(each.volume) && el("span", {}, ` ${word("volume", count(each.volume))}`)),
-    el("span", { class: "how" }, said("span", { class: "chip" }, called(each.format, 30)), each.quantity > 1 && word("times", count(each.quantity)), day(each.expected_date) && el("small", {}, word("expectedLine", day(each.expected_date, DAY_ONLY)))),
+    el("span", { class: "how" }, said("span", { class: "chip" }, called(each.format, 30)), number(each.quantity) > 1 && word("times", count(each.quantity)), day(each.expected_date) && el("small", {}, word("expectedLine", day(each.expected_date, DAY_ONLY)))),
     el("span", { class: "cost" }, yen(each.unit_price_jpy)),
   ];
   const cost = (name, value) => yen(value) && el("li", { class: "cost-line" }, el("span", {}, word(name)), el("span", { class: "cost" }, yen(value)));

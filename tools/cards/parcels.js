@@ -8,7 +8,7 @@ const PLACES = {
   Hyogo: "兵庫県", Fukuoka: "福岡県", Okinawa: "沖縄県", Miyagi: "宮城県", Hiroshima: "広島県", Shizuoka: "静岡県", Niigata: "新潟県", Nagano: "長野県",
 };
 
-const placeName = (value) => (language() === "ja" && Object.hasOwn(PLACES, value) ? PLACES[value] : plain(value, 60));
+const placeName = (value) => (language() === "ja" && among(PLACES, value)) || plain(value, 60);
 
 function parcel(shipment, at, all, order) {
   const scans = list(shipment.events).map(object).slice(0, 40);
@@ -24,12 +24,12 @@ function parcel(shipment, at, all, order) {
 
 /** The steps of a parcel, each with the last scan of it; what went otherwise than planned stands in its step's place. */
 function stepsOf(shipment, scans, order) {
-  const seen = new Map(scans.map((scan) => [ASIDE[scan.status] || scan.status, scan]));
+  const seen = new Map(scans.map((scan) => [among(ASIDE, scan.status) || scan.status, scan]));
   const arrived = shipment.status === "delivered" || Boolean(shipment.delivered_at);
-  const now = arrived ? WAY.length - 1 : Math.max(0, WAY.indexOf(ASIDE[shipment.status] || shipment.status), ...WAY.map((step, at) => (seen.has(step) ? at : 0)));
+  const now = arrived ? WAY.length - 1 : Math.max(0, WAY.indexOf(among(ASIDE, shipment.status) || shipment.status), ...WAY.map((step, at) => (seen.has(step) ? at : 0)));
   return WAY.map((step, at) => {
     const scan = seen.get(step);
-    const aside = at === now && ASIDE[shipment.status] ? shipment.status : step;
+    const aside = at === now && among(ASIDE, shipment.status) ? shipment.status : step;
     const state = at < now || arrived ? "passed" : at === now ? "now" : "still";
     const promised = at === WAY.length - 1 && !arrived && order.late !== true ? day(order.estimated_delivery, SHORT_DAY) : null;
     const when = scan ? moment(scan.at, IN_JAPAN) : promised ? word("expectedLine", promised) : null;
@@ -45,11 +45,12 @@ const WAITING = { preordered: "preordered", backordered: "backordered" };
 
 /** The steps of an order of which no parcel is under way yet; none where there is nothing to send. */
 function stepsBefore(order) {
-  if (!Object.hasOwn(BEFORE, order.status)) return [];
-  const now = BEFORE[order.status];
+  const now = among(BEFORE, order.status);
+  if (now === null) return [];
   const waits = list(order.lines).map((each) => plain(object(each).expected_date)).filter(Boolean).sort();
-  const until = WAITING[order.status] && day(waits[waits.length - 1], DAY_ONLY);
-  const middle = WAITING[order.status] || (order.status === "awaiting_payment" ? "awaiting_payment" : "preparing");
+  const waiting = among(WAITING, order.status);
+  const until = waiting && day(waits[waits.length - 1], DAY_ONLY);
+  const middle = waiting || (order.status === "awaiting_payment" ? "awaiting_payment" : "preparing");
   const promised = order.late !== true && day(order.estimated_delivery, DAY_ONLY);
   return ["received", middle, "shipped", "delivered"].map((step, at) => ({
     words: called(step),

@@ -20,7 +20,7 @@ const MARKS = { few: "few", partly: "few", out: "out", preorder: "preorder", dow
 
 /** How it stands with stock: a mark of its own shape, and words. */
 function stockMark(kind, ...more) {
-  return el("span", { class: `stock ${kind}` }, icon(MARKS[kind] || "in_stock"), el("span", {}, word(kind), ...more));
+  return el("span", { class: `stock ${kind}` }, icon(among(MARKS, kind) || "in_stock"), el("span", {}, word(kind), ...more));
 }
 
 const stockKind = (inStock) => (inStock === true ? "in_stock" : inStock === false ? "out" : "unknown");
@@ -29,8 +29,8 @@ const AGES = { all_ages: "A", teen: "13+", older_teen: "16+", adult: "18+" };
 
 /** For whom it is fit, as publishers print it on covers; read aloud in whole words. */
 function audienceMark(audience) {
-  if (!Object.hasOwn(AGES, audience || "")) return null;
-  return el("span", { class: `age ${audience}`, title: word(audience) }, el("span", { "aria-hidden": "true" }, AGES[audience]), unseen(word(audience)));
+  const mark = among(AGES, audience);
+  return mark && el("span", { class: `age ${audience}`, title: word(audience) }, el("span", { "aria-hidden": "true" }, mark), unseen(word(audience)));
 }
 
 function rating(value, readers) {
@@ -54,7 +54,7 @@ const beside = { names: {} };
 
 /** A row's title in the customer's language, of at most so many letters; its id where it has no name. */
 function nameOf(row, most = 300) {
-  const native = Object.hasOwn(beside.names, row.title_id ?? "") ? beside.names[row.title_id] : null;
+  const native = among(beside.names, row.title_id);
   return plain(plain(row.title || native) ? namesOf(row.title, native).shown : row.title_id, most) || "—";
 }
 
@@ -98,7 +98,7 @@ const ERRORS = {
 /** A failure as one says it to a customer. What the server told the model of it is the model's. */
 function failure(result, again) {
   const { name, data } = object(object(result.structuredContent).error);
-  const [what, more] = ERRORS[name] || ["sorry", "soon"];
+  const [what, more] = among(ERRORS, name) || ["sorry", "soon"];
   const retry = again && object(data).retryable === true && button(word("tryAgain"), again);
   return el("section", { class: "message", role: "alert" }, icon("note"), el("div", {}, el("h1", {}, word(what)), el("p", {}, word(more)), retry));
 }
@@ -128,7 +128,7 @@ async function request(tool, given, words, show) {
     return word("asked");
   }
   const result = await ask.callTool(tool, given);
-  if (result.isError) return word(ERRORS[object(object(result.structuredContent).error).name]?.[0] || "notAsked");
+  if (result.isError) return word(among(ERRORS, object(object(result.structuredContent).error).name)?.[0] || "notAsked");
   return show(result);
 }
 

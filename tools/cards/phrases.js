@@ -3,17 +3,18 @@
 
 const tags = (names) => names.split(", ").map(tag).join("・");
 const READERS = { shonen: "少年漫画", shojo: "少女漫画", seinen: "青年漫画", josei: "女性漫画", kodomo: "児童漫画" };
-const DID = { named: "お話しの", have: "お持ちの", "looked at": "ご覧になった", like: "お好きな", ordered: "ご注文の", "searched for": "お探しの" };
+const DID = { named: "お話に出た", have: "お持ちの", "looked at": "ご覧になった", like: "お好きな", ordered: "ご注文いただいた", "searched for": "お探しの" };
+const known = (how) => among(DID, how) || "ご存じの";
 
 const REASONS = [
-  [/^has (.+)$/i, (m) => `${tags(m[1])}の要素があります`],
-  [/^shares (.+?) with (.+), which you (.+)$/i, (m) => `${DID[m[3]] || "ご存じの"}「${m[2]}」と同じ${tags(m[1])}の作品です`],
-  [/^by (.+?), who also made (.+), which you (.+)$/i, (m) => `${DID[m[3]] || "ご存じの"}「${m[2]}」と同じ${m[1]}の作品です`],
+  [/^has (.+)$/i, (m) => `${tags(m[1])}の要素がある作品です`],
+  [/^shares (.+?) with (.+), which you (.+)$/i, (m) => `${known(m[3])}「${m[2]}」と同じ${tags(m[1])}の作品です`],
+  [/^by (.+?), who also made (.+), which you (.+)$/i, (m) => `${known(m[3])}「${m[2]}」と同じ作者（${m[1]}）の作品です`],
   [/^known for (.+)$/i, (m) => `${tags(m[1])}で知られる作品です`],
   [/^you looked at it before$/i, () => "以前にご覧になった作品です"],
   [/^popular with the store's readers$/i, () => "当店で人気の作品です"],
-  [/^(\d+) volumes?$/i, (m) => `全${m[1]}巻`],
-  [/^from (\d{4})$/i, (m) => `${m[1]}年開始`],
+  [/^(\d+) volumes?$/i, (m) => `${m[1]}巻`],
+  [/^from (\d{4})$/i, (m) => `${m[1]}年連載開始`],
   [/^by (.+)$/i, (m) => `${m[1]}の作品`],
 ];
 
@@ -23,11 +24,11 @@ const CONDITIONS = [
   [/^nothing adult$/i, () => "成人向けを除く"], [/^in stock$/i, () => "在庫あり"], [/^all volumes in stock$/i, () => "全巻在庫あり"],
   [/^at most ([\d,]+) volumes?$/i, (m) => `${m[1]}巻以内`], [/^at least ([\d,]+) volumes?$/i, (m) => `${m[1]}巻以上`],
   [/^at most ([\d,]+) yen a volume$/i, (m) => `1冊${m[1]}円以下`], [/^at most ([\d,]+) yen for the series$/i, (m) => `全巻で${m[1]}円以下`],
-  [/^without (.+)$/i, (m) => `${m[1].split(" or ").map(tag).join("・")}なし`], [/^not by (.+)$/i, (m) => `${m[1]}以外`],
+  [/^without (.+)$/i, (m) => `${m[1].split(" or ").map(tag).join("・")}なし`], [/^not by (.+)$/i, (m) => `${m[1]}の作品以外`],
   [/^rated at least (.+)$/i, (m) => `評価${m[1]}以上`], [/^like (.+)$/i, (m) => `「${m[1]}」に似た作品`],
-  [/^begun in (\d+) or later$/i, (m) => `${m[1]}年以降`], [/^begun by (\d+)$/i, (m) => `${m[1]}年まで`],
+  [/^begun in (\d+) or later$/i, (m) => `${m[1]}年以降に開始`], [/^begun by (\d+)$/i, (m) => `${m[1]}年までに開始`],
   [/^physical$/i, () => "紙の本"], [/^digital$/i, () => "電子書籍"], [/^newest first$/i, () => "新しい順"], [/^cheapest first$/i, () => "安い順"],
-  [/^most popular first$/i, () => "人気順"], [/^best rated first$/i, () => "評価順"], [/^shortest first$/i, () => "短い順"],
+  [/^most popular first$/i, () => "人気順"], [/^best rated first$/i, () => "評価順"], [/^shortest first$/i, () => "巻数の少ない順"],
 ];
 
 function turned(text, table) {
@@ -35,7 +36,7 @@ function turned(text, table) {
     const match = pattern.exec(text);
     if (match) return put(match);
   }
-  return READERS[text.toLowerCase()] || null;
+  return among(READERS, text.toLowerCase());
 }
 
 /** Why a title is recommended, in the customer's language. How it is rated stands beside it anyway. */
@@ -50,5 +51,5 @@ function reasonOf(value) {
 function conditionOf(value) {
   const text = plain(value, 80);
   if (text === null || language() !== "ja") return text;
-  return turned(text, CONDITIONS) || (Object.hasOwn(TAGS_JA, text) ? TAGS_JA[text] : text);
+  return turned(text, CONDITIONS) || tag(text);
 }

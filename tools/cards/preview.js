@@ -4,14 +4,14 @@ speak({
   en: {
     of: (title, volume) => (volume ? `${title}, volume ${volume}` : title), page: (n, all) => `Page ${n} of ${all}`, pages: (n, to, all) => `Pages ${n} and ${to} of ${all}`,
     next: "Next page", previous: "Previous page", readSo: "Manga is read from right to left.", keys: "The left arrow key turns the page.",
-    noPages: "No pages to show", noPagesMore: "Its pictures could not be brought here just now.", tooLarge: (n) => (n === 1 ? "One page could not be shown." : `${n} pages could not be shown.`),
+    noPages: "No pages to show", noPagesMore: "The pictures could not be loaded just now.", tooLarge: (n) => (n === 1 ? "One page could not be shown." : `${n} pages could not be shown.`),
     book: "Pages", altless: (n) => `Page ${n}`, liked: "More about it", askMore: (title) => `Tell me about ${title}.`,
   },
   ja: {
     of: (title, volume) => (volume ? `${title} ${volume}巻` : title), page: (n, all) => `${all}ページ中${n}ページ`, pages: (n, to, all) => `${all}ページ中${n}・${to}ページ`,
     next: "次のページ", previous: "前のページ", readSo: "右から左へお読みください。", keys: "左矢印キーで次のページへ進みます。",
-    noPages: "お見せできるページがありません", noPagesMore: "画像を今は表示できませんでした。", tooLarge: (n) => `${n}ページは表示できませんでした。`,
-    book: "ページ", altless: (n) => `${n}ページ`, liked: "作品について", askMore: (title) => `「${title}」について教えてください。`,
+    noPages: "表示できるページがありません", noPagesMore: "ただいま画像を読み込めませんでした。", tooLarge: (n) => `${n}ページ分を表示できませんでした。`,
+    book: "ページ", altless: (n) => `${n}ページ`, liked: "この作品について", askMore: (title) => `「${title}」について教えてください。`,
   },
 });
 

@@ -4,20 +4,20 @@ speak({
   en: {
     found: (n, total) => (total && total !== n ? `${n} of ${total} titles` : n === "1" ? "1 title" : `${n} titles`),
     chosen: (n) => (n === "1" ? "A title for you" : `${n} titles for you`), like: (title) => `Like ${title}`,
-    understood: "Looked for:", relaxed: "Let go of, as nothing had it all:", nearly: "Close to it:", because: "Why: ",
+    understood: "Looked for:", relaxed: "Left out, as no title had it all:", nearly: "Did you mean:", because: "Why: ",
     none: "Nothing here has all of that", noneMore: "Fewer wishes, another spelling or the author's name may find it.",
     showMore: "Show more", askStock: (title) => `Is ${title} in stock, and in which formats?`, askLike: (title) => `Show me more manga like ${title}.`,
     askMore: "Show me more of these.", askNamed: (title) => `I mean ${title}.`,
-    missing: (numbers) => `Missing now: ${numbers}`, returns: (numbers, date) => [`Volume ${numbers} is back on `, date], notSold: "We could not find this in stock.",
+    aVolume: "a volume", checkStock: "Check stock", moreLikeThis: "More like this", missing: (numbers) => `Missing now: ${numbers}`, returns: (numbers, date) => [`Volume ${numbers} is back on `, date], notSold: "We could not find this in stock.",
   },
   ja: {
     found: (n, total) => (total && total !== n ? `${total}作品中${n}作品` : `${n}作品`),
     chosen: (n) => `あなたへのおすすめ ${n}作品`, like: (title) => `「${title}」に似た作品`,
-    understood: "探した条件:", relaxed: "すべてを満たす作品がないため外した条件:", nearly: "近い作品:", because: "おすすめの理由: ",
-    none: "すべてに合う作品がありません", noneMore: "条件を減らすか、別の表記や作者名でお試しください。",
+    understood: "検索条件:", relaxed: "該当作品がないため外した条件:", nearly: "もしかして:", because: "おすすめの理由: ",
+    none: "条件に合う作品が見つかりませんでした", noneMore: "条件を減らすか、別の表記や作者名でお試しください。",
     showMore: "もっと見る", askStock: (title) => `「${title}」の在庫と販売形式を教えてください。`, askLike: (title) => `「${title}」に似た作品を見せてください。`,
     askMore: "もっと見せてください。", askNamed: (title) => `「${title}」のことです。`,
-    missing: (numbers) => `在庫切れの巻: ${numbers}`, returns: (numbers, date) => [`${numbers}巻の再入荷予定: `, date], notSold: "在庫の情報が見つかりませんでした。",
+    aVolume: "（1冊）", checkStock: "在庫を確認", moreLikeThis: "似た作品を見る", missing: (numbers) => `在庫切れの巻: ${numbers}`, returns: (numbers, date) => [`${numbers}巻の再入荷予定: `, date], notSold: "在庫情報が見つかりませんでした。",
   },
 });
 

@@ -7,14 +7,14 @@ speak({
     missingOf: (ranges) => `missing ${ranges}`, checked: (at) => ["Checked ", at], left: (n) => ` (${n})`, isbn: "ISBN", outOn: (date) => ["out ", date],
     unsold: (n) => (n === 1 ? "One that was asked for is not sold here." : `${n} that were asked for are not sold here.`),
     later: (n) => (n === 1 ? "One did not answer in time. Ask again in a moment." : `${n} did not answer in time. Ask again in a moment.`),
-    monthHead: "Coming out", nothingOut: "Nothing was found for this.", scroll: "Table of stock", none: "—", noneSaid: "not sold so", more: (n) => `and ${n} more`,
+    monthHead: "Coming out", nothingOut: "Nothing was found for this.", scroll: "Table of stock", none: "—", noneSaid: "not sold in this format",
   },
   ja: {
     stockHead: (n) => (n === "1" ? "在庫状況" : `${n}作品の在庫状況`), title: "作品", volumeHead: "巻", release: "発売日", format: "形式", state: "在庫",
-    of: (n, all) => `全${all}巻中${n}巻`, backOf: (numbers, date) => [`${numbers}巻 `, date, "再入荷"], nextOf: (numbers, date) => [`${numbers}巻 `, date, "発売"],
-    missingOf: (ranges) => `在庫切れ ${ranges}巻`, checked: (at) => [at, " 確認"], left: (n) => `（${n}点）`, isbn: "ISBN", outOn: (date) => [date, "発売"],
-    unsold: (n) => `お尋ねのうち${n}件は当店でお取り扱いがありません。`, later: (n) => `${n}件は時間内に確認できませんでした。少し後でもう一度お試しください。`,
-    monthHead: "これから出る本", nothingOut: "該当する巻が見つかりませんでした。", scroll: "在庫の表", none: "—", noneSaid: "販売なし", more: (n) => `ほか${n}件`,
+    of: (n, all) => `全${all}巻中${n}巻`, backOf: (numbers, date) => [`${numbers}巻 `, date, "再入荷予定"], nextOf: (numbers, date) => [`${numbers}巻 `, date, "発売予定"],
+    missingOf: (ranges) => `在庫切れ ${ranges}巻`, checked: (at) => [at, " 現在"], left: (n) => `（${n}点）`, isbn: "ISBN", outOn: (date) => [date, "発売"],
+    unsold: (n) => `お尋ねのうち${n}件は当店でお取り扱いがありません。`, later: (n) => `${n}件は時間内に確認できませんでした。しばらくしてからもう一度お試しください。`,
+    monthHead: "発売予定の新刊", nothingOut: "該当する巻が見つかりませんでした。", scroll: "在庫の表", none: "—", noneSaid: "取り扱いなし",
   },
 });
 
@@ -40,7 +40,7 @@ function drawItems(result, items, answer) {
 const asOf = (item) => moment(item.as_of) && el("p", { class: "soft note" }, el("small", {}, word("checked", moment(item.as_of))));
 
 const WHOLE = { partly_in_stock: "partly", digital_only: "digital_only", out_of_stock: "out", in_stock: "in_stock", last_known: "last_known" };
-const markOf = (item) => stockMark(WHOLE[item.availability] || "unknown");
+const markOf = (item) => stockMark(among(WHOLE, item.availability) || "unknown");
 
 function single(item) {
   const offers = list(item.formats).map(object).slice(0, 8);
@@ -92,7 +92,7 @@ const VOLUME_KINDS = { in_stock: "in_stock", sold_out: "out", preorder: "preorde
 
 function volumeMark(row) {
   const few = row.availability === "in_stock" && number(row.stock) !== null && row.stock <= FEW;
-  return stockMark(few ? "few" : VOLUME_KINDS[row.availability] || "unknown", few && word("left", row.stock));
+  return stockMark(few ? "few" : among(VOLUME_KINDS, row.availability) || "unknown", few && word("left", row.stock));
 }
 
 const volumeCell = (row) => [
@@ -106,7 +106,7 @@ const volumeCell = (row) => [
 function ofTitle(result, answer, rows) {
   const there = numbersOf(answer.in_stock, MOST_DRAWN).map((volume) => ({ volume, kind: "in_stock" }));
   const paper = rows.filter((row) => row.format !== "digital" && number(row.volume) !== null);
-  const dated = paper.map((row) => ({ volume: row.volume, kind: VOLUME_KINDS[row.availability] || "unknown", date: row.restock_date || row.release_date, words: row.restock_date ? "backOn" : "on" }));
+  const dated = paper.map((row) => ({ volume: row.volume, kind: among(VOLUME_KINDS, row.availability) || "unknown", date: row.restock_date || row.release_date, words: row.restock_date ? "backOn" : "on" }));
   const told = new Set(dated.map((each) => each.volume));
   const standing = [...there.filter((each) => !told.has(each.volume)), ...dated].sort((one, other) => one.volume - other.volume);
   const formats = FORMATS.filter((each) => rows.some((row) => row.format === each));

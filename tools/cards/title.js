@@ -3,17 +3,17 @@
 speak({
   en: {
     by: "By", story: "Story", art: "Art", years: (from, to) => (to === null ? `since ${from}` : from === to ? `${from}` : `${from}–${to}`),
-    about: "What it is about", more: "Read on", less: "Show less", volumesHead: "Volumes", buy: "Ways to buy", perVolume: "a volume", whole: "all volumes",
-    copies: (n) => (n === "0" ? "none left" : n === "1" ? "1 copy" : `${n} copies`), themes: "Themes", related: "Belongs to it",
-    whichThere: "Which volumes are there?", lookInside: "Look inside", askVolumes: (title) => `Which volumes of ${title} are in stock, and which come next?`,
-    askInside: (title) => `Show me the first pages of ${title}.`, askTitle: (title) => `Tell me about ${title}.`, bare: "More is not known of it here.",
+    about: "What it is about", more: "Read more", less: "Show less", volumesHead: "Volumes", buy: "Ways to buy", perVolume: "a volume", whole: "all volumes",
+    copies: (n) => (n === "0" ? "none left" : n === "1" ? "1 copy" : `${n} copies`), themes: "Themes", related: "Related titles",
+    whichThere: "Which volumes are in stock?", lookInside: "Look inside", askVolumes: (title) => `Which volumes of ${title} are in stock, and which come next?`,
+    askInside: (title) => `Show me the first pages of ${title}.`, askTitle: (title) => `Tell me about ${title}.`, bare: "There is no description of it yet.",
   },
   ja: {
     by: "作者", story: "原作", art: "作画", years: (from, to) => (to === null ? `${from}年〜` : from === to ? `${from}年` : `${from}〜${to}年`),
-    about: "あらすじ", more: "続きを読む", less: "閉じる", volumesHead: "巻", buy: "販売形式", perVolume: "1冊", whole: "全巻",
+    about: "あらすじ", more: "続きを読む", less: "閉じる", volumesHead: "巻一覧", buy: "購入方法", perVolume: "（1冊）", whole: "（全巻）",
     copies: (n) => (n === "0" ? "在庫なし" : `${n}点`), themes: "テーマ", related: "関連作品",
-    whichThere: "どの巻がありますか？", lookInside: "試し読み", askVolumes: (title) => `「${title}」はどの巻に在庫がありますか？次の発売はいつですか？`,
-    askInside: (title) => `「${title}」の最初のページを見せてください。`, askTitle: (title) => `「${title}」について教えてください。`, bare: "これ以上の情報はありません。",
+    whichThere: "在庫のある巻を見る", lookInside: "試し読み", askVolumes: (title) => `「${title}」はどの巻に在庫がありますか？次の発売はいつですか？`,
+    askInside: (title) => `「${title}」の最初のページを見せてください。`, askTitle: (title) => `「${title}」について教えてください。`, bare: "あらすじはまだありません。",
   },
 });
 
@@ -58,7 +58,7 @@ function mainFacts(title) {
 function authors(title) {
   const people = list(title.authors).map(object).slice(0, 6);
   if (!people.length) return said("p", { class: "by" }, title.author, 200);
-  const role = (each) => ({ Story: word("story"), Art: word("art") })[each.role] || null;
+  const role = (each) => among({ Story: word("story"), Art: word("art") }, each.role);
   const shown = people.map((each, at) => [
     at ? ", " : null, said("span", {}, language() === "ja" ? each.name_ja || each.name : each.name, 120), role(each) && el("small", {}, ` (${role(each)})`),
   ]);
@@ -128,7 +128,7 @@ function offersOf(title) {
 function offer(each) {
   const whole = each.format === "set" || each.format === "used_set";
   const kind = each.stock_is === "download" ? "download" : each.stock === 0 ? "out" : number(each.stock) === null ? "unknown" : each.stock_is === "copies" && each.stock <= 2 ? "few" : "in_stock";
-  const copies = each.stock_is === "copies" && each.stock > 0 && count(each.stock);
+  const copies = each.stock_is === "copies" && number(each.stock) > 0 && count(each.stock);
   return el("li", {}, said("b", {}, called(each.format), 40), price(each, word(whole ? "whole" : "perVolume")), stockMark(kind, copies && el("small", {}, ` · ${word("copies", copies)}`)));
 }
 

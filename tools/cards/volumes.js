@@ -7,8 +7,8 @@ speak({
     gone: (ranges) => `missing: ${ranges}`, coming: (ranges) => `to come: ${ranges}`, walk: "Arrow keys go from volume to volume.",
   },
   ja: {
-    shelf: "棚の巻", span: (from, to) => (from === to ? `${from}` : `${from}–${to}`), row: (from, to) => `${from}巻から${to}巻`,
-    on: (date) => [date, "発売"], backOn: (date) => [date, "再入荷予定"], there: (n) => `在庫あり ${n}巻`, notChecked: (n) => `既刊${n}巻`,
+    shelf: "巻ごとの在庫", span: (from, to) => (from === to ? `${from}` : `${from}–${to}`), row: (from, to) => `${from}巻〜${to}巻`,
+    on: (date) => [date, "発売予定"], backOn: (date) => [date, "再入荷予定"], there: (n) => `在庫あり ${n}冊`, notChecked: (n) => `既刊${n}巻`,
     gone: (ranges) => `在庫切れ ${ranges}巻`, coming: (ranges) => `発売予定 ${ranges}巻`, walk: "矢印キーで巻を移動できます。",
   },
 });

@@ -103,11 +103,14 @@ async def test_of_a_hosts_style_nothing_is_taken_that_could_fetch(browser: Brows
         assert await shown.frame.evaluate("() => document.querySelectorAll('style').length") == 1
 
 
-async def test_a_card_is_drawn_again_in_another_language_and_not_for_another_size(browser: Browser, at: Origins) -> None:
+async def test_a_card_is_drawn_again_in_another_language_and_not_for_another_size_or_theme(
+    browser: Browser, at: Origins
+) -> None:
     async with probed(browser, at) as shown:
         await shown.tell(RESULT, {"content": [], "structuredContent": {"a": 1}})
         await shown.tell(CHANGED, {"containerDimensions": {"width": 500}})
-        await shown.tell(CHANGED, {"locale": "ja-JP", "theme": "dark"})
+        await shown.tell(CHANGED, {"theme": "dark"})
+        await shown.tell(CHANGED, {"locale": "ja-JP"})
         told = await heard(shown)
         assert told[2:] == [{"result": {"a": 1}, "locale": locale} for locale in ("en-US", "ja-JP")]
         root = await shown.frame.evaluate("() => [document.documentElement.lang, document.documentElement.dataset.theme]")

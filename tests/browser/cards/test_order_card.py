@@ -92,3 +92,21 @@ async def test_one_of_the_latest_orders_is_shown_and_left_by_the_keyboard(browse
 async def test_who_has_no_orders_is_told_so(browser: Browser, at: Origins) -> None:
     async with drawn(browser, at, LOOKUP, answered({"kind": "latest_orders", "orders": []})) as card:
         assert "No orders yet" in await card.text()
+
+
+async def test_whatever_a_host_says_of_itself_an_order_is_drawn(browser: Browser, at: Origins) -> None:
+    """In English and by Japan's clocks, where it says nothing that could be meant."""
+    odd = [{"locale": each} for each in ({"toString": 1}, "x" * 9_000, "ja-", "", None, 7)]
+    odd += [{"timeZone": each} for each in ("Mars/Olympus", 7, {"toString": 1}, None)]
+    order = answered(ORDER | {"estimated_delivery": "2026-02-31"})
+    async with drawn(browser, at, LOOKUP, order) as card:
+        for context in odd:
+            await card.tell("ui/notifications/host-context-changed", context)
+            assert await card.ask("ping", {}) == {}
+            assert (context, await card.faults()) == (context, [])
+            told = await card.text()
+            assert "Nov 20, 15:05 JST" in told, context
+            assert "Mar 3" not in told, "a day that there is not"
+        await card.tell("ui/notifications/host-context-changed", {"locale": "ja_JP.UTF-8"})
+        assert await card.ask("ping", {}) == {}
+        assert "ご注文" in await card.text()

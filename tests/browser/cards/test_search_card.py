@@ -61,7 +61,7 @@ async def test_what_was_understood_and_what_was_let_go_is_told(browser: Browser,
     async with drawn(browser, at, SEARCH, result) as card:
         assert "Looked for: finished at most 9 volumes" in " ".join((await card.text()).split())
     async with drawn(browser, at, SEARCH, result, locale="ja") as card:
-        assert "探した条件: 完結 9巻以内" in " ".join((await card.text()).split())
+        assert "検索条件: 完結 9巻以内" in " ".join((await card.text()).split())
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ async def test_what_was_understood_and_what_was_let_go_is_told(browser: Browser,
     [
         ({"source": "live"}, None),
         ({"source": "cache"}, None),
-        ({"source": "fallback", "fallback": "standby_catalogue"}, "From our stand-by shelf"),
+        ({"source": "fallback", "fallback": "standby_catalogue"}, "From our stand-by catalogue"),
         ({"source": "fallback", "fallback": "cached_popular_manga"}, "These are favourites we keep at hand"),
         ({"source": "stale", "asOf": "2026-11-23T16:00:00Z"}, "As of Nov 24, 01:00 JST"),
         ({"degraded": ["stock"]}, "Price and stock could not be checked"),

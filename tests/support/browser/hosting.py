@@ -106,7 +106,7 @@ class Shown:
         await self.tell("ui/notifications/host-context-changed", {"locale": locale})
         await self.release(result)
         assert await self.ask("ping", {}) == {}, "which it answers after what it was told before"
-        assert await self.faults() == []
+        assert not (faults := await self.faults()), f"not as the specification says: {faults}"
         return await self.drawn()
 
     async def picture(self) -> bytes:

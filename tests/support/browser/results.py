@@ -88,6 +88,7 @@ SCRIPT = "<script>document.title = 'taken'</script><img src=x onerror=\"document
 HOSTILE: dict[str, str] = {
     "a script": SCRIPT,
     "an address that runs": "javascript:document.title='taken'",
+    "a name that every object has": "constructor",
     "text turned around": "\u202eknaht\u202d you\u2066 \u200fx",
     "marks upon marks": "Z" + "\u0335\u0321\u0322\u031b\u0317\u0318\u0319" * 40,
     "ten thousand letters": "W" * 10_000,
