@@ -7,12 +7,12 @@ import io
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from PIL import Image
 
 from tests.support.browser import chromium
-from tests.support.browser.card_results import BY_CARD, settings
+from tests.support.browser.card_results import settings
 from tests.support.browser.host_backend import backend_of
 from tests.support.browser.hosting import hosting
 from tests.support.browser.kept import opened
@@ -22,16 +22,23 @@ from tests.support.serving import served
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
+Call = tuple[str, dict[str, Any]]
+"""A tool and its arguments."""
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "infra" / "docs" / "pictures" / "cards.png"
 MOST_BYTES = 200_000
+SEARCH = ("search_manga_catalog", {"query": "fantasy adventure", "max_results": 2})
+TITLE = ("get_manga_details", {"title_id": "manga-001019"})
+ORDER = ("lookup_order", {"order_id": "MNG-DEMO1003"})
+SHELF = ("check_inventory", {"title_ids": ["manga-001016"]})
+STOCK = ("check_inventory", {"title_ids": ["manga-001001", "manga-001016"]})
 COLUMNS = (
-    (("search", "light", "en-US"), ("stock", "dark", "ja-JP")),
-    (("title", "dark", "en-US"), ("preview", "light", "ja-JP")),
-    (("order", "light", "en-US"),),
+    ((SEARCH, "light", "en-US"), (STOCK, "dark", "ja-JP")),
+    ((TITLE, "dark", "en-US"),),
+    ((ORDER, "light", "ja-JP"), (SHELF, "dark", "en-US")),
 )
-"""Of a card, its host's theme and its language."""
-WIDTH, GAP, TALLEST = 400, 16, 1000
+"""A call, its host's theme and its language. Chosen to be as long as each other: every card is shown whole."""
+WIDTH, GAP = 400, 16
 TABLE = (127, 127, 127)
 
 
@@ -42,17 +49,16 @@ async def _columns(url: str) -> list[list[Image.Image]]:
             return [[await _drawn(browser, at, *each) for each in column] for column in COLUMNS]
 
 
-async def _drawn(browser: Browser, at: Origins, card: str, theme: Literal["light", "dark"], locale: str) -> Image.Image:
-    example = BY_CARD[card]
+async def _drawn(browser: Browser, at: Origins, call: Call, theme: Literal["light", "dark"], locale: str) -> Image.Image:
     async with hosting(browser, at, "shop", theme=theme, locale=locale, width=WIDTH) as host:
-        shown = await (await host.show(example.tool, example.arguments)).drawn()
+        shown = await (await host.show(*call)).drawn()
         return opened(await shown.picture())
 
 
 def composed(columns: list[list[Image.Image]]) -> Image.Image:
-    """Column beside column; what is longer than `TALLEST` is cut."""
+    """Column beside column, each card whole."""
     heights = [sum(each.height + GAP for each in column) + GAP for column in columns]
-    whole = Image.new("RGB", (len(columns) * (WIDTH + GAP) + GAP, min(max(heights), TALLEST)), TABLE)
+    whole = Image.new("RGB", (len(columns) * (WIDTH + GAP) + GAP, max(heights)), TABLE)
     for at, column in enumerate(columns):
         top = GAP
         for each in column:
