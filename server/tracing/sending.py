@@ -13,8 +13,9 @@ import requests
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from urllib3.exceptions import HTTPError
 
-from server.tracing.environment import ENDPOINT
+from server.tracing.environment import ENDPOINT, MOST_WAITING
 from session.resilience.diagnosis import network_problem
 from session.resilience.outage import Outage
 
@@ -24,24 +25,32 @@ EXPORT_SECONDS = 5.0
 """What a batch may take, with its repetitions."""
 CLOSE_SECONDS = 2.0
 """What is left at the end gets so long to leave. It has been drained by then, and others still have to be closed."""
-MOST_WAITING = 8_192
-"""Spans, some 20 of a call. What finds no room takes the place of the oldest."""
+REDIRECTED, REFUSED = 300, 400
+MOST_ANSWERED = 4096
+"""Bytes of an answer."""
 
 
 class Collector(requests.Session):
-    """Remembers what was wrong last, in words that hold no address and no secret."""
+    """Remembers what was wrong last, in words that hold no address and no secret. What it answers beside the status is of no
+    use: so much is read as lets the connection be used again, however much there is."""
 
     why = "it does not take them"
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:
+        """Raises `requests.RequestException`, also where it sends elsewhere: nobody follows, and the exporter would take it
+        for a success."""
         try:
-            response = super().request(*args, **kwargs)
-        except requests.RequestException as error:
+            response = super().request(*args, **{**kwargs, "stream": True})
+            with response:
+                response.raw.read1(MOST_ANSWERED)
+        except (requests.RequestException, HTTPError) as error:
             problem = network_problem(error, ENDPOINT)
             self.why = f"{problem.what}; {problem.remedy}" if problem else "no answer in time"
             raise
-        if not response.ok:
+        if response.status_code >= REDIRECTED:
             self.why = f"it answers HTTP {response.status_code}"
+        if REDIRECTED <= response.status_code < REFUSED:
+            raise requests.TooManyRedirects(self.why)
         return response
 
 

@@ -16,12 +16,16 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 @dataclass(slots=True)
 class Collector:
-    """`status` is what it answers, `going_on` holds its answers back while it is clear."""
+    """`status` is what it answers, and without end where it is `endless`, until `cut_off`; `going_on` holds its answers back
+    while it is clear."""
 
     port: int = 0
     requests: list[ExportTraceServiceRequest] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     status: int = 200
+    endless: bool = False
+    cut_off: threading.Event = field(default_factory=threading.Event)
+    connections: set[int] = field(default_factory=set)
     asked: threading.Event = field(default_factory=threading.Event)
     going_on: threading.Event = field(default_factory=threading.Event)
 
@@ -64,7 +68,10 @@ def collecting(port: int = 0) -> Iterator[Collector]:
 
 def _handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
     class Taking(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def do_POST(self) -> None:
+            collector.connections.add(self.client_address[1])
             body = self.rfile.read(int(self.headers["Content-Length"]))
             collector.asked.set()
             collector.going_on.wait()
@@ -73,8 +80,18 @@ def _handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
                 collector.headers.append({name.lower(): value for name, value in self.headers.items()})
                 collector.requests.append(ExportTraceServiceRequest.FromString(plain))
             self.send_response(collector.status)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(2**32 if collector.endless else 0))
             self.end_headers()
+            if collector.endless:
+                self._go_on()
+
+        def _go_on(self) -> None:
+            try:
+                for _ in range(256):
+                    self.wfile.write(bytes(2**20))
+            except OSError:
+                collector.cut_off.set()
+            self.close_connection = True
 
         def log_message(self, *_: Any) -> None:
             """Says nothing."""

@@ -122,6 +122,35 @@ async def test_a_collector_that_refuses_is_told_with_its_answer(
     assert "the collector of traces is lost: it answers HTTP 401" in caplog.text
 
 
+async def test_a_collector_that_sends_elsewhere_is_not_followed_and_has_not_taken_them(
+    environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector.status = 307
+    async with opened(tmp_path) as app:
+        await ask(app)
+        await eventually(lambda: "is lost" in caplog.text)
+    assert "the collector of traces is lost: it answers HTTP 307" in caplog.text
+
+
+async def test_an_answer_without_end_is_not_read_to_its_end(
+    environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector.endless = True
+    async with opened(tmp_path) as app:
+        await ask(app)
+        assert await asyncio.to_thread(collector.cut_off.wait, 30)
+    assert collector.spans
+    assert "is lost" not in caplog.text
+
+
+async def test_batches_share_a_connection(environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        for number in range(1, 4):
+            await ask(app)
+            await eventually(lambda number=number: len(collector.requests) >= number)
+    assert len(collector.connections) == 1
+
+
 async def test_a_collector_that_hangs_holds_up_neither_calls_nor_the_end(
     environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
