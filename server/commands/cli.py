@@ -16,6 +16,10 @@ from server.config.unknown import unknown_settings
 from server.telemetry.log.setup import log_to_stderr
 from server.version import VERSION
 
+PROPAGATORS = {"OTEL_PROPAGATORS": "tracecontext,baggage"}
+"""OpenTelemetry looks for these when the SDK of MCP imports it, and one that is not in this server would stop the start.
+Some set others for all that they run; W3C's are read and written here without it."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
@@ -27,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, meant in unknown_settings(os.environ).items():
         hint = f"; did you mean {meant}?" if meant else ""
         logging.getLogger(__name__).warning("%s is no setting of this server and is ignored%s", name, hint)
+    os.environ.update(PROPAGATORS)
     try:
         return _run(asked, settings)
     except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 """What OpenTelemetry's own environment variables say of traces. They are everybody's, so they have no MANGA_ before them.
 
-Those that are not read here (certificates, compression) the exporter reads itself.
+Those that are only checked here (headers, certificates, compression, batches) the exporter and the SDK read themselves.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ SAMPLER, SAMPLER_ARG = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 PROTOCOL = "http/protobuf"
 DEFAULT_RATIO = 0.05
 """Of the calls whose caller has not decided. OpenTelemetry's own default, all of them, is too much at a shop's load."""
+COMPRESSIONS = ("gzip", "deflate", "none")
+MOST_WAITING = 8_192
+"""Spans, some 20 of a call. What finds no room takes the place of the oldest; a batch can have no more."""
+LONGEST_DELAY_MS = 3_600_000
 SAMPLERS = ("always_on", "always_off", "traceidratio")
 
 
@@ -48,6 +52,10 @@ def read(environ: Mapping[str, str]) -> TraceSettings | None:
     _checked(given, "OTEL_TRACES_EXPORTER", lambda text: _one_of(text, ("otlp", "none")))
     for name in ("OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"):
         _checked(given, name, lambda text: _one_of(text, (PROTOCOL,)))
+    for name in ("OTEL_EXPORTER_OTLP_COMPRESSION", "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION"):
+        _checked(given, name, lambda text: _one_of(text, COMPRESSIONS))
+    _checked(given, "OTEL_BSP_SCHEDULE_DELAY", lambda text: _up_to(text, LONGEST_DELAY_MS))
+    _checked(given, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", lambda text: _up_to(text, MOST_WAITING))
     for name in ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_RESOURCE_ATTRIBUTES"):
         _checked(given, name, _pairs)
     for kind in ("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"):
@@ -69,7 +77,7 @@ def _checked(given: Mapping[str, str], name: str, rule: Callable[[str], T]) -> T
 def _endpoint(given: Mapping[str, str]) -> str | None:
     if (own := _checked(given, TRACES_ENDPOINT, _address)) is not None:
         return own
-    base = _checked(given, ENDPOINT, _address)
+    base = _checked(given, ENDPOINT, _base)
     return None if base is None else f"{base.removesuffix('/')}/v1/traces"
 
 
@@ -84,6 +92,18 @@ def _address(text: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise SettingError("holds a name or password, which belong into OTEL_EXPORTER_OTLP_HEADERS")
     return text
+
+
+def _base(text: str) -> str:
+    if "?" in text or "#" in text:
+        raise SettingError("goes on behind its path: what is sent along belongs into OTEL_EXPORTER_OTLP_HEADERS")
+    return _address(text)
+
+
+def _up_to(text: str, most: int) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise SettingError(f"has to be a whole number from 1 to {most}")
+    return int(text)
 
 
 def _one_of(text: str, names: tuple[str, ...]) -> str:

@@ -25,7 +25,9 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture(scope="module")
 def traced(serve: Callable[..., Serving], collector: Collector) -> Serving:
-    return serve(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, OTEL_BSP_SCHEDULE_DELAY="50")
+    """Told of propagators as well that it does not have, as whoever sets them for a whole cluster does."""
+    own = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint, "OTEL_BSP_SCHEDULE_DELAY": "50"}
+    return serve(**own, OTEL_PROPAGATORS="xray,b3")
 
 
 @pytest.fixture

@@ -66,7 +66,14 @@ def test_the_samplers_of_the_specification(sampler: str, argument: str, sampling
         ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://it:port{SECRET}"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://user:{SECRET}@collector:4318"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://collector:4318?key={SECRET}"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://collector:4318/#{SECRET}"),
         ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", SECRET),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", f"brotli{SECRET}"),
+        ("OTEL_BSP_SCHEDULE_DELAY", f"soon{SECRET}"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "0"),
+        ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "-1"),
+        ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "8193"),
         ("OTEL_EXPORTER_OTLP_PROTOCOL", f"grpc{SECRET}"),
         ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
         ("OTEL_EXPORTER_OTLP_HEADERS", f"authorization: Bearer {SECRET}"),
@@ -98,5 +105,8 @@ def test_what_is_right_is_taken(tmp_path: Path) -> None:
         "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=prod",
         "OTEL_EXPORTER_OTLP_CERTIFICATE": str(tmp_path / "ca.pem"),
         "OTEL_TRACES_EXPORTER": "otlp",
+        "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+        "OTEL_BSP_SCHEDULE_DELAY": "1000",
+        "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "8192",
     }
     assert read({**HERE, **right}) == read(HERE)
