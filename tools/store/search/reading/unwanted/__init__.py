@@ -5,6 +5,7 @@
     japanese             what stands after what it excludes, and the lists before it
     english_wordings,
     japanese_wordings    the words of negation, and the ones that look like it and negate nothing
+    head                 what ends a description before a list, and is wanted
     exclusion            what was found, as a claim
 
 The things themselves are the vocabulary's (`tools.store.search.reading.vocabulary`), which knows them in both languages.

@@ -10,6 +10,7 @@ from tools.store.search.query.wordings import GENRES
 from tools.store.search.reading.naming import alternatives, name_at
 from tools.store.search.reading.unwanted import english_wordings as wordings
 from tools.store.search.reading.unwanted.exclusion import Exclusion
+from tools.store.search.reading.unwanted.head import ends_description_en
 from tools.store.search.reading.vocabulary import Named
 
 _WINDOW = {"weak": 1, "named": 1, "firm": 5, "strong": 4}
@@ -151,9 +152,15 @@ def _followed(text: str, named: tuple[Named, ...]) -> Iterator[Exclusion]:
         if after is None:
             continue
         first = last
-        while first and wordings.LISTED.fullmatch(text, named[first - 1].end, named[first].start):
+        while first and _is_listed(text, named[first - 1], named[first]):
             first -= 1
         yield Exclusion(named[first].start, after.end(), named[first : last + 1])
+
+
+def _is_listed(text: str, one: Named, next_: Named) -> bool:
+    """Over a comma, not what ends a description: "short horror, gore-free"."""
+    join = wordings.LISTED.fullmatch(text, one.end, next_.start)
+    return join is not None and (join[0].strip() != "," or not ends_description_en(text, one))
 
 
 def _named_before(text: str) -> Iterator[Exclusion]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from tools.store.search.reading.naming import alternatives, name_before
 from tools.store.search.reading.unwanted import japanese_wordings as wordings
 from tools.store.search.reading.unwanted.exclusion import Exclusion
+from tools.store.search.reading.unwanted.head import ends_description
 from tools.store.search.reading.vocabulary import Named
 
 _FARTHEST, _LONGEST_TAIL = 16, 24
@@ -41,7 +42,7 @@ def _themes(text: str, named: tuple[Named, ...], last: int, marker: re.Match[str
     if marker.start() < named[last].end:  # a part of the word: 切ない, 救いがない
         return None
     first = last
-    while first and named[first - 1].end > taken and _is_listed(text, named[first - 1], named[first]):
+    while first and named[first - 1].end > taken and _is_listed(text, named[: first + 1], marker):
         first -= 1
     end = _tail(text, max(marker.end(), named[last].end))
     themes, excepts = named[first : last + 1], marker.lastgroup == "strong"
@@ -61,13 +62,21 @@ def _adjoins(text: str, theme: Named, marker: re.Match[str]) -> bool:
     return gap <= 0 or (gap <= _FARTHEST and wordings.JA_NOUN.fullmatch(text, theme.end, marker.start()) is not None)
 
 
-def _is_listed(text: str, one: Named, next_: Named) -> bool:
-    """エロやグロ, エロ・グロ; over a comma or a space only what is unpleasant: 恋愛、グロなし may want the first."""
+def _is_listed(text: str, named: Sequence[Named], marker: re.Match[str]) -> bool:
+    """Whether the last two are of one list: エロやグロ, エロ・グロ; over a comma or a space only what is unpleasant and
+    ends no description: 恋愛、グロなし may want the first."""
+    one, next_ = named[-2:]
     gap = text[one.end : next_.start]
     if len(gap) > _FARTHEST or one.aversion == next_.aversion:  # ホラー、ホラーなし asks for it first
         return False
     join = wordings.JA_LISTED.fullmatch(gap)
-    return join is not None and (one.unpleasant or join["loose"] is None)
+    if join is None or join["loose"] is None:
+        return join is not None
+    adjoining = named[-3] if len(named) > 2 and named[-3].end == one.start else None
+    if adjoining is not None and not adjoining.unpleasant:  # 学園ホラー、グロなし
+        return False
+    dreaded = adjoining is not None and marker.lastgroup == "strong"  # 怖いホラー、グロは苦手
+    return one.unpleasant and (dreaded or not ends_description(text, one))
 
 
 def _genre(text: str, marker: re.Match[str], taken: int) -> Exclusion | None:
