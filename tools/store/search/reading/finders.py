@@ -8,6 +8,7 @@ from tools.store.search.reading.again import find_again
 from tools.store.search.reading.availability import find_availability, find_format
 from tools.store.search.reading.claim import Find
 from tools.store.search.reading.comparison import Comparison
+from tools.store.search.reading.disliked import find_disliked
 from tools.store.search.reading.indifference import find_indifference
 from tools.store.search.reading.length import find_lengths, find_read_so_far
 from tools.store.search.reading.magazine import magazines_from
@@ -38,6 +39,7 @@ def finders(terms: CatalogTerms, this_year: int) -> tuple[Find, ...]:
         optional(Unwanted(vocabulary), allows=False),
         optional(find_recipient, allows=False),
         find_bought_for,
+        find_disliked,
         optional(find_readership, allows=False),
         optional(negatable(find_status)),
         find_indifference,

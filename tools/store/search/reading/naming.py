@@ -13,7 +13,7 @@ _BREAK = re.compile(
     r"[,.;?!()\"」』。、！？]"
     r"| (?:but|except|without|with|only|though|although|however|which|because|since|so|for|in|from|please|yet|if"
     r"|what|i|i'm|i've|i'd|we|he|she"
-    r"|my|give|any|something|anything|not|no|less|more|that|who|where|minus|just|already|now|next|recently|last|too"
+    r"|my|give|any|something|anything|not|no|less|more|that|who|where|minus|just|instead|already|now|next|recently|last|too"
     r"|as|then|than|is|are|was|either"
     r"|at home|at the moment|on my|again|anymore|a lot|very much|so much|and (?:not|i|i'm|want|need|would|something|am"
     r"|is|now|it|loved|looking|my|he"

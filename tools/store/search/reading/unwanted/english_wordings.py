@@ -74,7 +74,7 @@ STRONG = (
     r"|apart from|aside from|besides"
     r"|(?:anything|everything|all|any genre) but|instead of|rather than|nothing (?:by|from)|not (?:by|from)"
     r"|no works by|nothing like"
-    r"|do(?:n't| not) (?:recommend|suggest|show|give)(?: me)?|i (?:hate|can't stand|cannot stand|dislike"
+    r"|do(?:n't| not) (?:recommend|suggest|show|give)(?: me)?|i (?:hated?|can't stand|cannot stand|disliked?"
     r"|don't (?:like|want|enjoy)|do not (?:like|want|enjoy)"
     r"|didn't (?:like|enjoy)))\b"
 )
