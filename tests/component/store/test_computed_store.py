@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pytest
 
 from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
 
@@ -62,3 +65,35 @@ def test_processes_that_keep_and_remove_at_once_do_not_fail_each_other(tmp_path:
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(work, range(4))) > 0
     assert len(list(tmp_path.iterdir())) <= 5
+
+
+def npy(shape: str, *, kind: str = "<f4", fortran: bool = False, numbers: bytes = bytes(48)) -> bytes:
+    """A file of NumPy's (format 2.0) whose header says whatever somebody wants."""
+    said = f"{{'descr': '{kind}', 'fortran_order': {fortran}, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\x02\x00" + len(said).to_bytes(4, "little") + said + numbers
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        npy("(3, 4)", fortran=True),
+        npy("(True, 4)"),
+        npy("(-3, 4)"),
+        npy("(999999999999, 4)"),
+        npy("(3,)", kind="|O"),
+        npy("(" * 9000),
+        npy("(" * 4400 + ")" * 4400),
+        npy("-" * 8900 + "1"),
+    ],
+    ids=["columns", "a truth", "negative", "too large", "objects", "no end", "deep", "many signs"],
+)
+def test_a_file_that_somebody_else_has_made_is_as_good_as_not_there(file: bytes, tmp_path: Path) -> None:
+    store = ComputedStore(tmp_path)
+    matrix, arrays = store._path("vectors", "key", ".npy"), store._path("index", "key")
+    assert matrix is not None
+    assert arrays is not None
+    matrix.write_bytes(file)
+    with zipfile.ZipFile(arrays, "w") as archive:
+        archive.writestr("a.npy", file)
+    assert store.map("vectors", "key") is None
+    assert store.load("index", "key") is None

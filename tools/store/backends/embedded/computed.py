@@ -21,7 +21,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.store.backends.embedded.mapped import Floats, map_matrix, write_matrix
+from tools.store.backends.embedded.mapped import NOT_WHOLE, Floats, map_matrix, write_matrix
 
 FORMAT = "3"
 KEPT = 2
@@ -47,7 +47,7 @@ class ComputedStore:
                 arrays = {name: archive[name] for name in archive.files}
             with suppress(OSError):  # a folder that is only read
                 os.utime(path)  # what is used is not what is removed
-        except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile):
+        except (*NOT_WHOLE, KeyError, zipfile.BadZipFile):
             return None
         return arrays if bytes(arrays.pop("key", np.zeros(0, np.uint8))) == key.encode() else None
 

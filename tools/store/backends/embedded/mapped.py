@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import os
 import zlib
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from tokenize import TokenError
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+NOT_WHOLE = (OSError, EOFError, ValueError, TypeError, AttributeError, BufferError, MemoryError, RecursionError, TokenError)
+"""What NumPy raises for files that are damaged, or that somebody else has made: it reads a header as Python's literals."""
 
 
 def write_matrix(file: BinaryIO, key: str, matrix: Floats) -> None:
@@ -26,7 +30,8 @@ def write_matrix(file: BinaryIO, key: str, matrix: Floats) -> None:
 
 
 def map_matrix(path: Path, key: str) -> Floats | None:
-    """The matrix that was written for `key`; None when it is not there, or not whole. Reads all of it once. Blocking."""
+    """The matrix that was written for `key`; None when it is not there, not ours to read, or not whole. Reads all of it
+    once. Blocking."""
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
         with path.open("rb") as file:
@@ -34,11 +39,10 @@ def map_matrix(path: Path, key: str) -> Floats | None:
             seal = file.read()
         if mapped.dtype != np.float32 or seal != _seal(key, mapped):
             return None
-        os.utime(path)  # what is used is not what is removed
-    except PermissionError:  # a folder that is only read
-        return np.asarray(mapped)
-    except (OSError, ValueError, EOFError, AttributeError):
+    except NOT_WHOLE:
         return None
+    with suppress(OSError):  # a folder that is only read
+        os.utime(path)  # what is used is not what is removed
     return np.asarray(mapped)
 
 
