@@ -98,7 +98,7 @@ class Observation:
 
     def _streams(self) -> Json:
         registry, protocol = self._app.metrics.registry, self._app.protocol
-        listening = len(protocol.tool_list_changes.streams) + len(protocol.subscriptions)
+        listening = protocol.tool_list_changes.streams.open + len(protocol.subscriptions)
         return {"sse": _gauge(registry, SSE), "mcp": listening, "ws": _gauge(registry, WEBSOCKETS)}
 
 

@@ -124,7 +124,9 @@ class Process:
         return code
 
     def signal(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
+        """Not by the process object, which would look whether it has ended, and take the status that asyncio waits for."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
     def valkey(self) -> int:
         """Pid of the embedded Valkey."""

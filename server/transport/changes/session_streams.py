@@ -15,7 +15,9 @@ class SessionStreams:
         self._open: set[str] = set()
         self._notifiers: dict[str, Notifier] = {}
 
-    def __len__(self) -> int:
+    @property
+    def open(self) -> int:
+        """How many sessions have a stream now."""
         return len(self._open)
 
     def notifier(self, connection: Connection) -> Notifier:

@@ -59,7 +59,7 @@ class Sessions:
         self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic, streams: SessionStreams | None = None
     ) -> None:
         self._sdk = sdk
-        self._streams = streams or SessionStreams()
+        self._streams = SessionStreams() if streams is None else streams
         self._slots: Slots[_Session] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._named: dict[str, _Session] = {}
 
