@@ -84,7 +84,8 @@ async def test_a_card_that_does_not_greet_stays_hidden_and_hears_nothing(browser
     card = MadeUp("<!doctype html><html lang=en><title>Silent</title><p>I say nothing</p>")
     async with shown(browser, at, card) as host:
         own = await host.load("say", {})
-        await own.frame.wait_for_selector("text=I say nothing", state="attached")
+        within = own.page.frame_locator("main > iframe").frame_locator("iframe")
+        await within.get_by_text("I say nothing").wait_for(state="attached")
         assert not await own.page.locator("main > iframe").is_visible()
         assert await own.state() == "loaded"
         with pytest.raises(Exception, match="before the card is initialized"):
