@@ -110,6 +110,6 @@ async def test_after_five_thousand_calls_it_holds_no_more_than_after_five_hundre
 
 async def test_a_turn_without_end_is_cut(browser: Browser) -> None:
     async with shown(browser, quiet_evening()) as own:
-        own.server.say(*(("call", calls.cached(n, "get_ratings", AT, n, "aaaa0001")) for n in range(300)))
+        own.server.say(*(("call", calls.cached(n, "compare_prices", AT, n, "aaaa0001")) for n in range(300)))
         await own.reads(".used", "276 calls more")
         assert await own.count(".call") == 24

@@ -99,7 +99,7 @@ async def test_failures_among_calls_that_were_not_shown_count_too(browser: Brows
     events = quiet_evening()
     late = {
         "at": events[1][1]["at"] - 2,
-        "tool": "get_ratings",
+        "tool": "compare_prices",
         "name": "TIMEOUT",
         "count": 2,
         "advice": "Look at its load.",
@@ -109,6 +109,6 @@ async def test_failures_among_calls_that_were_not_shown_count_too(browser: Brows
     events.append(("call", calls.live_stock(1, late["at"], 0, "aaaa0001")))
     async with shown(browser, events) as own:
         assert await own.page.locator("html").get_attribute("data-level") == "warn"
-        assert "get_ratings fails at times: TIMEOUT, 2 of 288 calls in 5 minutes. Look at its load." in await own.text(
+        assert "compare_prices fails at times: TIMEOUT, 2 of 288 calls in 5 minutes. Look at its load." in await own.text(
             "#causes"
         )

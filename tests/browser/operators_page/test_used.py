@@ -29,12 +29,12 @@ def stock(number: int, turn: str | None = None) -> Event:
 async def test_a_turn_gathers_its_calls(browser: Browser) -> None:
     async with shown(browser, quiet_evening()) as own:
         own.server.say(
-            stock(1, "aaaa0001"), stock(2, "bbbb0002"), ("call", calls.cached(3, "get_ratings", AT, 800, "aaaa0001"))
+            stock(1, "aaaa0001"), stock(2, "bbbb0002"), ("call", calls.cached(3, "compare_prices", AT, 800, "aaaa0001"))
         )
         await own.counts(".turn", 2)
         await own.counts(".call", 3)
         first = own.page.locator(".turn", has_text="aaaa0001")
-        assert await first.locator(".tool").all_inner_texts() == ["check_inventory", "get_ratings"]
+        assert await first.locator(".tool").all_inner_texts() == ["check_inventory", "compare_prices"]
         assert "804 ms of 3.00 s used" in await first.inner_text()
 
 

@@ -17,7 +17,7 @@ TOOLS = {
     "get_recommendations": (1000, "cached_trending_manga", 803, 0.74, (121, 188, 260)),
     "lookup_order": (300, None, 688, 1.0, (14, 38, 66)),
     "find_volumes": (300, "last_known_volumes", 402, 0.35, (11, 29, 44)),
-    "get_ratings": (300, "last_known_ratings", 288, 0.12, (4, 18, 30)),
+    "compare_prices": (300, "cached_inventory_snapshot", 288, 0.12, (4, 18, 30)),
     "remember_preference": (800, None, 61, 1.0, (12, 20, 27)),
     "classify_genre": (1500, "local_classifier", 0, 0.0, None),
 }
