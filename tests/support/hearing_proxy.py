@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 PIECE = 2**16
-TRACEPARENT = re.compile(rb"^traceparent: *00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}\r$", re.IGNORECASE | re.MULTILINE)
+TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}", re.IGNORECASE)
 
 
 class HearingProxy:
@@ -23,6 +23,7 @@ class HearingProxy:
     @classmethod
     @asynccontextmanager
     async def before(cls, upstream: int) -> AsyncIterator[HearingProxy]:
+        """Until the block ends, before this port of the loopback."""
         proxy = cls(upstream)
         server = await asyncio.start_server(proxy._taken, "127.0.0.1", 0)
         proxy.port = server.sockets[0].getsockname()[1]
@@ -34,9 +35,19 @@ class HearingProxy:
                 task.cancel()
             await asyncio.gather(*proxy._open, return_exceptions=True)
 
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def values(self, header: str) -> list[str]:
+        """Those of each request that had the header, connection by connection."""
+        lines = [line.partition(b":") for heard in self._heard for line in bytes(heard).split(b"\r\n")]
+        return [value.strip().decode() for name, _, value in lines if name.lower() == header.encode()]
+
     def traceparents(self) -> list[tuple[str, str]]:
-        """The id of the trace and of the span in each request that had them, connection by connection."""
-        return [(trace.decode(), span.decode()) for each in self._heard for trace, span in TRACEPARENT.findall(bytes(each))]
+        """The id of the trace and of the span in each request that had them."""
+        found = [TRACEPARENT.fullmatch(value) for value in self.values("traceparent")]
+        return [(each[1], each[2]) for each in found if each]
 
     async def _taken(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heard = bytearray()

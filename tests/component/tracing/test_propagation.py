@@ -1,15 +1,16 @@
-"""What backends are told of a trace: the real ones, through a relay that keeps what was said to them."""
+"""What backends are told of a trace: the real ones, through a proxy that keeps what was said to them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import pytest
 
 from session.resilience.deadline import Deadline
 from session.resilience.timeline import Timeline
 from tests.support.dynamodb import made_in
-from tests.support.recording_relay import recording
+from tests.support.hearing_proxy import HearingProxy
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
@@ -29,8 +30,8 @@ def backend() -> Backend:
 
 
 async def test_opensearch_gets_the_attempts_own_id_and_the_trace_for_its_slow_log(opensearch_url: str) -> None:
-    async with recording(opensearch_url) as relay:
-        client = Client(replace(OpenSearchAddress.parse(relay.url), alias="_all"))
+    async with HearingProxy.before(urlsplit(opensearch_url).port or 0) as proxy:
+        client = Client(replace(OpenSearchAddress.parse(proxy.url), alias="_all"))
         try:
             timeline, deadline = watched(sampled=True)
             search = {"query": {"match_none": {}}}
@@ -40,8 +41,8 @@ async def test_opensearch_gets_the_attempts_own_id_and_the_trace_for_its_slow_lo
             await client.aclose()
     assert [each.outcome for each in timeline.intervals] == ["ok", "ok"]
     expected = [f"00-{timeline.trace_id:032x}-{each.span_id:016x}-01" for each in timeline.intervals]
-    assert relay.values("traceparent") == expected
-    assert relay.values("x-opaque-id") == [f"{timeline.trace_id:032x}"] * 2
+    assert proxy.values("traceparent") == expected
+    assert proxy.values("x-opaque-id") == [f"{timeline.trace_id:032x}"] * 2
 
 
 async def test_dynamodb_gets_it_outside_of_the_signature(dynamodb_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,29 +50,30 @@ async def test_dynamodb_gets_it_outside_of_the_signature(dynamodb_endpoint: str,
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nobody")
     made = made_in(dynamodb_endpoint)
-    async with recording(dynamodb_endpoint) as relay, DynamoStore.open(replace(made, endpoint=relay.url)) as store:
+    port = urlsplit(dynamodb_endpoint).port or 0
+    async with HearingProxy.before(port) as proxy, DynamoStore.open(replace(made, endpoint=proxy.url)) as store:
         timeline, deadline = watched(sampled=True)
         await backend().call(lambda attempt: store.availability(["manga-000001"], attempt), deadline, "availability")
         await backend().call(lambda attempt: store.order("u", "MNG-DEMO1001", attempt), deadline, "order")
         await backend().call(lambda attempt: store.latest("u", 1, attempt), deadline, "latest")
     assert [each.outcome for each in timeline.intervals] == ["ok", "ok", "ok"], "DynamoDB takes it"
-    assert relay.values("traceparent") == [
+    assert proxy.values("traceparent") == [
         f"00-{timeline.trace_id:032x}-{each.span_id:016x}-01" for each in timeline.intervals
     ]
-    signed = [value for value in relay.values("authorization") if "SignedHeaders=" in value]
+    signed = [value for value in proxy.values("authorization") if "SignedHeaders=" in value]
     assert len(signed) == 3
     assert not [value for value in signed if "traceparent" in value]
 
 
 async def test_nobody_is_told_of_what_is_no_trace(opensearch_url: str) -> None:
     """A call that nobody watches, and one that is only looked at."""
-    async with recording(opensearch_url) as relay:
-        client = Client(OpenSearchAddress.parse(relay.url))
+    async with HearingProxy.before(urlsplit(opensearch_url).port or 0) as proxy:
+        client = Client(OpenSearchAddress.parse(proxy.url))
         try:
             _, looked_at = watched(sampled=False)
             for deadline in (Deadline.after(PATIENT), looked_at):
                 await backend().call(lambda attempt: client.call("GET", "/", deadline=attempt), deadline)
         finally:
             await client.aclose()
-    assert relay.values("host"), "it was asked"
-    assert relay.values("traceparent") == relay.values("x-opaque-id") == []
+    assert proxy.values("host"), "it was asked"
+    assert proxy.values("traceparent") == proxy.values("x-opaque-id") == []
