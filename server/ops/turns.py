@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
+from session.resilience.rate_limit import LocalLimits, Rate
 
 PER_SECOND = 2
 BURST = 10
@@ -32,23 +33,15 @@ class Turns:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._decided: Lru[int, _Decision] = Lru(MOST_DECIDED)
-        self._room, self._filled_at = float(BURST), clock()
+        self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock, capacity=1)
 
     def chosen(self, turn: int) -> bool:
         """Whether a call of it is shown. `turn` is a hash."""
         now, decision = self._clock(), self._decided.use(turn)
         if decision is None or now - decision.made_at >= HOLDS_SECONDS:
-            decision = _Decision(now, MOST_CALLS if self._has_room(now) else 0)
+            decision = _Decision(now, 0 if self._limits.wait_ms("turns") else MOST_CALLS)
             self._decided.put(turn, decision)
         if not decision.calls_left:
             return False
         decision.calls_left -= 1
-        return True
-
-    def _has_room(self, now: float) -> bool:
-        self._room = min(BURST, self._room + (now - self._filled_at) * PER_SECOND)
-        self._filled_at = now
-        if self._room < 1:
-            return False
-        self._room -= 1
         return True
