@@ -7,6 +7,10 @@
 //   ask.callTool(name, args)  has the host call a tool of the same server: a promise of its result.
 //   ask.message(text)  has the host say it in the conversation, as the customer: a promise that it was taken.
 //   context  what the host says of itself: locale, theme, timeZone, ...; `width` of the frame, `tools`: whether callTool works.
+
+/** What is no object is one without anything in it. */
+const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
+
 const { card, ask, context } = (() => {
   const VERSION = "2026-01-26";
   const SECONDS = 30;
@@ -28,7 +32,6 @@ const { card, ask, context } = (() => {
   let watch = null;
   let logs = false;
 
-  const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
   const text = (value) => (typeof value === "string" ? value.slice(0, LONGEST) : "");
 
   const say = (message) => host.postMessage({ jsonrpc: "2.0", ...message }, "*");

@@ -48,7 +48,6 @@ function said(name, attributes, value, most) {
 }
 
 const list = (value) => (Array.isArray(value) ? value.filter((each) => each !== null && each !== undefined) : []);
-const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
 const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : null);
 
 /** What a table has under a name that the data give: nothing of what every object has, and null for what is no name. */
