@@ -112,24 +112,15 @@ async def test_a_collector_that_is_away_costs_no_call_anything_and_is_told_once(
     assert str(gone.port) not in caplog.text
 
 
-async def test_a_collector_that_refuses_is_told_with_its_answer(
-    environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("status", [401, 307], ids=["it refuses", "it sends elsewhere, where nobody follows"])
+async def test_a_collector_that_has_not_taken_them_is_told_with_its_answer(
+    status: int, environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    collector.status = 401
+    collector.status = status
     async with opened(tmp_path) as app:
         await ask(app)
         await eventually(lambda: "is lost" in caplog.text)
-    assert "the collector of traces is lost: it answers HTTP 401" in caplog.text
-
-
-async def test_a_collector_that_sends_elsewhere_is_not_followed_and_has_not_taken_them(
-    environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    collector.status = 307
-    async with opened(tmp_path) as app:
-        await ask(app)
-        await eventually(lambda: "is lost" in caplog.text)
-    assert "the collector of traces is lost: it answers HTTP 307" in caplog.text
+    assert f"the collector of traces is lost: it answers HTTP {status}" in caplog.text
 
 
 async def test_an_answer_without_end_is_not_read_to_its_end(
