@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tools.cards.extension import cards
 from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.extension import Extension
+from tools.primitives.prompt import Prompt
+from tools.store.identifiers import Identifiers
 
 EXTENSIONS: Sequence[Callable[[], Extension]] = [
     cards,
@@ -19,6 +22,12 @@ async def open_extensions(extensions: Sequence[Callable[[], Extension]] = EXTENS
     return await asyncio.to_thread(lambda: [opened() for opened in extensions])
 
 
-def with_resources(extensions: Sequence[Extension]) -> PrimitiveRegistry:
-    """What is built in, and behind it what extensions bring. Raises `NameTaken`."""
-    return PrimitiveRegistry((*PRIMITIVES, *(resource for each in extensions for resource in each.resources)))
+def with_resources(extensions: Sequence[Extension], identifiers: Identifiers) -> PrimitiveRegistry:
+    """The built-in primitives with the examples of the shop's identifiers, then those of extensions. Raises `NameTaken`."""
+    built_in = (_with_examples(each, identifiers) if isinstance(each, Prompt) else each for each in PRIMITIVES)
+    return PrimitiveRegistry((*built_in, *(resource for each in extensions for resource in each.resources)))
+
+
+def _with_examples(prompt: Prompt, identifiers: Identifiers) -> Prompt:
+    arguments = (replace(each, description=identifiers.adapt(each.description)) for each in prompt.arguments)
+    return replace(prompt, arguments=tuple(arguments))

@@ -105,18 +105,20 @@ async def _open_outside(
     log_line = stack.enter_context(closing(LogLine(settings.log_tool_calls)))
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped)
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
-    bus, extensions = SharedBus(redis), await open_extensions()
+    bus, extensions, identifiers = SharedBus(redis), await open_extensions(), settings.identifiers
     background.run("changes", bus.keep)
     return Outside(
         identifier=identifier,
         redis=redis,
         ports=await ports(settings, stack),
-        registry=Registry(TOOLS, version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s),
+        registry=Registry(
+            TOOLS, version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=identifiers
+        ),
         metrics=metrics,
         sinks=(log_line,),
         audit=audit,
         probes={"background": background.health},
-        primitives=with_resources(extensions),
+        primitives=with_resources(extensions, identifiers),
         extensions=extensions,
         policies=await asyncio.to_thread(read_policies, settings),
         bus=bus,
@@ -162,7 +164,16 @@ def wire(settings: Settings, outside: Outside) -> Application:
 
 def _store(settings: Settings, outside: Outside, backends: Mapping[str, Backend], memory: SessionMemory) -> Store:
     adult, ports, clocks, policies = Adult(settings.adult), outside.ports, outside.clocks, outside.policies
-    return guarded_store(ports, backends, memory, clocks, cache=settings.cache, adult=adult, policies=policies)
+    return guarded_store(
+        ports,
+        backends,
+        memory,
+        clocks,
+        cache=settings.cache,
+        adult=adult,
+        policies=policies,
+        identifiers=settings.identifiers,
+    )
 
 
 def _protocol(outside: Outside, parts: Parts, pipeline: Pipeline, own: OwnUpdates) -> Protocol:

@@ -8,7 +8,7 @@ from tools.results.orders import OUTPUT, latest, presented
 from tools.results.own_orders import latest_orders, own_order
 from tools.schema.parts import arguments
 from tools.store.failures import NotFound
-from tools.store.identifiers import ORDER_ID, order_number
+from tools.store.identifiers import ORDER_ID
 
 INPUT = arguments(
     {
@@ -53,7 +53,6 @@ TOOL = Tool(
     handler=look_up,
     timeout_ms=300,
     summary=summary,
-    spelled={"order_id": order_number},
     personal=True,
     audited=("order_id",),
     shares=one_order,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -27,6 +27,7 @@ from tools.schema.problem import problem_of
 from tools.schema.quick_check import Check, success_of
 from tools.schema.sheddable import sheddable
 from tools.schema.validation import ArgumentsValidator
+from tools.store.identifiers import Identifiers
 
 TOOLS: tuple[Tool, ...] = (
     search_manga_catalog.TOOL,
@@ -85,14 +86,17 @@ class Registry:
         version: str = "",
         setting: str = "",
         text_fresh_seconds: int | None = None,
+        identifiers: Identifiers | None = None,
         compiled: Callable[[Tool], Registered] = compiled,
     ) -> None:
         """`version` is that of `tools`, which are built in. What is kept of results depends on a `setting` as well, and how
-        long text about titles is fresh is the operator's to say: both are so for tools that come later too. Raises
+        long text about titles is fresh is the operator's to say, and schemas state the patterns of the shop's `identifiers`:
+        all of it is so for tools that come later too. Raises
         `ToolRefused`, and `NameTaken` for a name twice."""
         self._version = version
         self._setting = setting
         self._text_fresh_seconds = text_fresh_seconds
+        self._identifiers = identifiers or Identifiers()
         self._compiled = compiled
         built_in = list(tools)
         self.built_in = tuple(tool.name for tool in built_in)
@@ -117,7 +121,7 @@ class Registry:
 
     def made(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
         """Compiles it, which takes some milliseconds and may happen on another thread. Raises `ToolRefused`."""
-        own = self._compiled(self._with_freshness(tool))
+        own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
         version = self._version if version is None else version
         return replace(own, form=digest(own.form, self._setting, version)[:FORM], version=version, package=package)
 
@@ -147,6 +151,18 @@ class Registry:
     def __iter__(self) -> Iterator[Tool]:
         """Goes through those that are built in, in their order, then the others, by name."""
         return (each.tool for each in self._register)
+
+    def _with_identifiers(self, tool: Tool) -> Tool:
+        """The tool with the shop's patterns in its schema, and forgiving how a customer writes an order number."""
+        shop, schema = self._identifiers, self._identifiers.adapt(tool.input_schema)
+        rules = schema.get("properties") if isinstance(schema, Mapping) else None
+        if not isinstance(rules, Mapping):  # `compiled` refuses it, and says why
+            return tool
+        numbers = [
+            name for name, rule in rules.items() if isinstance(rule, Mapping) and rule.get("pattern") == shop.orders.text
+        ]
+        spelled = {**tool.spelled, **dict.fromkeys(numbers, shop.orders.normalise)}
+        return replace(tool, input_schema=schema, description=shop.adapt(tool.description), spelled=spelled)
 
     def _with_freshness(self, tool: Tool) -> Tool:
         """Results about a user keep their own, shorter life."""

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(stream=sys.stderr, level="WARNING", format="%(levelname)s %(name)s %(message)s")
     try:
         settings = Settings.from_environment(os.environ)
-        contents = read(Sources.of(asked.catalog, asked.volumes, asked.orders))
+        contents = read(Sources.of(asked.catalog, asked.volumes, asked.orders), settings.identifiers)
         standby = Wanted.of(asked.standby, asked.standby_kind, settings)
         if not wanted(settings, standby):
             print("nothing to seed: with MANGA_CATALOG_URL and MANGA_STORE_URL embedded: files are read at every start")

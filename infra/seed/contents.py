@@ -11,6 +11,7 @@ from server.config.settings import DEMO
 from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.items import order_item, release_item, stock_item, title_item
 from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES, Table
+from tools.store.identifiers import Identifiers
 from tools.store.models import VolumeStock
 from tools.store.records.catalog_file import CatalogFileError, Record, load
 from tools.store.records.store_files import read_orders, read_volumes
@@ -44,12 +45,14 @@ class Contents:
     items: Mapping[Table, tuple[Item, ...]]
 
 
-def read(sources: Sources) -> Contents:
+def read(sources: Sources, identifiers: Identifiers) -> Contents:
     """Raises ContentsError, and StoreFileError for a line of volumes or orders."""
     try:
         records = load(sources.catalog)
     except CatalogFileError as error:
         raise ContentsError(f"{sources.catalog}: {error}") from None
+    if odd := next((each.title_id for each, _ in records if not identifiers.titles.matches(each.title_id)), None):
+        raise ContentsError(f"{sources.catalog}: title_id {identifiers.titles.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
     rows = read_volumes(sources.volumes) if sources.volumes else []
     volumes = _by_title(rows)
     if unknown := sorted(volumes.keys() - {title.title_id for title, _ in records}):
@@ -58,7 +61,7 @@ def read(sources: Sources) -> Contents:
         stock = tuple(stock_item(title.title_id, sold, volumes.get(title.title_id, ())) for title, sold in records)
     except ValueError as error:
         raise ContentsError(f"{sources.volumes}: {error}") from None
-    orders = read_orders(sources.orders) if sources.orders else []
+    orders = read_orders(sources.orders, identifiers.orders) if sources.orders else []
     items = {
         TITLES: tuple(title_item(title) for title, _ in records),
         STOCK: stock,

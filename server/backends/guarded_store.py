@@ -28,6 +28,7 @@ from tools.store.guarded.ports import (
     GuardedStock,
     GuardedTitles,
 )
+from tools.store.identifiers import Identifiers
 from tools.store.models.policies import Policies
 from tools.store.ports import CatalogPort, StockPort, TitlesPort
 from tools.store.preferences.reader import PreferenceReader
@@ -47,6 +48,7 @@ def guarded_store(
     cache: bool,
     adult: Adult,
     policies: Policies,
+    identifiers: Identifiers,
 ) -> Store:
     """Puts a guard before every port. Without `cache` every question is asked; what is only for bad times is kept all the
     same. Where titles for adults are `off`, there are none behind any of these doors."""
@@ -81,6 +83,7 @@ def guarded_store(
         classifying=Classifying(catalog, classifier),
         adult=adult,
         policies=policies,
+        identifiers=identifiers,
         now=clocks.now,
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from server.backends.catalog import default_data_dir
 from server.backends.ports import EMBEDDED, Progress
 from server.backends.shared import Shared, SharedStore
-from server.backends.store import store_files
+from server.backends.store import check_title_ids, store_files
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from tools.store.releases.dated import releases_of
@@ -63,6 +63,7 @@ def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedSt
         titles, offers = zip(*load(settings.catalog_file), strict=True)
     else:
         titles, offers = tuple(catalog.columns.titles), tuple(catalog.columns.offers)
+    check_title_ids(settings, titles)
     file = folder / "store.db"
     write_store(file, zip((each.title_id for each in titles), offers, strict=True), *store_files(settings))
     with closing(EmbeddedStore.of_file(file)) as store:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from server.backends.shared import Shared, SharedStore
 from server.config.parsing import SettingError
 from server.config.settings import DEMO, Settings
 from session.resilience.deadline import Deadline
+from tools.store.identifiers import IdPattern
+from tools.store.models import Title
 from tools.store.ports import CatalogPort
 from tools.store.releases.dated import releases_of
 
@@ -43,6 +45,7 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
     from tools.store.backends.embedded.titles import EmbeddedTitles
     from tools.store.records.catalog_file import CatalogFileError, Record, load
+    from tools.store.records.store_files import StoreFileError
 
     known: Sequence[Record] | None = getattr(catalog, "records", None)
     try:
@@ -50,16 +53,29 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
     except CatalogFileError as error:
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     offers = [(title.title_id, sold) for title, sold in records]
-    store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
     titles = [title for title, _ in records]
+    check_title_ids(settings, titles)
+    try:
+        store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
+    except StoreFileError as error:
+        raise SettingError(f"MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE: {error}") from None
     releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
     return StorePorts(EmbeddedTitles(titles), store, releases, store, EmbeddedProfiles(), EmbeddedPreferences())
 
 
-def store_files(settings: Settings) -> tuple[Path | None, Path]:
-    """Returns the volumes and the orders that the embedded store is filled with: volumes are the demo catalogue's alone."""
+def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
+    """Raises `SettingError` for a title that no tool could be asked for."""
+    pattern = settings.title_pattern
+    if odd := next((each.title_id for each in titles if not pattern.matches(each.title_id)), None):
+        raise SettingError(f"MANGA_CATALOG_FILE: title_id {pattern.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
+
+
+def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern]:
+    """The volumes and the orders that the embedded store is filled with, and the pattern of their numbers: the files of the
+    settings, else the demo's where the catalogue is the demo's too."""
     demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
-    return (DEMO / "volumes.jsonl" if demo else None, DEMO / "orders.jsonl")
+    volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if demo else (None, None)
+    return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern
 
 
 async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePorts:

@@ -44,6 +44,8 @@ def _files_to_read(settings: Settings) -> dict[str, Path | None]:
     keys = file_of(settings.jwt_jwks_url) if settings.jwt_jwks_url else None
     return {
         "MANGA_CATALOG_FILE": settings.catalog_file,
+        "MANGA_ORDERS_FILE": settings.orders_file,
+        "MANGA_VOLUMES_FILE": settings.volumes_file,
         "MANGA_POLICIES_FILE": settings.policies_file,
         "MANGA_FLAGS_URL": settings.flags_file(),
         "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file,

@@ -29,6 +29,7 @@ from server.config.relay import AUTO, relay
 from server.config.standby_url import standby_url
 from server.config.urls import file_of, jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
+from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "infra" / "demo"
@@ -79,6 +80,22 @@ class Settings:
         "How requests reach the process with their session: auto (by a Redis of its own), unix:///FOLDER, or off.",
     )
     embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")
+    orders_file: Path | None = setting(
+        optional(path),
+        None,
+        "Orders of the embedded store, JSON lines; by default the demo's with the demo's catalogue.",
+    )
+    volumes_file: Path | None = setting(
+        optional(path),
+        None,
+        "Volumes of the embedded store, JSON lines; by default the demo's with the demo's catalogue.",
+    )
+    order_pattern: IdPattern = setting(
+        IdPattern,
+        IdPattern(ORDER_ID),
+        "Order numbers: letters, digits, . _ : -, sets such as [A-Z0-9], \\d, and counts such as {8}.",
+    )
+    title_pattern: IdPattern = setting(IdPattern, IdPattern(TITLE_ID), "The shop's title ids, written alike.")
     shop_name: str = setting(shop_name, "MangaAssist", "What the assistant calls the shop.")
     policies_file: Path = setting(
         path, DEMO / "policies.md", "The shop's own text on shipping, returns, payment and languages, Markdown."
@@ -189,6 +206,11 @@ class Settings:
         settings = cls(**stated(cls, environment))
         check(settings)
         return settings
+
+    @property
+    def identifiers(self) -> Identifiers:
+        """The patterns of the shop's ids."""
+        return Identifiers(self.title_pattern, self.order_pattern)
 
     @property
     def loopback(self) -> bool:

@@ -17,4 +17,4 @@ async def complete_order_id(context: ToolContext, typed: str, others: Mapping[st
         latest = await latest_orders(context)
     except BackendFailure:
         return []
-    return [order.order_id for order in latest if typed.strip().upper() in order.order_id]
+    return [order.order_id for order in latest if typed.strip().casefold() in order.order_id.casefold()]

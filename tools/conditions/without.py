@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
-from tools.store.identifiers import TITLE_ID
+from tools.store.identifiers import SAFE_ID
 from tools.store.models import Called, CatalogTerms, Conditions
 from tools.store.search.reading.claim import About, Claim
 from tools.store.search.reading.reading import Understood
@@ -18,7 +18,7 @@ from tools.store.search.text.characters import normalise
 
 MOST_SECONDS, SHARE = 0.06, 1 / 3
 """What the catalogue may take of a call's time to say what goes by these names."""
-_ID = re.compile(rf"(?=.*\d)(?:{TITLE_ID})")
+_ID = re.compile(rf"(?=.*\d)(?:{SAFE_ID})")
 """An id has a number in it: a word alone is a name."""
 NAMES = "names"
 """What an answer lacks whose catalogue did not say what goes by the names that were said."""

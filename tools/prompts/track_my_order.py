@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from tools.completions.orders import complete_order_id
@@ -12,7 +11,6 @@ from tools.prompts.language import LANGUAGE, language_of
 from tools.prompts.saying import Saying
 from tools.prompts.task import Step, Task
 from tools.store.failures import InvalidArguments, Violation
-from tools.store.identifiers import ORDER_ID, order_number
 
 TOOL = "lookup_order"
 
@@ -43,7 +41,7 @@ TELL = Saying(
 
 
 async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
-    language, number = language_of(given), _number(given)
+    language, number = language_of(given), _number(context, given)
     steps: Sequence[Sequence[Step]] = ((Step(SIGN_IN),),)
     if context.user is not None:
         look_up = Step(THIS, {"order_id": number}) if number else Step(ALL)
@@ -52,11 +50,12 @@ async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Mess
     return [task.message(language, context.may_use)]
 
 
-def _number(given: Mapping[str, str]) -> str:
+def _number(context: ToolContext, given: Mapping[str, str]) -> str:
     """As the shop writes it; "" where none is given. Raises `InvalidArguments`."""
-    number = order_number(given.get("order_id", "").strip())
-    if number and not re.fullmatch(ORDER_ID, number):
-        fix = "give it as MNG- and eight letters or digits, such as MNG-DEMO1001, or leave it out for the latest orders"
+    orders = context.store.identifiers.orders
+    number = orders.normalise(given.get("order_id", "").strip())
+    if number and not orders.matches(number):
+        fix = f"give it as the shop writes it, such as {orders.example}, or leave it out for the latest orders"
         raise InvalidArguments([Violation("$.order_id", "pattern", "this is no order number", fix)])
     return number
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from tools.completions.titles import complete_title_id
@@ -12,15 +11,13 @@ from tools.primitives.uri_template import UriTemplate
 from tools.resources.document import JSON_TYPE, document
 from tools.results.details import complete, details, last_known
 from tools.store.failures import NotFound
-from tools.store.identifiers import TITLE_ID
 
 STOCK_MS = 5000
 """Price and stock are in it, and are fresh for so long."""
-IS_ID = re.compile(TITLE_ID)
 
 
 async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    if not IS_ID.fullmatch(given["title_id"]):
+    if not context.store.identifiers.titles.matches(given["title_id"]):
         raise NotFound("There is no title with this id. The completions of title_id find ids by names.")
     return await _document(context, given, await details(context, {"title_id": given["title_id"]}))
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tools.contract import ToolContext
 from tools.store.failures import Forbidden
-from tools.store.identifiers import ORDER_ID
 from tools.store.models import Order
 
 MOST_LISTED = 10
-IS_ID = re.compile(ORDER_ID)
 
 
 async def own_order(context: ToolContext, order_id: str) -> Order | None:
     """The caller's order of this number; None for one that is not there, is not theirs, or that no order can have. Raises
     `Forbidden` for who is not signed in."""
     customer = _customer(context)
-    if not IS_ID.fullmatch(order_id):
+    if not context.store.identifiers.orders.matches(order_id):
         return None
     return await context.store.orders.order(customer, order_id, context.deadline)
 

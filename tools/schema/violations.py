@@ -8,19 +8,19 @@ from difflib import get_close_matches
 from typing import Any
 
 from tools.store.failures import Violation
+from tools.store.identifiers import IdPattern
 
 LONGEST_ECHO = 60
 MOST_GUESSES = 5
 """For how many unknown names the nearest known one is looked for: as many as a message tells of."""
 FIXES = {
     "genre": "genre is the readership: shonen, seinen, shojo, josei or kodomo; a theme or mood belongs into query",
-    "title_id": "this is an id such as manga-001001, not a name: call search_manga_catalog first and use its title_id",
-    "title_ids": "these are ids such as manga-001001, not names: call search_manga_catalog first and use its title_ids",
+    "title_id": "an id looks like {example}, a name is none: call search_manga_catalog first and use its title_id",
+    "title_ids": "ids look like {example}, names are none: call search_manga_catalog first and use its title_ids",
     "result_set": "use the result_set of a search or of recommendations as it was given, or pass title_ids",
     "volume": 'give a number such as 12, or "next" for the one that follows; leave it out for all and the latest',
     "month": "write it YYYY-MM, as 2026-12",
-    "order_id": "an order number is MNG- and eight letters or digits, for example MNG-DEMO1001: ask the customer for it, "
-    "or leave it out for their latest orders",
+    "order_id": "an order number looks like {example}: ask the customer for it, or leave it out for their latest orders",
 }
 """What to do about a value that is not allowed, where the rule alone would not say it."""
 
@@ -76,7 +76,8 @@ def _fix(error: Any) -> str:
     rule, limit = str(error.validator), error.validator_value
     argument = error.absolute_path[0] if error.absolute_path else None
     if rule in ("enum", "pattern", "anyOf") and argument in FIXES:
-        return FIXES[str(argument)]
+        fix = FIXES[str(argument)]
+        return fix.format(example=IdPattern(limit).example) if "{example}" in fix else fix
     return _FIXES[rule](limit) if rule in _FIXES else f"see the tool's schema, rule {rule}"
 
 

@@ -1,27 +1,178 @@
-"""What the shop's things are called by: one rule each, for what is loaded, what is asked for and what is answered."""
+"""The names of the shop's things: readerships, audiences, and the patterns of title ids and order numbers.
+
+A shop states its own patterns (`MANGA_TITLE_PATTERN`, `MANGA_ORDER_PATTERN`). They are a small part of regular expressions,
+so that each is bounded, is matched in linear time, and can be read backwards: from how a customer says a number to how the
+shop writes it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Any
 
 GENRES = ("shonen", "seinen", "shojo", "josei", "kodomo")
 """The readerships."""
 AUDIENCES = ("all_ages", "teen", "older_teen", "adult")
 """For whom a title is fit, the youngest first."""
-TITLE_ID = "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
-"""Whatever the catalogue calls its titles, as far as it is safe in keys, lists and addresses."""
+SAFE_ID = "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
+"""Safe in keys, lists and addresses: every id and number of a shop is of this form, whatever its own pattern."""
+TITLE_ID = "^manga-[a-z0-9]{6,12}$"
 ORDER_ID = "^MNG-[A-Z0-9]{8}$"
-"""As the shop writes it."""
+"""The demo shop's patterns. Schemas of tools state these; a registry puts a shop's own in their place."""
 MONTH = "^[0-9-]{7}$"
 """YYYY-MM, as far as a pattern can tell; `tools.store.japan` knows the calendar."""
-NO_PART_OF_IT = re.compile("[ #_\\-\u2010-\u2015\u2212\u30fc]")
-"""What people put before and between: spaces, number signs, dashes and what looks like one on a Japanese keyboard."""
-SAID = re.compile("MNG[A-Z0-9]{8}|(?=.*[0-9])[A-Z0-9]{8}")
-"""Eight letters alone are rather words."""
+SEPARATORS = re.compile("[ #./_:\\-\u2010-\u2015\u2212\u30fc]")
+"""People put these before and between the parts of a number: a Japanese keyboard has several that look like a dash."""
+LONGEST = 64
+_ELEMENT = re.compile(
+    r"(?:(?P<set>\[(?:[A-Za-z0-9](?:-[A-Za-z0-9])?)+\]|\\d)|\\?(?P<literal>[A-Za-z0-9._:-]))"
+    r"(?:\{(?P<least>\d{1,2})(?:,(?P<most>\d{1,2}))?\})?"
+)
+_EXAMPLES = {TITLE_ID: "manga-001001", ORDER_ID: "MNG-DEMO1001"}
+_MOST_READINGS = 1000
 
 
-def order_number(text: str) -> str:
-    """The number as the shop writes it, however it was said: "mng demo1001", "DEMO1001", "#MNG‐DEMO1001". Anything else
-    stays as it is."""
-    bare = NO_PART_OF_IT.sub("", text).upper()
-    return f"MNG-{bare[-8:]}" if SAID.fullmatch(bare) else text
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """One literal character, or a set of them, `least` to `most` times."""
+
+    characters: str
+    is_set: bool
+    least: int
+    most: int
+
+    @property
+    def pattern(self) -> str:
+        """As a regular expression."""
+        one = self.characters if self.is_set else re.escape(self.characters)
+        return f"{one}{{{self.least},{self.most}}}"
+
+    def spell(self, text: str) -> str:
+        """`text` in the case that the set has."""
+        for spelled in (text, text.upper(), text.lower()):
+            if re.fullmatch(self.pattern, spelled):
+                return spelled
+        return text
+
+
+class IdPattern:
+    """The pattern of one kind of id. `text` is the regular expression, `example` an id that matches it.
+
+    Raises ValueError, saying how to mend it, for a pattern with anything but literal characters, sets such as [A-Z0-9] and
+    \\d, and counts such as {8} and {6,12}.
+    """
+
+    def __init__(self, text: str) -> None:
+        body = text.removeprefix("^").removesuffix("$")
+        self._elements = _parse(body)
+        self.text = f"^{body}$"
+        self._whole = re.compile(self.text, re.ASCII)
+        self._said = _said_pattern(self._elements)
+        self.example = _EXAMPLES.get(self.text) or "".join(map(_sample, self._elements))
+        if not re.fullmatch(SAFE_ID, self.example):
+            raise ValueError("has to begin with a letter or digit")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IdPattern) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def matches(self, text: str) -> bool:
+        """True if `text` is an id of this pattern, to the letter."""
+        return self._whole.fullmatch(text) is not None
+
+    def mismatch(self, text: str, setting: str) -> str:
+        """A sentence that says of an id in a shop's file that `setting` is to be stated."""
+        return f"{text!r} is not of the shop's pattern {self.text}, which {setting} states"
+
+    def normalise(self, text: str) -> str:
+        """The id as the shop writes it, however it was said: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" are
+        MNG-DEMO1001. Any other text is returned unchanged, and so are letters alone without the prefix: they are rather a
+        word."""
+        bare = SEPARATORS.sub("", text)
+        found = self._said.fullmatch(bare)
+        if found is None or not (found["prefix"] or any(map(str.isdigit, bare))):
+            return text
+        parts = iter(found.groups()[1:])
+        spelled = "".join(
+            each.spell(next(parts)) if each.is_set else each.characters * each.least for each in self._elements
+        )
+        return spelled if self.matches(spelled) else text
+
+
+def _said_pattern(elements: list[_Element]) -> re.Pattern[str]:
+    """Matches an id in any case and without separators; the letters before its first set may be left out. One group for the
+    prefix, then one for each set."""
+    spoken = [each for each in elements if each.is_set or not SEPARATORS.match(each.characters)]
+    first = next(place for place, each in enumerate(spoken) if each.is_set)
+    prefix = "".join(each.pattern for each in spoken[:first])
+    rest = "".join(f"({each.pattern})" if each.is_set else each.pattern for each in spoken[first:])
+    return re.compile(f"(?P<prefix>{prefix})?{rest}", re.IGNORECASE | re.ASCII)
+
+
+def _parse(body: str) -> list[_Element]:
+    """Raises ValueError."""
+    elements: list[_Element] = []
+    place = 0
+    while place < len(body):
+        found = _ELEMENT.match(body, place)
+        if found is None:
+            raise ValueError(
+                f"cannot use {body[place]!r} at place {place + 1}: only letters, digits, . _ : -, sets such as [A-Z0-9], "
+                "\\d, and counts such as {8} or {6,12}"
+            )
+        least = int(found["least"] or 1)
+        most = int(found["most"] or least)
+        if least > most:
+            raise ValueError(f"counts from {least} to {most}; the first number has to be the smaller one")
+        elements.append(_Element(found["set"] or found["literal"], found["set"] is not None, least, most))
+        place = found.end()
+    readings = 1
+    for each in elements:
+        readings *= each.most - each.least + 1
+    if not any(each.is_set for each in elements):
+        raise ValueError("needs a set such as [0-9]{8}: one name for everything is no pattern")
+    if sum(each.most for each in elements) > LONGEST or readings > _MOST_READINGS:
+        raise ValueError(f"may allow at most {LONGEST} characters, and few counts that vary")
+    for each in elements:
+        try:
+            re.compile(each.pattern)
+        except re.error as error:
+            raise ValueError(f"is no pattern: {error.msg}") from None
+    return elements
+
+
+def _sample(element: _Element) -> str:
+    """Characters that the element allows: digits where it has them."""
+    if not element.is_set:
+        return element.characters * element.least
+    allowed = [each for each in "1234567890ABCDEFabcdef" if re.match(element.characters, each)]
+    return "".join(islice(cycle(allowed or [element.characters[1]]), element.least))
+
+
+@dataclass(frozen=True, slots=True)
+class Identifiers:
+    """The patterns of one shop."""
+
+    titles: IdPattern = field(default_factory=lambda: IdPattern(TITLE_ID))
+    orders: IdPattern = field(default_factory=lambda: IdPattern(ORDER_ID))
+
+    def adapt(self, value: Any) -> Any:
+        """A schema, description or message with this shop's patterns and examples in place of the demo shop's."""
+        if isinstance(value, str):
+            changes = {TITLE_ID: self.titles.text, ORDER_ID: self.orders.text}
+            if value in changes:
+                return changes[value]
+            for pattern, own in ((TITLE_ID, self.titles), (ORDER_ID, self.orders)):
+                value = value.replace(_EXAMPLES[pattern], own.example)
+            return value
+        if isinstance(value, Mapping):
+            return {name: self.adapt(each) for name, each in value.items()}
+        return [self.adapt(each) for each in value] if isinstance(value, list) else value

@@ -11,6 +11,7 @@ from tools.store.catalog.names import TitleNames
 from tools.store.catalog.popular import PopularTitles
 from tools.store.catalog.reader import TitleReader
 from tools.store.classification.classifying import Classifying
+from tools.store.identifiers import Identifiers
 from tools.store.models.policies import Policies
 from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, StockPort, TitlesPort
 from tools.store.preferences.reader import PreferenceReader
@@ -25,7 +26,7 @@ class Store:
     through `catalog` and `records`. `stock_port` is what `stock` reads through, for those who want to know how it fares;
     `reader` reads what shoppers say, `preference_reader` what they asked to be remembered, which `preferences` keeps;
     `classifying` judges what kind of manga a text is about, `adult` is where titles for adults may appear, `policies` what
-    the shop says of itself, `now` the wall clock."""
+    the shop says of itself, `identifiers` the patterns of its ids, `now` the wall clock."""
 
     catalog: CatalogPort
     stock: StockReader
@@ -44,4 +45,5 @@ class Store:
     adult: Adult = Adult.ON_REQUEST
     policies: Policies = field(default_factory=Policies)
     names: TitleNames = field(default_factory=TitleNames)
+    identifiers: Identifiers = field(default_factory=Identifiers)
     now: Now = utc_now

@@ -100,7 +100,17 @@ def test_what_can_be_changed_from_outside_has_the_servers_own_defaults() -> None
 
 
 FIXED = {"catalog_url", "store_url", "redis_url", "host", "allowed_hosts", "allow_insecure"}
-OF_FILES = {"catalog_file", "policies_file", "flags_url", "data_dir", "auth_tokens_file", "audit_log", "audit"}
+OF_FILES = {
+    "catalog_file",
+    "orders_file",
+    "volumes_file",
+    "policies_file",
+    "flags_url",
+    "data_dir",
+    "auth_tokens_file",
+    "audit_log",
+    "audit",
+}
 
 
 def test_the_agents_service_listens_where_it_is_published_and_is_asked_for_its_health() -> None:

@@ -24,15 +24,15 @@ async def test_details_and_stock_say_the_same_of_how_a_title_can_be_bought(tmp_p
     assert (details["price_jpy"], details["in_stock"]) == (row["price_jpy"], row["in_stock"])
 
 
-async def test_a_name_in_place_of_an_id_is_not_said_to_be_no_title(tmp_path: Path) -> None:
+async def test_an_unknown_id_is_answered_alike_by_details_and_stock(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
-        details = (await called(app, "get_manga_details", {"title_id": "Berserk"}))["structuredContent"]
-        stock = (await called(app, "check_inventory", {"title_ids": ["Berserk"]}))["structuredContent"]
+        details = (await called(app, "get_manga_details", {"title_id": "manga-999999"}))["structuredContent"]
+        stock = (await called(app, "check_inventory", {"title_ids": ["manga-999999"]}))["structuredContent"]
     assert (
         details["error"]["message"]
-        == "No title here has the id Berserk. If that is a name, find its id with search_manga_catalog."
+        == "No title here has the id manga-999999. If that is a name, find its id with search_manga_catalog."
     )
-    assert stock["not_found"] == ["Berserk"]
+    assert stock["not_found"] == ["manga-999999"]
     assert "search_manga_catalog" in stock["note"]
 
 

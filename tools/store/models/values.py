@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from tools.store.identifiers import AUDIENCES, GENRES, ORDER_ID, TITLE_ID
+from tools.store.identifiers import AUDIENCES, GENRES, SAFE_ID
 
 MOST = 10**9
 """Yen, copies and volumes: no number of a shop is larger, and no database counts without an end."""
@@ -42,15 +42,9 @@ def _by_stars(counts: tuple[int, ...]) -> tuple[int, ...]:
     return counts
 
 
-def _title_id(text: str) -> str:
-    if not re.fullmatch(TITLE_ID, text):
+def _safe_id(text: str) -> str:
+    if not re.fullmatch(SAFE_ID, text):
         raise ValueError("must have 1 to 64 of A-Z a-z 0-9 . _ : - and begin with a letter or digit")
-    return text
-
-
-def _order_id(text: str) -> str:
-    if not re.fullmatch(ORDER_ID, text):
-        raise ValueError("must be MNG- and 8 of A-Z 0-9, as lookup_order takes it")
     return text
 
 
@@ -97,8 +91,8 @@ ByStars = Annotated[tuple[Count, ...], AfterValidator(_by_stars)]
 """How many gave one star, two, and so on to five."""
 Readership = Annotated[str, AfterValidator(_readership)]
 ForWhom = Annotated[str, AfterValidator(_for_whom)]
-TitleId = Annotated[str, AfterValidator(_title_id)]
-OrderId = Annotated[str, AfterValidator(_order_id)]
+TitleId = Annotated[str, AfterValidator(_safe_id)]
+OrderId = Annotated[str, AfterValidator(_safe_id)]
 Day = Annotated[str, AfterValidator(_day)]
 CampaignDay = Annotated[str, AfterValidator(_campaign_day)]
 Moment = Annotated[str, AfterValidator(_moment)]

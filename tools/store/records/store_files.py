@@ -7,9 +7,11 @@ A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
 from tools.store.records.lines import UnreadableFile, json_object, numbered_lines, read_bytes
 from tools.store.records.order import read_order
@@ -33,9 +35,10 @@ def read_volumes(path: Path) -> list[tuple[str, VolumeStock]]:
     return _rows(path, _volume, _names_of_volume)
 
 
-def read_orders(path: Path) -> list[tuple[str, Order]]:
-    """Pairs of owner and order, in the file's order. Raises StoreFileError, also for an order id that comes twice."""
-    return _rows(path, _order, lambda row: [row[1].order_id])
+def read_orders(path: Path, numbers: IdPattern | None = None) -> list[tuple[str, Order]]:
+    """Pairs of owner and order, in the file's order. Raises StoreFileError, also for an order id that comes twice, and for
+    one that is not of the shop's pattern, where that is given."""
+    return _rows(path, partial(_order, numbers), lambda row: [row[1].order_id])
 
 
 def _volume(record: dict[str, Any]) -> tuple[str, VolumeStock]:
@@ -43,9 +46,12 @@ def _volume(record: dict[str, Any]) -> tuple[str, VolumeStock]:
     return title_id, read_volume(record)
 
 
-def _order(record: dict[str, Any]) -> tuple[str, Order]:
+def _order(numbers: IdPattern | None, record: dict[str, Any]) -> tuple[str, Order]:
     owner = _key(record, "owner")
-    return owner, read_order(record)
+    order = read_order(record)
+    if numbers is not None and not numbers.matches(order.order_id):
+        raise ShapeError(f"$.order_id {numbers.mismatch(order.order_id, 'MANGA_ORDER_PATTERN')}")
+    return owner, order
 
 
 def _names_of_volume(row: tuple[str, VolumeStock]) -> Iterator[Hashable]:

@@ -23,6 +23,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.embedded.schema import OFFER_COLUMNS, VOLUME_COLUMNS, Contents, fill, offer_from
 from tools.store.failures import DependencyFailure, TimedOut
+from tools.store.identifiers import IdPattern
 from tools.store.models import Availability, AvailabilityPage, Health, Offer, Order, OrderLine, VolumeStock
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_BOUGHT
@@ -53,14 +54,16 @@ class EmbeddedStore:
         offers: Iterable[tuple[str, tuple[Offer, ...]]],
         volumes_file: Path | None = None,
         orders_file: Path | None = None,
+        numbers: IdPattern | None = None,
         *,
         clock: Now = utc_now,
     ) -> AsyncIterator[EmbeddedStore]:
-        """The store, filled, until the block ends. `offers` are the catalogue's: every title id once, with its offers.
+        """The store, filled, until the block ends. `offers` are the catalogue's: every title id once, with its offers;
+        `numbers` is the pattern of the shop's orders.
 
         Raises StoreFileError for a line that cannot be used and for volumes of a title the catalogue does not have.
         """
-        db = await asyncio.to_thread(_load, offers, volumes_file, orders_file)
+        db = await asyncio.to_thread(_load, offers, volumes_file, orders_file, numbers)
         with closing(db):
             yield cls(db, clock)
 
@@ -167,15 +170,18 @@ def write_store(
     offers: Iterable[tuple[str, tuple[Offer, ...]]],
     volumes_file: Path | None = None,
     orders_file: Path | None = None,
+    numbers: IdPattern | None = None,
 ) -> None:
-    """Fills a file for `EmbeddedStore.of_file`. Raises StoreFileError. Blocking."""
-    _load(offers, volumes_file, orders_file, str(path)).close()
+    """Fills a file for `EmbeddedStore.of_file`. `numbers` is the pattern of the shop's orders. Raises StoreFileError.
+    Blocking."""
+    _load(offers, volumes_file, orders_file, numbers, str(path)).close()
 
 
 def _load(
     offers: Iterable[tuple[str, tuple[Offer, ...]]],
     volumes_file: Path | None,
     orders_file: Path | None,
+    numbers: IdPattern | None,
     database: str = ":memory:",
 ) -> sqlite3.Connection:
     """Everything is read and checked first, so a bad line leaves nothing behind."""
@@ -184,7 +190,7 @@ def _load(
     for title_id, _ in volumes:
         if volumes_file and title_id not in catalogue:
             raise StoreFileError(volumes_file, 0, f"volumes of {title_id}, which is not in the catalogue")
-    orders = read_orders(orders_file) if orders_file else []
+    orders = read_orders(orders_file, numbers) if orders_file else []
     db = sqlite3.connect(database, check_same_thread=False)
     try:
         fill(db, Contents(catalogue.items(), volumes, orders))

@@ -30,7 +30,7 @@ from tools.store.backends.pages.checked import (
 )
 from tools.store.backends.pages.threads import Threads
 from tools.store.failures import DependencyFailure, TimedOut
-from tools.store.identifiers import TITLE_ID
+from tools.store.identifiers import SAFE_ID
 from tools.store.models import Health, Preview
 from tools.store.models.page import MOST_PAGE_BYTES
 
@@ -56,7 +56,7 @@ class DirectoryPages:
         yield cls(root)
 
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
-        if re.fullmatch(TITLE_ID, title_id) is None:
+        if re.fullmatch(SAFE_ID, title_id) is None:
             return None
         return await self._on_a_thread(lambda: _preview(self._root, title_id, volume), deadline)
 

@@ -1,0 +1,72 @@
+"""A shop with its own catalogue, ids, order numbers and files, served without a change of code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from server.config.parsing import SettingError
+from server.config.settings import DEMO
+from tests.support.calling import called, opened
+from tools.store.identifiers import IdPattern
+
+TITLES = [
+    {"title_id": f"b{number:05d}", "title": {"en": name}, "offers": [{"format": "physical", "price_jpy": 700, "stock": 3}]}
+    for number, name in enumerate(("Harbour Lights", "The Paper Lantern"), 1)
+]
+VOLUME = {"title_id": "b00001", "volume": 1, "isbn": None, "format": "physical", "price_jpy": 700, "stock": 3}
+OWN = {"title_pattern": IdPattern("b[0-9]{5}"), "order_pattern": IdPattern(r"KYB-\d{8}")}
+
+
+def write_lines(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def own_order(number: str) -> dict[str, object]:
+    demo = json.loads((DEMO / "orders.jsonl").read_text("utf-8").splitlines()[0])
+    return {**demo, "owner": "kyoko", "order_id": number}
+
+
+async def test_orders_are_found_by_the_shops_own_numbers_however_they_are_said(tmp_path: Path) -> None:
+    catalog = write_lines(tmp_path / "catalog.jsonl", *TITLES)
+    orders = write_lines(tmp_path / "orders.jsonl", own_order("KYB-00000001"))
+    volumes = write_lines(tmp_path / "volumes.jsonl", VOLUME)
+    files = {"catalog_file": catalog, "orders_file": orders, "volumes_file": volumes}
+    async with opened(tmp_path, **files, **OWN) as app:
+        for said in ("KYB-00000001", "kyb 0000 0001", "00000001"):
+            order = (await called(app, "lookup_order", {"order_id": said}, user="kyoko"))["structuredContent"]
+            assert order["order_id"] == "KYB-00000001"
+        refused = (await called(app, "lookup_order", {"order_id": "MNG-DEMO1001"}, user="kyoko"))["structuredContent"][
+            "error"
+        ]
+        assert refused["name"] == "VALIDATION_ERROR"
+        assert "KYB-12345678" in refused["message"]
+        volumes_of = (await called(app, "find_volumes", {"title_id": "b00001"}))["structuredContent"]
+        assert [each["volume"] for each in volumes_of["volumes"]] == [1]
+        name = (await called(app, "get_manga_details", {"title_id": "Naruto"}))["structuredContent"]["error"]
+        assert name["name"] == "VALIDATION_ERROR"
+        assert "search_manga_catalog first" in name["message"]
+        listed = app.registry.get("lookup_order")
+        assert listed is not None
+        assert "MNG" not in json.dumps(listed.tool.input_schema)
+
+
+async def test_an_own_catalogue_brings_no_orders_of_the_demo(tmp_path: Path) -> None:
+    catalog = write_lines(tmp_path / "catalog.jsonl", *TITLES)
+    async with opened(tmp_path, catalog_file=catalog, title_pattern=OWN["title_pattern"]) as app:
+        orders = (await called(app, "lookup_order", {}))["structuredContent"]
+    assert orders["orders"] == []
+
+
+async def test_a_file_that_no_tool_could_be_asked_about_stops_the_start(tmp_path: Path) -> None:
+    catalog = write_lines(tmp_path / "catalog.jsonl", *TITLES)
+    orders = write_lines(tmp_path / "orders.jsonl", own_order("KYB-00000001"))
+    with pytest.raises(SettingError, match="MANGA_CATALOG_FILE: title_id 'b00001' .* MANGA_TITLE_PATTERN"):
+        async with opened(tmp_path, catalog_file=catalog):
+            pass
+    with pytest.raises(SettingError, match="line 1: .*MANGA_ORDER_PATTERN"):
+        async with opened(tmp_path, orders_file=orders):
+            pass
