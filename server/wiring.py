@@ -68,7 +68,7 @@ async def open_app(
         outside = await open_standby(settings, outside, stack, background)
         outside = open_tracing(settings, outside, stack, os.environ)
         packages = await open_packages(outside.registry)
-        follower = await open_flags(settings, outside.flags, outside.registry, stack)
+        follower = await open_flags(settings, outside.flags, outside.registry, outside.redis, stack)
         probes = {**outside.probes, "packages": packages.health, **({"flags": follower.health} if follower else {})}
         app = wire(settings, replace(outside, probes=probes))
         stack.push_async_callback(app.pipeline.cache.aclose)
@@ -96,6 +96,7 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
         follower.when_reload(packages.reload_soon)
         changes.when_told(follower.hurry)
         background.run("flags", partial(follower.watch, changes.changed))
+        background.run("flags of the fleet", follower.share)
 
 
 async def _open_outside(
@@ -136,7 +137,8 @@ def wire(settings: Settings, outside: Outside) -> Application:
     turns, rate = TurnShadows(clock), outside.rate if settings.rate_limit else None
     memory = _memory(settings, outside, breakers["redis"], turns, rate)
     store, own_updates = _store(settings, outside, backends, memory), OwnUpdates(outside.bus, memory)
-    limits, lifecycle = CallerLimits(rate, by_address=not settings.loopback, clock=clock), Lifecycle()
+    limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
+    lifecycle = Lifecycle(knows=lambda: outside.flags.known)
     parts = _parts(settings, outside, limits, memory, store, own_updates)
     pipeline = build(parts)
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)

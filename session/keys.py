@@ -12,6 +12,11 @@ CHANGES = f"{PREFIX}:changes:1"
 """The channel on which the processes tell one another of changes; its number is that of the messages' form."""
 
 
+def flags(source: str) -> str:
+    """Of the last good flags document of that source, whose address may hold a key."""
+    return f"{PREFIX}:flags:1:{hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:22]}"
+
+
 def relay(process: str) -> str:
     """The channel of one process, on which others pass requests on to it."""
     return f"{PREFIX}:relay:1:{{{process}}}"

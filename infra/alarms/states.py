@@ -9,8 +9,8 @@ from server.backends.policies import POLICIES
 NOTICED = ("catalog", "stock", "orders")
 """Backends without which customers see something else than they asked for. Without the others answers are plainer."""
 OTHERS = tuple(name for name in POLICIES if name not in NOTICED)
-REPLICAS = ("flags", "standby")
 MOST_LAG_SECONDS = 600
+MOST_FLAGS_LAG_SECONDS = 60
 
 STATES = (
     Alarm(
@@ -77,13 +77,22 @@ STATES = (
         Watch("LogLinesLost", "Sum", 0, 1, 1),
     ),
     Alarm(
+        "MangaFlagsLag",
+        PAGE,
+        "For a minute {{ $labels.instance }} has not had the flags as their source is: nobody can switch a tool off now.",
+        "GET /readyz says why at flags: mend the document, or its source.",
+        f'manga_replica_lag_seconds{{replica="flags"}} > {MOST_FLAGS_LAG_SECONDS}',
+        1,
+        Watch("ReplicaLag", "Maximum", MOST_FLAGS_LAG_SECONDS, 2, 3, dimension="Replica", values=("flags",)),
+    ),
+    Alarm(
         "MangaReplicaLags",
         TICKET,
         "The copy of {{ $labels.replica }} has not been as its source is for ten minutes.",
         "GET /readyz says what is wrong with it; the log has it once.",
-        f"manga_replica_lag_seconds > {MOST_LAG_SECONDS}",
+        f'manga_replica_lag_seconds{{replica!="flags"}} > {MOST_LAG_SECONDS}',
         1,
-        Watch("ReplicaLag", "Maximum", MOST_LAG_SECONDS, 2, 3, dimension="Replica", values=REPLICAS),
+        Watch("ReplicaLag", "Maximum", MOST_LAG_SECONDS, 2, 3, dimension="Replica", values=("standby",)),
     ),
     Alarm(
         "MangaBackgroundTaskDies",

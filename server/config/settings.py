@@ -27,7 +27,7 @@ from server.config.parsing import (
 )
 from server.config.relay import AUTO, relay
 from server.config.standby_url import standby_url
-from server.config.urls import file_of, jwks_url, url_of
+from server.config.urls import jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
 
@@ -221,6 +221,3 @@ class Settings:
         token."""
         file = self.auth_tokens_file
         return self.auth_tokens if file is None else (*self.auth_tokens, *tokens_in(file))
-
-    def flags_file(self) -> Path | None:
-        return file_of(self.flags_url) if self.flags_url else None

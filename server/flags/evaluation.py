@@ -24,6 +24,7 @@ class Decision:
 
 ON_BY_ITSELF = Decision(True, ON, "no flag names it, and it is on by itself")
 OFF_BY_ITSELF = Decision(False, OFF, "no flag names it, and it is off by itself: an experiment")
+NOT_KNOWN = Decision(False, OFF, "no flags document is known yet")
 FLAG_OFF = Decision(False, OFF, "the flag: off for everybody")
 NO_SEGMENT = Decision(False, OFF, "none of the flag's segments applies")
 

@@ -1,4 +1,4 @@
-"""Keeps the flags as their source says."""
+"""Keeps the flags as their source says, and the last good document for processes that start while the source is broken."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from contextlib import suppress
 from server.flags.current import Flags
 from server.flags.document import Document, DocumentError, parse
 from server.flags.sources.source import Source, Unreadable
+from session import keys
+from session.failures import MemoryUnavailable
+from session.redis.keyvalue import Command, KeyValue
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.outage import Outage
@@ -24,18 +27,56 @@ POLL_SECONDS = 0.25
 LEAST_SECONDS = 0.1
 """Between two looks, however often somebody says that there is something to see."""
 
+SHARE_SECONDS = 30.0
+"""Until the fleet's copy is written again: Redis may have been emptied."""
+TRIP_SECONDS = 0.5
+
 Changed = Callable[[bool], Awaitable[None]]
 """Is told of a change, and whether nobody has told of it before."""
 
 
+class LastGood:
+    """The last good document of a source, in the Redis that the fleet shares. Without one there is none."""
+
+    def __init__(self, redis: KeyValue, url: str) -> None:
+        self._redis = redis
+        self._key = keys.flags(url)
+
+    async def read(self) -> bytes | None:
+        """Returns it; None where there is none or Redis does not answer."""
+        try:
+            (stored,) = await self._redis.trip([Command(("GET", self._key))], Deadline.after(TRIP_SECONDS))
+        except MemoryUnavailable:
+            return None
+        return stored if isinstance(stored, bytes) else None
+
+    async def write(self, content: bytes, *, newest: bool) -> None:
+        """Where it is not the newest, only if there is none. What fails now is written by the next round."""
+        only_if = () if newest else ("NX",)
+        with suppress(MemoryUnavailable):
+            await self._redis.trip([Command(("SET", self._key, content, *only_if))], Deadline.after(TRIP_SECONDS))
+
+
 class Follower:
     """A document takes the place of the last one whole, or not at all: one that is wrong, and a source that is away, change
-    nothing. `tools` are those that there are, whenever they are gone through."""
+    nothing. Before the first one the flags are those of the `last_good`; without one they are not known. `tools` are those
+    that there are, whenever they are gone through."""
 
-    def __init__(self, source: Source, flags: Flags, tools: Iterable[Tool], clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        source: Source,
+        flags: Flags,
+        tools: Iterable[Tool],
+        clock: Clock = time.monotonic,
+        last_good: LastGood | None = None,
+    ) -> None:
         self._source = source
         self._flags = flags
         self._tools = tools
+        self._last_good = last_good
+        self._good: bytes | None = None
+        self._taken = asyncio.Event()
+        self._of_fleet = False
         self._content: bytes | None = None
         self._judged: bytes | None = None
         self._unknown: list[str] = []
@@ -56,13 +97,14 @@ class Follower:
         if content is not None:
             self._content = content  # kept: a look may be cut off before it has judged, and a source says it only once
         new = self._content is not None and self._content != self._judged
-        changed = new and self._take(await self._parsed(self._content or b""))
+        changed = new and self._take(await self._parsed(self._content or b""), self._content)
         if self._broken is None:
+            self._of_fleet = False
             self._as_source_at = self._clock()
         return changed
 
     async def look_and_tell(self) -> bool:
-        """The same; what is wrong goes to the log, once."""
+        """The same; what is wrong goes to the log, once, and the document of the fleet is taken if none is known."""
         try:
             return await self.look()
         except DocumentError as error:
@@ -70,6 +112,20 @@ class Follower:
         except Unreadable as error:
             self._outage.failed(f"{error}; the flags stay as they were")
         return False
+
+    async def take_last_good(self) -> bool:
+        """Takes the document that the fleet has kept, if none is known; tells whether it did."""
+        content = await self._last_good.read() if self._last_good and not self._flags.known else None
+        if content is None:
+            return False
+        try:
+            document = await asyncio.to_thread(parse, content)
+        except DocumentError as error:
+            logger.warning("the flags that the fleet has kept cannot be used: %s", error)
+            return False
+        logger.warning("the flags are the last good document of the fleet, until their source has one")
+        self._of_fleet = True
+        return self._take(document, content)
 
     def lag(self) -> float:
         """Returns the seconds since the flags were last known to be as the source says; before they ever were, since the
@@ -84,14 +140,31 @@ class Follower:
         """Runs until cancelled, and tells of every change."""
         while True:
             hinted = await self._due()
-            if await self.look_and_tell():
+            if await self.look_and_tell() or await self.take_last_good():
                 logger.info("the flags have changed")
                 await changed(not hinted)
 
+    async def share(self) -> None:
+        """Runs until cancelled, and leaves the last good document to processes that start later."""
+        while self._last_good is not None:
+            self._taken.clear()
+            if self._good is not None:
+                await self._last_good.write(self._good, newest=self._problem() is None and not self._of_fleet)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SHARE_SECONDS):
+                    await self._taken.wait()
+
     async def health(self, deadline: Deadline) -> Health:
         """How the last look went; asks nobody."""
-        problem = self._outage.why or self._broken
+        problem = self._problem()
+        if not self._flags.known:
+            return Health(False, f"{problem or 'it has not answered yet'}; no call is taken until a document is known")
+        if self._of_fleet:
+            return Health(False, f"{problem or 'it has not answered yet'}; the flags are the last good ones of the fleet")
         return Health(problem is None, problem or "")
+
+    def _problem(self) -> str | None:
+        return self._outage.why or self._broken
 
     async def _due(self) -> bool:
         """Waits for the next look; tells whether somebody has asked for it."""
@@ -113,13 +186,15 @@ class Follower:
         self._judged, self._broken = content, None
         return document
 
-    def _take(self, document: Document) -> bool:
+    def _take(self, document: Document, content: bytes | None) -> bool:
+        self._good = content
+        self._taken.set()
         unknown = document.unknown({tool.flag for tool in self._tools})
         if new := [name for name in unknown if name not in self._unknown]:
             logger.warning("the flags name what is no tool of this version: %s", ", ".join(new))
         self._unknown = unknown
         if document.reload not in (None, self._flags.document.reload) and self._reload is not None:
             self._reload()
-        changed = document != self._flags.document
-        self._flags.document = document
+        changed = document != self._flags.document or not self._flags.known
+        self._flags.document, self._flags.known = document, True
         return changed

@@ -50,7 +50,7 @@ DEPENDENCIES = {
     "background": "A task beside the calls has died and is begun again; the log says why."
     + _book("MangaBackgroundTaskDies"),
     "packages": "A package's tools were not loaded: `python -m server tools` says why.",
-    "flags": "The flags stay as they were read last: mend the document or its source." + _book("MangaReplicaLags"),
+    "flags": "The flags stay as they were read last: mend the document or its source." + _book("MangaFlagsLag"),
     "standby": "If search fails now, the standby catalogue is missing or old: has the seed run?" + _book("MangaReplicaLags"),
 }
 UNKNOWN_DEPENDENCY = DOCTOR

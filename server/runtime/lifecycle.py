@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,14 +20,16 @@ GRACE_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Lifecycle:
-    """It is `wired` as long as there are backends, and `draining` from the first signal on."""
+    """It is `wired` as long as there are backends, and `draining` from the first signal on; it serves no sooner than it
+    `knows` which tools are on."""
 
     wired: bool = False
     draining: bool = False
+    knows: Callable[[], bool] = lambda: True
 
     @property
     def serves(self) -> bool:
-        return self.wired and not self.draining
+        return self.wired and self.knows() and not self.draining
 
     @contextmanager
     def serving(self) -> Iterator[None]:

@@ -1,17 +1,25 @@
-"""Two replicas follow one document at an address: a change is in every client's list, and no call fails for it."""
+"""Two replicas follow one document at an address: a change is in every client's list, and no call fails for it. A process
+that starts while the document is broken has what the fleet has kept."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
+import httpx2
 import pytest
 from mcp.client.subscriptions import ToolsListChanged
 
 from tests.support.clients import Connections, OfSdk
-from tests.support.flags import FlagsServer
+from tests.support.flags import FlagsServer, serving_flags
+from tests.support.raw import message, post_2026
+from tests.support.serving import Serving, served
 from tests.support.two_replicas import TwoReplicas
+from tests.support.valkey import private_valkey
 
 SECONDS = 30.0
 OFF = "get_recommendations"
@@ -96,3 +104,47 @@ async def test_a_source_that_goes_wrong_changes_no_list(clients: list[OfSdk], fl
         await until_all_hear(clients, flags.set)
 
     await clients[0].held.ask(go())
+
+
+def test_a_new_process_forgets_no_switch_while_the_document_is_broken(tmp_path: Path, cache: Path) -> None:
+    """A file and an address, with a Redis and without: what nobody knows is no tool, and no call, until it can be read."""
+    file = tmp_path / "flags.json"
+    with private_valkey() as redis, serving_flags() as source:
+        shared = {"MANGA_REDIS_URL": f"redis://127.0.0.1:{redis.port}", "MANGA_EMBEDDER": "none"}
+        for name, url in (("file", file.as_uri()), ("address", source.url)):
+            good = json.dumps({OFF: False})
+            source.content = good.encode()
+            file.write_text(good)
+            with served(tmp_path / name / "first", cache, MANGA_FLAGS_URL=url, **shared) as first:
+                wait_for_state(first, "ready")
+                source.content = b"{"
+                file.write_text("{")
+                with served(tmp_path / name / "second", cache, MANGA_FLAGS_URL=url, **shared) as second:
+                    assert "last good ones of the fleet" in wait_for_state(second, "degraded")
+                    assert "search_manga_catalog" in (names := tools_of(second))
+                    assert OFF not in names
+            with served(tmp_path / name / "alone", cache, MANGA_FLAGS_URL=url, MANGA_EMBEDDER="none") as alone:
+                assert "no call is taken until a document is known" in wait_for_state(alone, "starting", 503)
+                assert tools_of(alone) == set()
+                source.content = good.encode()
+                file.write_text(good)
+                wait_for_state(alone, "ready")
+                assert tools_of(alone) == names
+
+
+def wait_for_state(server: Serving, expected: str, status: int = 200) -> str:
+    """Returns what `/readyz` says of the flags."""
+    give_up = time.monotonic() + SECONDS
+    while True:
+        answer = httpx2.get(f"{server.url}/readyz")
+        told = answer.json()
+        if told["status"] == expected:
+            assert answer.status_code == status
+            return str(told["dependencies"]["flags"].get("detail", ""))
+        assert time.monotonic() < give_up, told
+        time.sleep(0.05)
+
+
+def tools_of(server: Serving) -> set[str]:
+    answer = asyncio.run(post_2026(server.port, message("tools/list")))
+    return {tool["name"] for tool in answer["result"]["tools"]}

@@ -37,9 +37,10 @@ class Probes:
 
     async def readiness(self) -> Readiness:
         """Tells `{status, dependencies}`."""
-        if not self._lifecycle.serves:
+        if self._lifecycle.draining or not self._lifecycle.wired:
             return {"status": "draining" if self._lifecycle.draining else "starting", "dependencies": {}}
-        return {"status": status_of(states := await self._dependencies.states()), "dependencies": states}
+        states = await self._dependencies.states()
+        return {"status": status_of(states) if self._lifecycle.serves else "starting", "dependencies": states}
 
     async def metrics(self, request: Request) -> Response:
         text, content_type = self._metrics.text_for(request.headers.get("accept", ""))

@@ -1,7 +1,8 @@
-"""How a server starts with its flags: a file that cannot be used stops it, what is elsewhere never does."""
+"""How a server starts with its flags: by its source, else by what the fleet has kept, else it takes no call."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -11,12 +12,14 @@ from typing import Any
 import pytest
 
 from server.call import Principal
-from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.flags import opening
 from server.flags.current import Flags
 from server.flags.follower import Follower
 from server.flags.opening import open_flags
+from session import keys
+from session.redis.keyvalue import Command
+from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.flags import FAILING, HANGING, serving_flags
 from tests.support.inprocess import in_process
@@ -26,16 +29,17 @@ from tests.support.process import until
 from tools.registry import TOOLS
 
 Opened = Callable[[str | None], Any]
+SOON = 30.0
 TOOL = registered("lookup_order").tool
 
 
 @pytest.fixture
-async def opened() -> AsyncIterator[Opened]:
+async def opened(redis: MultiplexedRedis) -> AsyncIterator[Opened]:
     async with AsyncExitStack() as stack:
 
         async def run(url: str | None) -> tuple[Follower | None, Flags]:
             flags = Flags()
-            return await open_flags(Settings(flags_url=url), flags, TOOLS, stack), flags
+            return await open_flags(Settings(flags_url=url), flags, TOOLS, redis, stack), flags
 
         yield run
 
@@ -50,13 +54,54 @@ async def test_without_a_source_nobody_is_asked(opened: Opened) -> None:
     assert flags.decide(TOOL, Principal()).on
 
 
-@pytest.mark.parametrize("content", [b"{", b'{"lookup_order": 1}', None])
-async def test_a_file_that_cannot_be_used_stops_the_start(content: bytes | None, opened: Opened, tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_used_stops_nothing_and_no_tool_is_on(opened: Opened, tmp_path: Path) -> None:
+    """The tool that it switched off may be among them: what is not known is off, until the file can be used."""
     file = tmp_path / "flags.json"
-    if content is not None:
-        file.write_bytes(content)
-    with pytest.raises(SettingError, match="^MANGA_FLAGS_URL: "):
-        await opened(file.as_uri())
+    for content in (None, b"{", b'{"lookup_order": 1}'):
+        if content is not None:
+            file.write_bytes(content)
+        follower, flags = await opened(file.as_uri())
+        assert [flags.decide(tool, Principal()).on for tool in TOOLS] == [False] * len(TOOLS)
+        assert "no call is taken until a document is known" in await detail(follower)
+    file.write_bytes(b"{}")
+    assert await follower.look_and_tell(), "from unknown to what everybody has is a change"
+    assert flags.decide(TOOL, Principal()).on
+    assert await detail(follower) == ""
+
+
+async def test_a_new_process_has_the_last_good_document_of_the_fleet(
+    opened: Opened, redis: MultiplexedRedis, tmp_path: Path
+) -> None:
+    """Of its own source, through whatever that becomes; and one that is behind overwrites no newer one."""
+    file, other = tmp_path / "flags.json", tmp_path / "other.json"
+    file.write_text('{"lookup_order": false}')
+    first, _ = await opened(file.as_uri())
+    sharing = asyncio.create_task(first.share())
+    key = keys.flags(file.as_uri())
+
+    async def kept(content: str) -> bool:
+        (stored,) = await redis.trip([Command(("GET", key))], Deadline.after(SOON))
+        return bool(stored == content.encode())
+
+    await until(lambda: kept('{"lookup_order": false}'), SOON, "the fleet has it")
+    file.write_text("{")
+    assert not (await opened(other.as_uri()))[1].known
+    follower, flags = await opened(file.as_uri())
+    assert flags.known
+    assert not flags.decide(TOOL, Principal()).on
+    assert (
+        await detail(follower) == "the flags are not JSON (line 1, column 2); the flags are the last good ones of the fleet"
+    )
+    await first.look_and_tell()
+    for stored, expected in ((b"{}", "{}"), (None, '{"lookup_order": false}')):
+        await redis.trip([Command(("SET", key, stored) if stored else ("DEL", key))], Deadline.after(SOON))
+        first._taken.set()  # its next round: what it has is no longer known to be the newest
+        await until(lambda expected=expected: kept(expected), SOON, "the newer stays, and one that was lost is put back")
+    file.write_text("{}")
+    assert await follower.look_and_tell()
+    assert await detail(follower) == ""
+    sharing.cancel()
+    await asyncio.gather(sharing, return_exceptions=True)
 
 
 async def test_a_file_with_a_tool_of_another_version_does_not(opened: Opened, tmp_path: Path) -> None:
@@ -73,37 +118,31 @@ async def test_an_address_is_read_before_anybody_is_served(opened: Opened) -> No
     assert await detail(follower) == ""
 
 
-@pytest.mark.parametrize("content", [b"{", b'{"lookup_order": 1}'])
-async def test_a_wrong_document_elsewhere_is_told_and_stops_nothing(
-    content: bytes, opened: Opened, caplog: pytest.LogCaptureFixture
+async def test_what_is_wrong_elsewhere_is_told_and_stops_nothing(
+    opened: Opened, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every tool is as it is by itself until there is a right one."""
-    with serving_flags(content) as server:
+    """A wrong document, an address and a table where nobody is, one that hangs."""
+    with serving_flags(b'{"lookup_order": 1}') as server:
         follower, flags = await opened(server.url)
-        assert flags.decide(TOOL, Principal()).on
         assert "flags left as they were" in caplog.text
-        assert await detail(follower)
-        server.set(lookup_order=False)
+        assert "no flags document is known" in caplog.text
+        server.set(lookup_order=False, get_recommendations=True)
         assert await follower.look_and_tell()
-    assert not flags.decide(TOOL, Principal()).on
-
-
-async def test_an_address_that_is_away_stops_nothing(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    follower, flags = await opened(f"http://127.0.0.1:{free_port()}/flags")
-    assert flags.decide(TOOL, Principal()).on
-    assert "cannot be reached" in await detail(follower)
+    assert [flags.decide(registered(name).tool, Principal()).on for name in ("lookup_order", "get_recommendations")] == [
+        0,
+        1,
+    ]
+    table = f"dynamodb://eu-west-1/manga-flags/production?endpoint=http://127.0.0.1:{free_port()}"
+    for url in (f"http://127.0.0.1:{free_port()}/flags", table):
+        follower, flags = await opened(url)
+        assert not flags.decide(TOOL, Principal()).on
+        assert "cannot be reached" in await detail(follower)
     monkeypatch.setattr(opening, "START_SECONDS", 0.05)
     with serving_flags() as server:
         server.mood = HANGING
-        _, flags = await opened(server.url)
-    assert flags.decide(TOOL, Principal()).on
-
-
-async def test_a_table_that_is_away_stops_nothing(opened: Opened) -> None:
-    url = f"dynamodb://eu-west-1/manga-flags/production?endpoint=http://127.0.0.1:{free_port()}"
-    follower, flags = await opened(url)
-    assert flags.decide(TOOL, Principal()).on
-    assert await detail(follower) == "The flags cannot be reached; the flags stay as they were"
+        follower, flags = await opened(server.url)
+    assert not flags.decide(TOOL, Principal()).on
+    assert "has not answered yet" in await detail(follower)
 
 
 async def test_a_server_says_on_readyz_how_its_flags_fare() -> None:

@@ -13,6 +13,7 @@ from server.config.flags_url import FlagsItem, shown
 from server.config.parsing import SettingError
 from server.config.settings import ROOT, Settings
 from server.config.unknown import unknown_settings
+from server.config.urls import file_of
 from tests.snapshots.derived import env_example
 from tools.store.catalog.adult import Adult
 
@@ -226,7 +227,7 @@ def test_a_flags_file_may_have_any_name(tmp_path: Path) -> None:
     file = tmp_path / "my flags ü.json"
     file.write_text("{}")
     settings = Settings.from_environment({"MANGA_FLAGS_URL": file.as_uri()})
-    assert settings.flags_file() == file
+    assert file_of(settings.flags_url or "") == file
 
 
 @pytest.mark.parametrize(
@@ -243,7 +244,7 @@ def test_a_flags_file_may_have_any_name(tmp_path: Path) -> None:
 def test_flags_may_be_elsewhere(url: str, said: str) -> None:
     """Their address is shown without what may be a secret."""
     settings = Settings.from_environment({"MANGA_FLAGS_URL": url})
-    assert (settings.flags_url, settings.flags_file()) == (url, None)
+    assert settings.flags_url == url
     assert shown(url) == said
     assert "hunter2" not in str(settings)
 
@@ -361,8 +362,6 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_FLAGS_URL", "dynamodb://eu-west-1/table/", "1 to 255"),
         ("MANGA_FLAGS_URL", "dynamodb://eu-west-1/table/key?endpoint=localhost:8000", "endpoint"),
         ("MANGA_FLAGS_URL", "dynamodb://eu-west-1/table/key?table_prefix=x", "table_prefix"),
-        ("MANGA_FLAGS_URL", f"file://{nowhere}", "there is no file"),
-        ("MANGA_FLAGS_URL", f"file://{folder}", "is a folder"),
         ("MANGA_DATA_DIR", file, "is a file"),
         ("MANGA_DATA_DIR", f"{file}/below", "nothing can be written"),
         ("MANGA_DATA_DIR", "~nobody-of-this-name", "home folder"),
