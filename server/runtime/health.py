@@ -61,7 +61,7 @@ class Dependencies:
         outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency", clock=self.clock))
         if health.ok:
             outage.over()
-        else:
+        elif not health.logged:
             outage.failed(health.detail or "it is not well")
 
 

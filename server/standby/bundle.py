@@ -17,7 +17,7 @@ from hashlib import file_digest
 from io import BufferedReader
 from pathlib import Path
 
-from server.standby.manifest import LONGEST_LINE, BundleError, Manifest
+from server.standby.manifest import LONGEST_LINE, BrokenOffError, BundleError, Manifest
 
 RECORDS = "catalog.jsonl"
 MOST_BYTES = 2**30
@@ -54,10 +54,12 @@ def read_manifest(path: Path) -> Manifest:
 def unpack(path: Path, folder: Path) -> Manifest:
     """Checks the whole bundle, then puts its files into `folder`. Raises `BundleError`, `OSError`."""
     with path.open("rb") as bundle:
-        manifest = Manifest.read(bundle.readline(LONGEST_LINE))
-        start = bundle.tell()
-        if (size := path.stat().st_size - start) != manifest.size:
-            raise BundleError(f"it has {size:,} bytes of {manifest.size:,}")
+        line = bundle.readline(LONGEST_LINE)
+        if len(line) < LONGEST_LINE and not line.endswith(b"\n"):
+            raise BrokenOffError("it is no standby catalogue: it ends within its first line")
+        manifest = Manifest.read(line)
+        if (size := path.stat().st_size - len(line)) != manifest.size:
+            raise BrokenOffError(f"it has {size:,} bytes of {manifest.size:,}")
         if _sha256(bundle) != manifest.digest:
             raise BundleError("its digest is wrong")
         try:

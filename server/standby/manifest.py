@@ -18,6 +18,10 @@ class BundleError(ValueError):
     """A bundle that cannot be used; the message says why."""
 
 
+class BrokenOffError(BundleError):
+    """There is less of it than it says: the rest may be on its way."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """`made` is when, in seconds since the epoch; `catalog` the SHA-256 of the records inside, `computed` the format of the

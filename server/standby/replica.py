@@ -14,7 +14,7 @@ from tempfile import mkdtemp
 
 from server.standby.bundle import RECORDS, unpack
 from server.standby.gently import gently, give_memory_back
-from server.standby.manifest import FULL, BundleError, Manifest
+from server.standby.manifest import FULL, BrokenOffError, BundleError, Manifest
 from server.standby.places.place import Place, UnreachableError
 from session.resilience.clocks import Clock
 from session.resilience.outage import Outage
@@ -46,7 +46,7 @@ class Loaded:
 
 class Replica:
     """`embedder` makes the vectors of queries, as that of the server does. What cannot be fetched, is not whole or is of
-    another kind changes nothing: it is told once, and the last good one stays."""
+    another kind changes nothing: it is told once, and the last good one stays. One of another length is fetched again."""
 
     def __init__(
         self,
@@ -62,12 +62,13 @@ class Replica:
         self._place, self._embedder, self._folder = place, embedder, folder
         self._seen: str | None = None
         self._refused: str | None = None
+        self._why_refused: str | None = None
         self._clock, self._as_source_at = clock, clock()
         self._outage = Outage(logger, "the place of the standby catalogue")
 
     @property
     def problem(self) -> str | None:
-        return self._outage.why
+        return self._outage.why or self._why_refused
 
     def lag(self) -> float:
         """Returns the seconds since this was last known to be what its place holds; before it ever was, since the start."""
@@ -88,7 +89,7 @@ class Replica:
             mark = await self._place.fetch(self._seen, fetched)
             if mark is None:
                 return False
-            self._seen = mark  # one that is refused is not asked for again
+            self._seen = mark
             try:
                 manifest = await asyncio.to_thread(unpack, fetched, unpacked)
                 await self._take(await self._opened(manifest, unpacked))
@@ -96,12 +97,19 @@ class Replica:
                 self._seen = None  # a disk that is full now has room later
                 raise
             except (BundleError, CatalogFileError) as error:
-                self.refused += 1
-                self._refused = mark
-                stays = "the last good one stays" if self.current else "there is none"
-                logger.warning("the standby catalogue is refused: %s; %s", error, stays)
+                self._refuse(mark, error)
                 return False
         return True
+
+    def _refuse(self, mark: str, error: Exception) -> None:
+        """Says so once. What would be the same the next time is not asked for again."""
+        if isinstance(error, BrokenOffError):
+            self._seen = None
+        if mark != self._refused:
+            self.refused += 1
+            stays = "the last good one stays" if self.current else "there is none"
+            logger.warning("the standby catalogue is refused: %s; %s", error, stays)
+        self._refused, self._why_refused = mark, f"the newest bundle is refused: {error}"
 
     async def _round(self) -> float:
         try:
@@ -110,7 +118,7 @@ class Replica:
             self._outage.failed(str(error))
         else:
             self._outage.over()
-            if self.current is not None and self._seen != self._refused:
+            if self.current is not None and self._refused is None:
                 self._as_source_at = self._clock()
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
@@ -137,6 +145,7 @@ class Replica:
         return None
 
     async def _take(self, loaded: Loaded) -> None:
+        self._refused = self._why_refused = None
         old, self.current = self.current, loaded
         if old is None:
             return

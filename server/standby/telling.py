@@ -22,7 +22,7 @@ class StandbyHealth:
     async def __call__(self, deadline: Deadline) -> Health:
         loaded, problem = self._replica.current, self._replica.problem
         if loaded is None:
-            return Health(False, problem or "nothing is loaded yet")
+            return Health(False, problem or "nothing is loaded yet", logged=True)
         manifest = loaded.manifest
         hours = max(0.0, self._wall() - manifest.made) / 3600
         told = f"{manifest.titles} titles ({manifest.kind}), {hours:.1f} h old, sha256 {manifest.digest[:12]}"

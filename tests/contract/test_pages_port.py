@@ -8,6 +8,7 @@ import io
 import os
 import socket
 import sys
+import threading
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
@@ -22,7 +23,7 @@ from tests.support import s3
 from tests.support.images import SVG, jpeg, png, webp
 from tests.support.s3 import Bucket
 from tests.support.valkey import eventually
-from tools.store.backends.pages.directory import DirectoryPages
+from tools.store.backends.pages.directory import THREADS, DirectoryPages
 from tools.store.backends.pages.drawn.pages import DrawnPages
 from tools.store.backends.pages.s3.address import S3Address
 from tools.store.backends.pages.s3.pages import S3Pages
@@ -279,6 +280,23 @@ async def test_a_disk_that_hangs_takes_its_threads_and_no_more_and_holds_up_no_e
     async with asyncio.timeout(60):
         told, _ = await ended.communicate()
     assert (ended.returncode, told.split()) == (0, [b"TimedOut"] * 7 + [b"4"])
+
+
+async def test_where_no_thread_can_be_started_a_call_fails_at_once_and_keeps_no_place(
+    tmp_path: Path, soon: Deadline
+) -> None:
+    """A stack that no address space holds is refused, as a process of too many threads is: more often than there are places."""
+    (tmp_path / TITLE / "1").mkdir(parents=True)
+    (tmp_path / TITLE / "1" / "1.webp").write_bytes(webp())
+    async with DirectoryPages.open(tmp_path) as port:
+        usual = threading.stack_size(2**46)
+        try:
+            for _ in range(2 * THREADS):
+                with pytest.raises(DependencyFailure):
+                    await port.pages(TITLE, 1, soon)
+        finally:
+            threading.stack_size(usual)
+        assert await port.pages(TITLE, 1, soon) is not None
 
 
 async def test_a_directory_that_has_gone_is_a_failure_that_names_no_path(tmp_path: Path, soon: Deadline) -> None:

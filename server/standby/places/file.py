@@ -52,11 +52,11 @@ class FilePlace:
 
     def _opened(self) -> BinaryIO:
         """A pipe would be waited for, and a device never ends: neither is read."""
-        file = os.fdopen(os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            file.close()
+        opened = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            os.close(opened)  # before a file is made of it: of a folder that fails, and leaves it open
             raise UnreachableError(f"{self._path}: no file")
-        return file
+        return os.fdopen(opened, "rb")
 
     def _beginning(self) -> bytes:
         try:

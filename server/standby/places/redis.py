@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from hashlib import file_digest
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from server.standby.manifest import LONGEST_LINE
@@ -14,10 +15,11 @@ from session.redis.keyvalue import Argument, Command, KeyValue
 from session.resilience.deadline import Deadline
 
 MARK = "manga:mcp:standby:{catalogue}"
-"""Holds the mark of the newest bundle, which is the end of its own key; the braces keep both in one slot of a cluster."""
+"""Holds the mark of the newest bundle, which is the end of a key that nobody writes again; the braces keep both in one slot
+of a cluster."""
 TRIP_SECONDS = 2.0
 OLD_SECONDS = 600
-"""A bundle that was replaced stays for those who are fetching it."""
+"""A bundle that was replaced stays for those who are fetching it, and one whose publishing broke off goes."""
 
 
 class RedisPlace:
@@ -45,14 +47,15 @@ class RedisPlace:
 
     async def publish(self, bundle: Path) -> None:
         old = await self._newest()
-        mark = await asyncio.to_thread(_digest, bundle)
-        await self._asked("DEL", _key(mark))
+        mark = f"{await asyncio.to_thread(_digest, bundle)}-{token_hex(4)}"
         with await asyncio.to_thread(bundle.open, "rb") as file:
             while piece := await asyncio.to_thread(file.read, CHUNK):
                 await self._asked("APPEND", _key(mark), piece)
+                await self._asked("EXPIRE", _key(mark), OLD_SECONDS)
+        await self._asked("PERSIST", _key(mark))
         await self._asked("SET", MARK, mark)
-        if old not in (None, mark):
-            await self._asked("EXPIRE", _key(str(old)), OLD_SECONDS)
+        if old is not None:
+            await self._asked("EXPIRE", _key(old), OLD_SECONDS)
 
     async def _newest(self) -> str | None:
         mark = await self._asked("GET", MARK)

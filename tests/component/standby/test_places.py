@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from server.standby.places.file import FilePlace
 from server.standby.places.opening import open_place
 from server.standby.places.place import CHUNK, Place, UnreachableError
 from server.standby.places.redis import MARK, RedisPlace
@@ -131,6 +133,30 @@ async def test_redis_that_is_away_is_told(written: Path, tmp_path: Path) -> None
                 await asked
     finally:
         await redis.aclose()
+
+
+async def test_a_bundle_in_redis_that_is_published_again_is_whole_for_whoever_reads_meanwhile(
+    redis: MultiplexedRedis, written: Path, tmp_path: Path
+) -> None:
+    """The same content too: nothing is written under a key that somebody reads."""
+    place, whole = RedisPlace(redis), CONTENT * 12
+    written.write_bytes(whole)
+    await place.publish(written)
+    publishing = asyncio.create_task(place.publish(written))
+    while not publishing.done():
+        await place.fetch(None, tmp_path / "fetched")
+        assert len((tmp_path / "fetched").read_bytes()) == len(whole)
+    await publishing
+    ttls = [await ask(redis, "TTL", key) for key in await ask(redis, "KEYS", f"{MARK}:*")]
+    assert sorted(ttl > 0 for ttl in ttls) == [False, True], "the old one goes, the new one stays"
+
+
+async def test_a_folder_that_is_asked_for_a_bundle_is_left_as_often_as_it_was_opened(tmp_path: Path) -> None:
+    open_before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(20):
+        with pytest.raises(UnreachableError, match="no file"):
+            await FilePlace(tmp_path).fetch(None, tmp_path / "fetched")
+    assert len(list(Path("/proc/self/fd").iterdir())) <= open_before + 1
 
 
 async def test_a_bundle_in_redis_that_was_replaced_goes_and_a_reader_in_its_middle_ends(

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import sys
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,18 +16,22 @@ from typing import Any
 
 import pytest
 
+from server.runtime.health import Dependencies
 from server.standby import replica as replicas
 from server.standby.bundle import read_manifest
 from server.standby.manifest import FULL, NAMES
 from server.standby.places.file import FilePlace
 from server.standby.places.place import UnreachableError
+from server.standby.places.redis import MARK, RedisPlace
 from server.standby.replica import Replica
 from server.standby.telling import StandbyHealth, StandbyMetrics
+from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tests.support.process import until
 from tests.support.standby import bundle_of
 from tests.support.store import RECORDS
+from tests.support.valkey import ask
 from tools.store.models import CatalogQuery, Conditions
 from tools.store.records.catalog_file import Record, parse
 
@@ -163,6 +168,67 @@ async def test_what_is_not_whole_is_refused_with_one_line_and_the_last_good_one_
         assert (replica.refused, (await told(replica))[0]) == (1, True)
 
 
+async def test_what_was_read_short_is_fetched_again_and_told_until_it_is_whole(
+    bundle: Path, redis: MultiplexedRedis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Under the same mark: of a Redis that lags behind the one that was written to."""
+    await bundle_of(bundle, records())
+    place = RedisPlace(redis)
+    await place.publish(bundle)
+    whole, (key,) = bundle.read_bytes(), await ask(redis, "KEYS", f"{MARK}:*")
+    replica = Replica(place, FULL, None)
+    for short, why in ((b"", "ends within its first line"), (whole[:50], "ends within"), (whole[:-1], "bytes of")):
+        await ask(redis, "SET", key, short)
+        for _ in range(2):
+            assert await replica._round() == replicas.RETRY_SECONDS
+        ok, detail = await told(replica)
+        assert not ok
+        assert why in detail
+    assert (replica.refused, caplog.text.count("is refused")) == (1, 1), "once for a mark"
+    await ask(redis, "SET", key, whole)
+    await replica._round()
+    assert (await told(replica))[1].endswith(read_manifest(bundle).digest[:12])
+    assert replica.current is not None
+    await replica.current.opened.aclose()
+
+
+async def test_what_is_not_loaded_yet_is_told_by_readyz_and_is_no_outage(
+    bundle: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bundle_of(bundle, records())
+    async with kept(bundle) as replica:
+        asked = Dependencies({"standby": (StandbyHealth(replica, lambda: 0), None)}, lambda: 0)
+        assert (await asked.states())["standby"] | {"latency_ms": 0} == {
+            "state": "down", "latency_ms": 0, "detail": "nothing is loaded yet",
+        }  # fmt: skip
+    assert "lost" not in caplog.text
+
+
+async def test_garbage_of_the_time_of_a_load_is_freed(bundle: Path) -> None:
+    """The collector leaves alone what was loaded, and not what calls have left meanwhile."""
+    await bundle_of(bundle, records(*({**RECORDS[0], "title_id": f"manga-{n:06}"} for n in range(500))))
+    left: list[weakref.ref[Any]] = []
+
+    class Ring:
+        def __init__(self) -> None:
+            self.itself = self
+            left.append(weakref.ref(self))
+
+    async def litter() -> None:
+        while True:
+            Ring()
+            await asyncio.sleep(0)
+
+    async with kept(bundle) as replica:
+        littering = asyncio.create_task(litter())
+        await asyncio.sleep(0)
+        assert await replica.look()
+        littering.cancel()
+        gc.collect()
+        assert len(left) > 10
+        assert not [each for each in left if each() is not None]
+
+
 async def test_names_in_an_archive_that_do_not_belong_there_are_refused(bundle: Path, tmp_path: Path) -> None:
     """Nothing is written outside the folder that it is unpacked into."""
     import zipfile
@@ -228,10 +294,10 @@ async def test_loading_leaves_the_interpreter_and_the_disk_as_they_were(bundle: 
     await bundle_of(bundle, records())
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    before = sys.getswitchinterval(), gc.isenabled()
+    before = sys.getswitchinterval(), gc.get_threshold()
     replica = Replica(FilePlace(bundle), FULL, None, scratch)
     assert await replica.look()
-    assert (sys.getswitchinterval(), gc.isenabled()) == before
+    assert (sys.getswitchinterval(), gc.get_threshold()) == before
     assert list(scratch.iterdir()) == []
     assert replica.current is not None
     await replica.current.opened.aclose()

@@ -6,6 +6,7 @@ They are daemons, since the end of the process waits for any others, those of an
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +23,8 @@ class Threads:
         self._places = asyncio.Semaphore(most)
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """Raises TimeoutError, and what the work raises. What comes later than that is nobody's."""
+        """Raises TimeoutError, OSError where no thread can be started, and what the work raises. What comes later than that
+        is nobody's."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
 
@@ -42,5 +44,9 @@ class Threads:
 
         async with asyncio.timeout(seconds):
             await self._places.acquire()
-            threading.Thread(target=on_a_thread, name=self._name, daemon=True).start()
+            try:
+                threading.Thread(target=on_a_thread, name=self._name, daemon=True).start()
+            except RuntimeError as error:
+                self._places.release()
+                raise OSError(errno.EAGAIN, "no thread can be started") from error
             return await done
