@@ -18,8 +18,7 @@ from session.local.recent import RecentSearches
 from session.local.turn_arithmetic import TurnArithmetic
 from session.opening import Opening
 from session.recollection import SESSION_TTL_MS, Recording
-from session.redis.guarded import TRIP_SECONDS, GuardedRedis
-from session.redis.keyvalue import Command, Evaluation, KeyValue, Reply, Step
+from session.redis.keyvalue import TRIP_SECONDS, Command, Evaluation, GuardedRedis, KeyValue, Reply, Step
 from session.resilience.breaker import Breaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline

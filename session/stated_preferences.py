@@ -16,8 +16,7 @@ from session import keys
 from session.failures import MemoryUnavailable
 from session.memory import SessionMemory
 from session.preferences import Kept, Preference, PreferenceStore, encode, still_kept
-from session.redis.guarded import TRIP_SECONDS
-from session.redis.keyvalue import Command, Evaluation, Step
+from session.redis.keyvalue import TRIP_SECONDS, Command, Evaluation, Step
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from session.scripts import Script

@@ -10,7 +10,7 @@ import hiredis
 from session.failures import SessionFailure
 from session.keys import PREFIX
 from session.redis.address import RedisAddress
-from session.redis.dialer import Credentials, greeting
+from session.redis.connection import Credentials, greeting
 from session.redis.keyvalue import Argument, Command, KeyValue, Reply
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence

@@ -1,13 +1,18 @@
-"""The narrow door to Redis: several commands at once, one trip."""
+"""The narrow door to Redis: several commands at once, one trip; and behind its breaker, where each is bounded in time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from session.failures import LeftAlone, MemoryRefused, MemoryUnavailable, PartlyUnavailable
+from session.resilience.breaker import Breaker
+from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
+from session.resilience.timeline import Interval
 from session.scripts import Script
 
+TRIP_SECONDS = 0.05
 Argument = str | bytes | int
 Reply = Any
 """bytes, int, list of replies, or None, as RESP2 has them."""
@@ -52,3 +57,57 @@ class KeyValue(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+class GuardedRedis:
+    """Trips of `TRIP_SECONDS` unless they say otherwise."""
+
+    def __init__(self, redis: KeyValue, breaker: Breaker, clock: Clock) -> None:
+        self._redis = redis
+        self._breaker = breaker
+        self._clock = clock
+
+    async def trip(
+        self, steps: Sequence[Step], seconds: float | None = None, interval: Interval | None = None, name: str = "trip"
+    ) -> list[Reply]:
+        """One bounded trip behind the breaker, noted within `interval`. With an error reply nothing of it is used, but only
+        one that is about Redis itself counts against it: what is wrong with one call's command takes nobody else's memory
+        away. Raises `MemoryUnavailable`."""
+        if interval is None:
+            return await self._trip(steps, seconds)
+        with interval.begin("redis", name, steps=len(steps)):
+            return await self._trip(steps, seconds)
+
+    async def _trip(self, steps: Sequence[Step], seconds: float | None) -> list[Reply]:
+        if not self._breaker.admits():
+            raise LeftAlone("Redis is being left alone")
+        started, era = self._clock(), self._breaker.era
+        allowed = TRIP_SECONDS if seconds is None else seconds
+        try:
+            replies = await self._redis.trip(steps, Deadline.after(allowed, self._clock))
+        except PartlyUnavailable:
+            self._breaker.ignored(era)
+            raise
+        except MemoryUnavailable as failure:
+            if allowed <= self._clock() - started < TRIP_SECONDS:
+                self._breaker.ignored(era)  # this call was in a hurry, which is not Redis's fault
+            else:
+                self._breaker.failed(era, str(failure))
+            raise
+        except BaseException:
+            self._breaker.ignored(era)
+            raise
+        self._judge(replies, self._clock() - started, era)
+        return replies
+
+    def _judge(self, replies: Sequence[Reply | Exception], seconds: float, era: int) -> None:
+        """Tells the breaker what came of a trip. Raises `MemoryUnavailable` for an error reply."""
+        refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
+        if not refusals:
+            self._breaker.succeeded(seconds, era)
+            return
+        if any(refusal.of_redis_itself for refusal in refusals):
+            self._breaker.failed(era, "Redis refused a command")
+        else:
+            self._breaker.ignored(era)
+        raise MemoryUnavailable("Redis refused a command")

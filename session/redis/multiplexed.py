@@ -11,14 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.address import RedisAddress
-from session.redis.dialer import Credentials, Dialer, reason
+from session.redis.connection import Credentials, Dialer, Wire, reason
 from session.redis.keyvalue import Evaluation, Reply, Step
-from session.redis.wire import Wire
 from session.resilience.deadline import Deadline
 from session.resilience.outage import Outage
 from session.resilience.tasks import start_task
@@ -37,18 +35,11 @@ class MultiplexedRedis:
     A trip while there is no connection fails at once instead of waiting for one: the caller has a turn to answer.
     """
 
-    def __init__(
-        self,
-        address: RedisAddress,
-        credentials: Credentials | None = None,
-        when_lost: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
         self.address = address
-        self._when_lost = when_lost
         self.dialer = Dialer(address, credentials)
         self._wire: Wire | None = None
         self._dialling: asyncio.Task[None] | None = None
-        self._tried = asyncio.Event()
         self._closing = False
         self._outage = Outage(logger, _named(address), after=DIALS)
 
@@ -61,14 +52,6 @@ class MultiplexedRedis:
         self._dial()
         if self._dialling is not None:
             await asyncio.wait({self._dialling}, timeout=deadline.remaining())
-
-    async def tried(self, deadline: Deadline) -> None:
-        """Waits for the end of the very first attempt to connect, good or bad, at most until the deadline."""
-        if not self._tried.is_set():
-            self._dial()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(deadline.remaining()):
-                    await self._tried.wait()
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         wire = self.wire()
@@ -86,9 +69,14 @@ class MultiplexedRedis:
         raise MemoryUnavailable("Redis is not connected")
 
     async def aclose(self) -> None:
-        self.close()
+        """What is under way fails, and nothing is dialled again."""
+        self._closing = True
+        if self._wire is not None:
+            self._wire.abort()
         if self._dialling is not None:
+            self._dialling.cancel()
             await asyncio.gather(self._dialling, return_exceptions=True)
+        self.dialer.close()
 
     @property
     def sharded(self) -> bool:
@@ -96,16 +84,6 @@ class MultiplexedRedis:
 
     def dialer_of(self, channel: str) -> Dialer:
         return self.dialer
-
-    def close(self) -> None:
-        """What is under way fails; what dials ends in the loop's next turn."""
-        self._closing = True
-        self._tried.set()
-        if self._dialling is not None:
-            self._dialling.cancel()
-        if self._wire is not None:
-            self._wire.abort()
-        self.dialer.close()
 
     async def _evaluate_by_text(
         self, wire: Wire, steps: Sequence[Step], replies: list[Reply | Exception], deadline: Deadline
@@ -124,8 +102,6 @@ class MultiplexedRedis:
         if not self._closing:
             self._outage.failed("the connection has ended", for_good=True)
         self._dial()
-        if self._when_lost is not None and not self._closing:
-            self._when_lost()
 
     def _dial(self) -> None:
         if not self._closing and (self._dialling is None or self._dialling.done()):
@@ -138,12 +114,10 @@ class MultiplexedRedis:
                 self._wire = await self.dialer.dial(self._lost)
             except Exception as failure:  # whatever it was: without this task there would never be a connection again
                 self._outage.failed(reason(failure))
-                self._tried.set()
                 # Half of it by chance: a Redis that comes back is not greeted by all who lost it at the same moment.
                 await asyncio.sleep(pause * (0.5 + random.random() / 2))
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         self._outage.over()
-        self._tried.set()
 
 
 def _named(address: RedisAddress) -> str:

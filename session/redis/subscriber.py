@@ -16,9 +16,8 @@ from functools import partial
 from typing import NoReturn, Protocol
 
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.redis.dialer import Dialer, reason
+from session.redis.connection import Dialer, Wire, reason
 from session.redis.keyvalue import Command, KeyValue, Reply
-from session.redis.wire import Wire
 from session.resilience.outage import Outage
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.redis import dialer, embedded
-from session.redis import wire as byte_side
+from session.redis import connection as byte_side
+from session.redis import embedded
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis
 from session.redis.embedded import embedded_redis
@@ -227,7 +227,7 @@ def _is_waiting(redis: MultiplexedRedis) -> bool:
 
 async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byte_side, "SILENCE_SECONDS", 0.05)
-    monkeypatch.setattr(dialer, "CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 0.1)
     with private_valkey() as own:
         async with connected(own.address) as redis:
             own.hang()

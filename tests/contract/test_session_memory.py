@@ -661,7 +661,7 @@ async def test_ping_goes_past_the_breaker_and_tells_how_redis_is(process: Callab
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Redis that works may take its time on a busy machine."""
-    monkeypatch.setattr("session.redis.guarded.TRIP_SECONDS", 2.0)
+    monkeypatch.setattr("session.redis.keyvalue.TRIP_SECONDS", 2.0)
 
 
 @pytest.mark.usefixtures("patience")

@@ -14,7 +14,8 @@ from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, R
 from server.transport.changes.message import LARGEST_BYTES, write
 from server.transport.changes.shared_bus import SharedBus
 from session.keys import CHANGES
-from session.redis import dialer, subscriber
+from session.redis import connection as byte_side
+from session.redis import subscriber
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis
 from session.redis.keyvalue import Command
@@ -151,7 +152,7 @@ async def test_a_redis_that_hangs_holds_nobody_up_and_is_left(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It keeps its connections and says nothing more: the channel counts as lost, and is found again."""
-    monkeypatch.setattr(dialer, "CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 0.1)
     for name in ("PING_SECONDS", "ANSWER_SECONDS"):
         monkeypatch.setattr(subscriber, name, 0.1)
     with private_valkey() as own:
@@ -189,9 +190,7 @@ async def test_who_hears_by_a_node_that_leaves_its_cluster_goes_to_another(
     monkeypatch.setattr(subscriber, "PING_SECONDS", 0.05)
     async with processes(cluster_address(redis_cluster_url)) as (one, other):
         assert isinstance(other.redis, ClusteredRedis)
-        for where in list(other.redis.nodes.primaries):
-            other.redis.nodes._nodes.pop(where).close()
-        other.redis.nodes.refresh()
+        other.redis._forget_all_but([])
         await other.listening()
         await one.bus.publish(TOOLS)
         await eventually(lambda: other.heard == [TOOLS])

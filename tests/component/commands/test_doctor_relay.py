@@ -12,7 +12,7 @@ from server.commands.doctor import relay
 from server.commands.doctor.check import always
 from server.commands.doctor.relay import diagnose, relay_check
 from server.config.settings import Settings
-from session.redis.dialer import Dialer
+from session.redis.connection import Dialer
 from session.redis.keyvalue import Reply, Step
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DOWN, OK, Diagnosis

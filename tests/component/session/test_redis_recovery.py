@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from session.failures import MemoryUnavailable
-from session.redis import dialer, multiplexed
-from session.redis import wire as byte_side
+from session.redis import connection as byte_side
+from session.redis import multiplexed
 from session.redis.address import RedisAddress
-from session.redis.dialer import Dialer
+from session.redis.connection import Dialer
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
@@ -127,7 +127,7 @@ async def test_a_server_that_accepts_and_says_nothing_is_greeted_again_until_it_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each greeting has its bound; trips meanwhile fail at once and none of them waits."""
-    monkeypatch.setattr(dialer, "CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 0.1)
     with private_valkey() as own:
         own.hang()
         redis = MultiplexedRedis(own.address)
@@ -144,7 +144,7 @@ async def test_a_server_that_accepts_and_says_nothing_is_greeted_again_until_it_
 
 async def test_a_resolver_that_hangs_holds_one_thread_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Attempts give up on it, and the connection is there once it answers."""
-    monkeypatch.setattr(dialer, "CONNECT_SECONDS", 0.02)
+    monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 0.02)
     hangs, asking, most = threading.Event(), 0, 0
     lock, real = threading.Lock(), socket.getaddrinfo
 
@@ -173,7 +173,7 @@ async def test_a_resolver_that_hangs_holds_one_thread_however_often_it_is_asked(
         await redis.connect(Deadline.after(0.01))
         await eventually(lambda: attempts >= 3)
         assert most == 1
-        monkeypatch.setattr(dialer, "CONNECT_SECONDS", 1.0)
+        monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 1.0)
         hangs.set()
         await answering(redis)
         await redis.aclose()

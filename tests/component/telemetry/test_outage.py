@@ -13,9 +13,8 @@ from server.runtime.health import Dependencies
 from server.telemetry.breakers import Breakers
 from server.telemetry.metrics import Metrics
 from session.redis.address import RedisAddress
-from session.redis.dialer import Dialer
+from session.redis.connection import Dialer, Wire
 from session.redis.multiplexed import DIALS, MultiplexedRedis
-from session.redis.wire import Wire
 from session.resilience.breaker import BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.outage import Outage
