@@ -4,6 +4,9 @@ One server over a catalogue of 18,804 titles. For each tool, N users of their ow
 kind of text (tests/support/largest.py) as fast as they are answered; beside them somebody asks `/healthz`, and a customer for
 an order. The bar is 250 ms for both. Limits are on, so most of an attacker's calls beyond ten a second are refused; with
 `--no-limits` none is.
+
+`--wire` attacks the transport instead: batches and lists that nobody reads, or that are read as fast as they come, and floods
+of WebSocket frames, with other tokens than the customer's. There the bar is 500 ms, and 64 MiB of growth.
 """
 
 from __future__ import annotations
@@ -12,23 +15,30 @@ import argparse
 import asyncio
 import itertools
 import json
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tests.load import report
 from tests.quality.sets import evaluation_set, missing_message
 from tests.support.large_catalog import large_catalog
 from tests.support.largest import TEXTS, asked_of
-from tests.support.process import serving
-from tests.support.raw import Connection, call, in_2026
+from tests.support.process import Process, serving
+from tests.support.raw import BOTH, INITIALIZED, Connection, call, head, in_2026, message
 from tools.contract import Tool
 from tools.registry import TOOLS
 
 BAR_MS = 250.0
+WIRE_BAR_MS = 500.0
+MOST_GROWTH = 64 * 2**20
+GREEDY, MODEST = ({"authorization": f"Bearer {name}-client"} for name in ("greedy", "modest"))
+WIRE: dict[str, Any] = {"auth": "token", "auth_tokens": "greedy-client,modest-client", "websocket": "on"}
 PAUSE = 0.02
 CUSTOMER, ORDER = "demo-user-1", "MNG-DEMO1001"
 Prepared = tuple[bytes, Mapping[str, str]]
@@ -42,12 +52,17 @@ class Felt:
     health: Sequence[float]
     order: Sequence[float]
     calls: int
+    grown: int = 0
+    """Bytes that the process had more than before, at most."""
+    bar_ms: float = BAR_MS
 
     def row(self) -> str:
-        return f"{self.attack:24} {self.calls:7}   {_spread(self.health)}   {_spread(self.order)}"
+        return (
+            f"{self.attack:24} {self.calls:7}   {_spread(self.health)}   {_spread(self.order)}   {self.grown / 2**20:7.1f}"
+        )
 
     def missed(self) -> bool:
-        return max(*self.health, *self.order) > BAR_MS
+        return max(*self.health, *self.order) > self.bar_ms or self.grown > MOST_GROWTH
 
 
 def _spread(milliseconds: Sequence[float]) -> str:
@@ -92,14 +107,136 @@ async def feel(ask: Callable[[], Awaitable[object]], until: float) -> list[float
 
 async def felt(port: int, name: str, attackers: Sequence[Sequence[Prepared]], seconds: float) -> Felt:
     until = time.monotonic() + seconds
+    return await _beside(port, name, until, [attack(port, bodies, until) for bodies in attackers])
+
+
+async def _beside(
+    port: int, name: str, until: float, attacks: Sequence[Awaitable[int]], own: Mapping[str, str] | None = None
+) -> Felt:
     body, headers = _prepared("lookup_order", {"order_id": ORDER}, CUSTOMER)
     async with Connection.to(port) as one, Connection.to(port) as other:
         health, order, *calls = await asyncio.gather(
             feel(lambda: one.request("GET", "/healthz"), until),
-            feel(lambda: other.request("POST", "/mcp", body, headers), until),
-            *(attack(port, bodies, until) for bodies in attackers),
+            feel(lambda: other.request("POST", "/mcp", body, {**headers, **(own or {})}), until),
+            *attacks,
         )
     return Felt(name, health, order, sum(calls))
+
+
+ZERO = b"\0\0\0\0"
+"""A mask that changes nothing."""
+LISTS = [message("tools/list", number=number) for number in range(20)]
+FRAMES = {
+    "empty pings": b"\x89\x80" + ZERO,
+    "pongs": b"\x8a\x80" + ZERO,
+    "one-byte messages": b"\x81\x81" + ZERO + b"1",
+    "empty pieces": b"\x00\x80" + ZERO,
+}
+
+
+def text_frame(value: object) -> bytes:
+    data = json.dumps(value).encode()
+    length = bytes([128 + len(data)]) if len(data) < 126 else b"\xfe" + len(data).to_bytes(2, "big")
+    return b"\x81" + length + ZERO + data
+
+
+def introduced(version: str) -> dict[str, object]:
+    client = {"name": "attacker", "version": "1"}
+    return message("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": client}, "begin")
+
+
+def upgraded(port: int) -> socket.socket:
+    """A WebSocket that blocks: a thread that only sends leaves the processor to the server."""
+    own = socket.socket()
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    own.settimeout(60)
+    own.connect(("127.0.0.1", port))
+    upgrade = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-version": "13"}
+    key = {"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "sec-websocket-protocol": "mcp"}
+    own.sendall(head("GET", "/ws", {**upgrade, **key, **GREEDY}))
+    assert own.recv(12) == b"HTTP/1.1 101"
+    return own
+
+
+def flooded(port: int, frames: bytes, until: float) -> int:
+    """Sends them for as long as they are taken, and reads nothing; how many bytes went. Once it is closed it comes again."""
+    sent = 0
+    piece = frames * (2**16 // len(frames))
+    while time.monotonic() < until:
+        with suppress(OSError), upgraded(port) as own:
+            own.settimeout(0.2)
+            own.sendall(b"\x01\x80" + ZERO if frames[0] == 0 else b"")
+            while time.monotonic() < until:
+                with suppress(TimeoutError):
+                    sent += own.send(piece)
+    return sent
+
+
+def unread_lists(port: int, sockets: int, until: float) -> int:
+    """256 lists on each of so many WebSockets, none of which is read."""
+    asked = b"".join(text_frame(message("tools/list", number=number)) for number in range(256))
+    opened = [upgraded(port) for _ in range(sockets)]
+    for own in opened:
+        own.sendall(text_frame(introduced("2025-03-26")) + text_frame(INITIALIZED) + asked)
+    time.sleep(max(0.0, until - time.monotonic()))
+    for own in opened:
+        own.close()
+    return 256 * sockets
+
+
+async def batches(port: int, connections: int, until: float, *, read: bool) -> int:
+    """Each connection posts batches of twenty lists in a session of its own, and reads them or does not."""
+
+    async def one() -> int:
+        async with Connection.to(port) as own:
+            if not read:
+                own.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            begun = await own.request("POST", "/mcp", introduced("2025-03-26"), GREEDY)
+            named = {**BOTH, **GREEDY, "mcp-session-id": begun.headers["mcp-session-id"]}
+            body, count = json.dumps(LISTS).encode(), 0
+            while time.monotonic() < until:
+                await own.ask("POST", "/mcp", body, named)
+                count += len(LISTS)
+                if not read:
+                    own.writer.transport.pause_reading()  # type: ignore[attr-defined]
+                    await asyncio.sleep(until - time.monotonic())
+                else:
+                    await own.answer()
+            return count
+
+    return sum(await asyncio.gather(*(one() for _ in range(connections))))
+
+
+async def wire(seconds: float, only: str = "") -> list[Felt]:
+    """Each attack meets a server of its own, so that what one leaves is not counted to the next."""
+    found = []
+    attacks: dict[str, Callable[[int, float], Sequence[Awaitable[int]]]] = {
+        "nobody": lambda port, until: [],
+        "400 unread batches": lambda port, until: [batches(port, 400, until, read=False)],
+        "8 read batches": lambda port, until: [batches(port, 8, until, read=True)],
+        "20 sockets unread": lambda port, until: [asyncio.to_thread(unread_lists, port, 20, until)],
+        **{f"3 sockets, {name}": _flood(frames) for name, frames in FRAMES.items()},
+    }
+    for name, begin in attacks.items():
+        if only in name:
+            async with serving(**WIRE) as server:
+                until = time.monotonic() + seconds
+                growing = asyncio.create_task(_growth(server, until))
+                felt = await _beside(server.port, name, until, begin(server.port, until), MODEST)
+                found.append(replace(felt, grown=await growing, bar_ms=WIRE_BAR_MS))
+    return found
+
+
+def _flood(frames: bytes) -> Callable[[int, float], Sequence[Awaitable[int]]]:
+    return lambda port, until: [asyncio.to_thread(flooded, port, frames, until) for _ in range(3)]
+
+
+async def _growth(server: Process, until: float) -> int:
+    before = most = server.memory_bytes()
+    while time.monotonic() < until:
+        most = max(most, server.memory_bytes())
+        await asyncio.sleep(PAUSE)
+    return most - before
 
 
 def catalogue(folder: Path) -> tuple[Path, list[str]]:
@@ -133,12 +270,12 @@ async def _rounds(port: int, title_ids: Sequence[str], asked: argparse.Namespace
 
 def table(found: Sequence[Felt], attackers: int) -> Iterator[str]:
     yield f"{report.machine()}; {attackers} attackers"
-    yield f"{'':24} {'':7}   {'/healthz, ms':>23}   {'an order, ms':>23}"
-    yield f"{'attack':24} {'calls':>7}   {'p50':>7} {'p99':>7} {'most':>7}   {'p50':>7} {'p99':>7} {'most':>7}"
+    yield f"{'':24} {'':7}   {'/healthz, ms':>23}   {'an order, ms':>23}   {'grown,':>7}"
+    yield f"{'attack':24} {'calls':>7}   {'p50':>7} {'p99':>7} {'most':>7}   {'p50':>7} {'p99':>7} {'most':>7}   {'MiB':>7}"
     yield from (each.row() for each in found)
     for each in found:
         if each.missed():
-            yield f"MISSED  {each.attack}: somebody waited for more than {BAR_MS:g} ms"
+            yield f"MISSED  {each.attack}: more than {each.bar_ms:g} ms of waiting, or {MOST_GROWTH / 2**20:g} MiB"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -146,9 +283,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--attackers", type=int, default=6, help="users at once (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=4.0, help="for each tool (default: %(default)g)")
     parser.add_argument("--no-limits", action="store_true", help="without the limit of calls for each user")
+    parser.add_argument("--wire", action="store_true", help="attack the transport, with limits, in place of the tools")
+    parser.add_argument("--only", default="", help="attacks of the transport with this in their name")
     parser.add_argument("--bars", action="store_true", help="exit with 1 when somebody waited for too long")
     asked = parser.parse_args(arguments)
-    found = asyncio.run(measure(asked))
+    found = asyncio.run(wire(asked.seconds, asked.only) if asked.wire else measure(asked))
     print("\n".join(table(found, asked.attackers)))
     return int(asked.bars and any(each.missed() for each in found))
 

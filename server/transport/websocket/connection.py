@@ -6,21 +6,30 @@ import asyncio
 import logging
 from typing import Any
 
+from uvicorn._types import WebSocketEvent
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
-from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
 
 from server.transport.http.connection.connections import Connections
 from server.transport.websocket.unfinished import Unfinished
 
 MOST_PIECES = 4096
 """In one message: each costs some microseconds, so that one of single bytes costs a hundred times what others do."""
+SLICE_BYTES = 2048
+"""Of what has come, read at a stretch: some hundreds of the smallest frames, two or three milliseconds."""
+MESSAGE_SECONDS, FRAME_SECONDS = 0.002, 0.01
+"""How long each message, and each control frame or piece of a message, keeps what comes after it waiting ..."""
+BURST_SECONDS = 4.0
+"""... but for so much of it: a message of many pieces, or what an agent says at once (leaky bucket; ITU-T I.371)."""
 TOO_MUCH, TRY_LATER = 1008, 1013
 
 LOGGER = "uvicorn.websocket"
 
 
 class WebSocketConnection(WSProtocol):
-    """A message that was begun has to be whole as soon as a request has, and what is sent has to be taken as soon."""
+    """A message that was begun has to be whole as soon as a request has, and what is sent has to be taken as soon. What
+    comes is read in slices, with a turn of the loop between, and no faster than the bucket above: the rest waits with its
+    client."""
 
     def __init__(self, *args: Any, all_of_them: Connections, unfinished: Unfinished, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -29,6 +38,10 @@ class WebSocketConnection(WSProtocol):
         self._unfinished = unfinished
         self._pieces = 0
         self._pinged: Ping | None = None
+        self._unsliced = bytearray()
+        self._slicing: asyncio.Handle | None = None
+        self._empty_at = 0.0
+        """When the bucket has run empty."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -36,7 +49,46 @@ class WebSocketConnection(WSProtocol):
         self._all.opened(self)
         self._all.asked(self)
 
+    def data_received(self, data: bytes) -> None:
+        self._unsliced += data
+        if self._slicing is None and not self.read_paused:
+            self._take_slice()
+        elif self._unsliced:
+            self.transport.pause_reading()
+
+    def _take_slice(self) -> None:
+        self._slicing = None
+        if data := bytes(self._unsliced[:SLICE_BYTES]):
+            del self._unsliced[:SLICE_BYTES]
+            super().data_received(data)
+        if not self.read_paused:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Takes the next slice when it may be taken, or reads on."""
+        if self.transport.is_closing():
+            return
+        wait = self._empty_at - self.loop.time() - BURST_SECONDS
+        if self._unsliced or wait > 0:
+            self.transport.pause_reading()
+            self._slicing = self.loop.call_later(max(0.0, wait), self._take_slice)
+        else:
+            self.transport.resume_reading()
+
+    def _fill_bucket(self, seconds: float) -> None:
+        self._empty_at = max(self._empty_at, self.loop.time()) + seconds
+
+    async def receive(self) -> WebSocketEvent:
+        """As uvicorn's, but that what is held here is next to be read."""
+        message = await self.queue.get()
+        if self.read_paused and self.queue.empty():
+            self.read_paused = False
+            self._go_on()
+        return message
+
     def handle_message(self, event: TextMessage | BytesMessage) -> None:
+        if event.frame_finished:
+            self._fill_bucket(MESSAGE_SECONDS if event.message_finished else FRAME_SECONDS)
         self._pieces += 1
         size = len(event.data)
         if self._pieces > MOST_PIECES:
@@ -65,10 +117,15 @@ class WebSocketConnection(WSProtocol):
     def handle_ping(self, event: Ping) -> None:
         """Of a client that does not read, only the last one is answered, when it reads again (RFC 6455, section 5.5.3):
         pongs would pile up here as quickly as it can send."""
+        self._fill_bucket(FRAME_SECONDS)
         if self.writable.is_set():
             super().handle_ping(event)
         else:
             self._pinged = event
+
+    def handle_pong(self, event: Pong) -> None:
+        self._fill_bucket(FRAME_SECONDS)
+        super().handle_pong(event)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -84,6 +141,9 @@ class WebSocketConnection(WSProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._all.closed(self)
         self._unfinished.release(self)
+        self._unsliced.clear()
+        if self._slicing is not None:
+            self._slicing.cancel()
         super().connection_lost(exc)
 
     def ask_to_hurry(self) -> None:

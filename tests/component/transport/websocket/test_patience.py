@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,18 +17,24 @@ import pytest
 import uvicorn
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
-from wsproto.events import CloseConnection, Message, Ping, Pong
+from wsproto.events import CloseConnection, Event, Message, Ping, Pong
 
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies
 from server.transport.http.bounds.subscriptions import Subscriptions
 from server.transport.http.connection.connections import ANSWER_SECONDS, REQUEST_SECONDS, Connections
-from server.transport.websocket.connection import WebSocketConnection
+from server.transport.websocket.connection import (
+    BURST_SECONDS,
+    FRAME_SECONDS,
+    MESSAGE_SECONDS,
+    SLICE_BYTES,
+    WebSocketConnection,
+)
 from server.transport.websocket.gate import Gate
 from server.transport.websocket.unfinished import Unfinished
 from server.transport.websocket.websockets import WebSockets
 from tests.support.clocks import HandClock
-from tests.support.websocket import SECONDS, WebSocket, call, websocket
+from tests.support.websocket import SECONDS, WebSocket, call, request, websocket
 
 LARGE = "x" * 2**20
 
@@ -140,22 +147,48 @@ async def test_a_client_that_reads_nothing_is_let_go(caplog: pytest.LogCaptureFi
 
 
 async def test_pongs_do_not_pile_up_for_a_client_that_reads_none() -> None:
-    """Who reads again has the answer to its last ping."""
+    """Who reads again has the answer to its last ping alone."""
     async with edge() as own, websocket(own.port) as client:
         (served,) = own.connections.open()
         served.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
         await client.introduced()
         client.writer.transport.pause_reading()
-        flood = client.frames.send(Ping(b"x" * 125)) * 1000
-        for _ in range(40):
-            client.writer.write(flood)
+        client.say(call(1, "large"))
+        await asyncio.wait_for(own.connections.unread_by_one.wait(), SECONDS)
+        client.writer.write(client.frames.send(Ping(b"x" * 125)) * 200)
         client.write(Ping(b"last"))
-        client.say(call(1, "wait"))
+        client.say(call("after", "wait"))
         await asyncio.wait_for(own.waiting.wait(), SECONDS)
-        assert served.get_write_buffer_size() < 2**20
         client.writer.transport.resume_reading()
-        while not (isinstance(event := await client.next(), Pong) and event.payload == b"last"):
+        while not isinstance(event := await client.next(), Pong):
             pass
+        assert event.payload == b"last"
+
+
+FLOODS: dict[str, tuple[Event, type[Event], float]] = {
+    "pings": (Ping(b""), Pong, FRAME_SECONDS),
+    "messages": (Message("1"), Message, MESSAGE_SECONDS),
+}
+
+
+async def test_however_many_frames_a_client_sends_it_is_heard_at_a_rate_and_others_all_the_while() -> None:
+    """Hundreds of thousands at once: what is answered of them is a burst, and so many a second."""
+    for frame, answer, seconds in FLOODS.values():
+        async with edge() as own, websocket(own.port) as greedy, websocket(own.port) as other:
+            await other.introduced()
+            await greedy.introduced()
+            began = time.monotonic()
+            greedy.writer.write(greedy.frames.send(frame) * 200_000)
+            for number in range(20):
+                assert (await other.asked(request(number, "ping")))["result"] == {}
+            answered = 0
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    while isinstance(await greedy.next(), answer):
+                        answered += 1
+            assert answered >= BURST_SECONDS / seconds / 2
+            most = (BURST_SECONDS + time.monotonic() - began) / seconds + SLICE_BYTES / 6
+            assert answered <= most
 
 
 async def test_a_client_that_answers_no_ping_is_taken_for_gone() -> None:
