@@ -44,6 +44,9 @@ that is just being sent is lost."""
 BACKLOG = 2048
 ACCEPTED_AT_ONCE = 16
 """Connections that are taken before those that have to make room for them are closed: each holds a file meanwhile."""
+UNSENT_BYTES = 64 * 1024
+"""Of a connection, which the kernel takes at most while its client reads nothing; else it takes megabytes, and what is
+unread is noticed that much later (TCP_NOTSENT_LOWAT of Linux)."""
 PR_SET_PDEATHSIG = 1
 TICKS_PER_SECOND = 10
 MOST_REQUESTS = 4000
@@ -168,6 +171,8 @@ def listen(settings: Settings) -> socket.socket:
     # wait some 40 ms for the client's delayed acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if sys.platform == "linux":
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
     try:
         listener.bind((settings.host, settings.port))
         listener.listen(BACKLOG)  # two that only bind can share a port under SO_REUSEADDR

@@ -19,6 +19,9 @@ CROWD = 10
 """Where nobody vouches for the names that callers give, those of one address may do together what so many may do alone: a
 name of one's own for each call would otherwise be a limit of one's own."""
 
+BYTES_A_CALL = 4096
+"""What a list weighs: one of 20 KB is counted as five calls."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -42,6 +45,8 @@ class CallerLimits:
 
     def __init__(self, rate: Rate | None, *, by_address: bool = False, clock: Clock = time.monotonic) -> None:
         self._refusals = LocalLimits(rate, clock) if rate else None
+        self._lists = LocalLimits(rate, clock) if rate else None
+        self._lists_of_many = LocalLimits(rate.times(CROWD), clock) if rate else None
         addressed = rate if by_address else None
         self._addresses = LocalLimits(addressed, clock) if addressed else None
         self._crowds = LocalLimits(addressed.times(CROWD), clock) if addressed else None
@@ -58,6 +63,14 @@ class CallerLimits:
         """Counts a refusal. Returns 0 when its caller may still hear why, else the ms until it may."""
         whom = caller.name or self._shared_name(caller)
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
+
+    def weigh(self, caller: Caller, size: int) -> int:
+        """Counts an answer that is no call's by its bytes. Returns 0 where it may be given, else the ms until it may. Who
+        only has an origin or an address shares it with others."""
+        if wait_ms := self._address_wait_ms(caller):
+            return wait_ms
+        limits, whom = (self._lists, caller.name) if caller.name else (self._lists_of_many, self._shared_name(caller))
+        return limits.wait_ms(whom, -(-size // BYTES_A_CALL)) if limits and whom else 0
 
     def _shared_name(self, caller: Caller) -> str | None:
         if caller.origin:

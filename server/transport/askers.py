@@ -40,6 +40,12 @@ class Askers:
         """Tells in which session somebody asks; None where there is none, or its name is malformed."""
         return caller_of_request(ctx, NOBODY, self.process_session).session
 
+    def admit(self, ctx: Context, principal: Principal, size: int) -> None:
+        """Raises for who has been answered with more than their share of bytes."""
+        if wait_ms := self._limits.weigh(caller_of_request(ctx, principal, self.process_session), size):
+            details = {"name": "RATE_LIMITED", "retry_after_ms": wait_ms}
+            raise MCPError(types.INVALID_PARAMS, "Too many lists. Wait a moment.", details)
+
     def refusal(self, ctx: Context, principal: Principal, message: str, data: dict[str, Any]) -> MCPError:
         """Returns what to say to somebody who asks for what there is not; who does so too often hears only that."""
         if wait_ms := self._limits.charge(caller_of_request(ctx, principal, self.process_session)):

@@ -63,6 +63,7 @@ class Protocol:
         levels = LogLevels()
         self._calls = Calls(pipeline, self._askers.process_session, levels, on_sent)
         self._quietly_called = quietly(self._called)
+        self._quietly_listed = quietly(self._listed)
         self._listing = ToolListing(access)
         self.tool_list_changes = ToolListChanges(self._listing.digest, bus)
         registry.on_change(self.tool_list_changes.may_have_changed)
@@ -125,9 +126,23 @@ class Protocol:
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         """Answers with one page."""
         one_page(params, "tools")
-        principal = await self._askers.principal(ctx)
-        self.tool_list_changes.listed(ctx.session, principal)
+        principal, _ = await self._listed(ctx)
         return self._listing.result(principal, self.extensions.shared_with(ctx.session))
+
+    async def list_directly(self, ctx: Context) -> bytes:
+        """Answers with the same, written."""
+        _, text = await self._quietly_listed(ctx, None)
+        return text
+
+    async def _listed(self, ctx: Context, _: object = None) -> tuple[Principal, bytes]:
+        """Tells who asks for the tools, if they may by now, and the list, written."""
+        principal = await self._askers.principal(ctx)
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        meta = {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp} if modern else None
+        text = self._listing.text(ctx.protocol_version, principal, self.extensions.shared_with(ctx.session), meta)
+        self._askers.admit(ctx, principal, len(text))
+        self.tool_list_changes.listed(ctx.session, principal)
+        return principal, text
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         """Answers with a result. There is a JSON-RPC error only for a name that never was a tool."""

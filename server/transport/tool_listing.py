@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_types.methods import serialize_server_result
+from pydantic_core import to_json
+
 from server.call import Principal
 from server.identity.tool_access import ToolAccess
 from session.resilience.lru import Lru
@@ -17,6 +20,8 @@ from tools.schema.outline import outline
 TTL_MS = 1000
 MOST_FORMS = 256
 """Tools of which what is said is remembered; of more it is worked out each time."""
+MOST_TEXTS = 32
+"""Lists, each of some 20 KB: versions of the protocol, and who is answered alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,7 @@ class ToolListing:
     def __init__(self, access: ToolAccess) -> None:
         self._access = access
         self._forms: Lru[str, Form] = Lru(MOST_FORMS)
+        self._texts: Lru[tuple[object, ...], bytes] = Lru(MOST_TEXTS)
 
     def result(self, principal: Principal, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
         """Lists what this principal may use, in the registry's order, as one page, with what `extensions` say of it.
@@ -45,6 +51,18 @@ class ToolListing:
             "ttlMs": TTL_MS,
             "cacheScope": "private" if private else "public",
         }
+
+    def text(
+        self, version: str, principal: Principal, extensions: Sequence[Extension] = (), meta: Mapping[str, Any] | None = None
+    ) -> bytes:
+        """Writes the same for a version of the protocol, once for all who are answered alike."""
+        said = self.result(principal, extensions)
+        alike = (version, said["cacheScope"], self.digest(principal), *map(id, extensions), to_json(meta))
+        text = self._texts.use(alike)
+        if text is None:
+            text = to_json(serialize_server_result("tools/list", version, said | ({"_meta": meta} if meta else {})))
+            self._texts.put(alike, text)
+        return text
 
     def digest(self, principal: Principal) -> str:
         """Stands for what is listed for this principal: which tools, in which order, and all that is said of them."""

@@ -34,21 +34,21 @@ class LocalLimits:
         self._clock = clock
         self._buckets: Lru[str, tuple[float, float]] = Lru(capacity)
 
-    def wait_ms(self, key: str) -> int:
-        """Takes a token; 0 when there was one, else the ms until there is."""
-        now = self._clock()
+    def wait_ms(self, key: str, cost: int = 1) -> int:
+        """Takes so many tokens, at most all that a bucket holds; 0 when there were as many, else the ms until there are."""
+        now, cost = self._clock(), min(cost, self._rate.burst)
         tokens = self._tokens(key, now)
-        wait_ms = self._until_next(tokens)
-        self._buckets.put(key, (tokens if wait_ms else tokens - 1, now))
+        wait_ms = self._until(cost, tokens)
+        self._buckets.put(key, (tokens if wait_ms else tokens - cost, now))
         return wait_ms
 
     def next_ms(self, key: str) -> int:
         """What `wait_ms` would say now, without taking a token."""
-        return self._until_next(self._tokens(key, self._clock()))
+        return self._until(1, self._tokens(key, self._clock()))
 
     def _tokens(self, key: str, now: float) -> float:
         tokens, refilled = self._buckets.use(key) or (float(self._rate.burst), now)
         return min(self._rate.burst, tokens + (now - refilled) * self._rate.per_second)
 
-    def _until_next(self, tokens: float) -> int:
-        return 0 if tokens >= 1 - ROUNDING else math.ceil((1 - tokens) / self._rate.per_second * 1000)
+    def _until(self, cost: int, tokens: float) -> int:
+        return 0 if tokens >= cost - ROUNDING else math.ceil((cost - tokens) / self._rate.per_second * 1000)

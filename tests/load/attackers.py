@@ -6,7 +6,7 @@ an order. The bar is 250 ms for both. Limits are on, so most of an attacker's ca
 `--no-limits` none is.
 
 `--wire` attacks the transport instead: batches and lists that nobody reads, or that are read as fast as they come, and floods
-of WebSocket frames, with other tokens than the customer's. There the bar is 500 ms, and 64 MiB of growth.
+of WebSocket frames, with other tokens than the customer's. There the bar is 500 ms, and 128 MiB of growth.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tools.registry import TOOLS
 
 BAR_MS = 250.0
 WIRE_BAR_MS = 500.0
-MOST_GROWTH = 64 * 2**20
+MOST_GROWTH = 128 * 2**20
 GREEDY, MODEST = ({"authorization": f"Bearer {name}-client"} for name in ("greedy", "modest"))
 WIRE: dict[str, Any] = {"auth": "token", "auth_tokens": "greedy-client,modest-client", "websocket": "on"}
 PAUSE = 0.02

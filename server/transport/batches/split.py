@@ -1,6 +1,5 @@
 """A batch, taken apart: each message of it goes the way of one that came by itself, with its own answer and its own share of
-every limit. An answer leaves when it is there: "responses MAY be batched" (MCP 2025-03-26, basic), and one that is slow
-holds up none of the others."""
+every limit. An answer leaves when it is there: "responses MAY be batched" (MCP 2025-03-26, basic)."""
 
 from __future__ import annotations
 

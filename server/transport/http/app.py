@@ -78,7 +78,7 @@ def http_app(
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
     bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
     protocol, most = app.protocol, settings.max_sse_sessions
-    direct = DirectTools(protocol.call_directly, protocol.knows, protocol.asks)
+    direct = DirectTools(protocol.call_directly, protocol.list_directly, protocol.knows, protocol.asks)
     gauge, name = app.metrics.streams, app.reach.name
     streams = SseStreams(protocol.mcp, most, bodies, admission, gauge, names=name, direct=direct)
     session_streams = app.protocol.tool_list_changes.streams

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 
 from starlette.types import Send
@@ -20,7 +19,6 @@ class Answers(Outgoing):
 
     def __init__(self, send: Send) -> None:
         super().__init__(send)
-        self._one = asyncio.Lock()
         self.code = GOING_AWAY
         """Why the server will close it, as long as its client does not."""
 
@@ -32,9 +30,8 @@ class Answers(Outgoing):
         return text
 
     async def _pass_on(self, data: bytes) -> None:
-        async with self._one:
-            with suppress(ClientDisconnected):  # it will be noticed by whoever listens, as on an SSE stream
-                await self._send({"type": "websocket.send", "text": data.decode()})
+        with suppress(ClientDisconnected):  # it will be noticed by whoever listens, as on an SSE stream
+            await self._send({"type": "websocket.send", "text": data.decode()})
 
     async def finish(self) -> None:
         self._closed = True

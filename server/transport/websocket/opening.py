@@ -14,6 +14,7 @@ from server.config.settings import Settings
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import TOGETHER, Bodies
 from server.transport.http.connection.connections import Connections
+from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.streams import PING_SECONDS
 from server.transport.http.upgrades import Upgrades
 from server.transport.websocket.gate import PATH, Gate
@@ -35,7 +36,9 @@ class WebSocketUpgrades(Upgrades):
         gauge = Gauge("manga_websockets", "Open WebSockets.", registry=app.metrics.registry)
         self.most, self._most_bytes = settings.max_sse_sessions, settings.max_body_bytes
         self._unfinished = Unfinished(TOGETHER * settings.max_body_bytes)
-        self._sockets = WebSockets(app.protocol.mcp, self.most, bodies, admission, gauge, admit=app.identifier.admit)
+        protocol, admit = app.protocol, app.identifier.admit
+        direct = DirectTools(protocol.call_directly, protocol.list_directly, protocol.knows, protocol.asks)
+        self._sockets = WebSockets(protocol.mcp, self.most, bodies, admission, gauge, admit=admit, direct=direct)
 
     def routes(self) -> list[BaseRoute]:
         return [Route(PATH, self._sockets, methods=["GET"])]

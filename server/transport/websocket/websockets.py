@@ -24,6 +24,8 @@ from server.transport.http.bounds.holders import holder_of, owner_of
 from server.transport.http.bounds.slots import NoRoom, Slots
 from server.transport.http.responses import busy, plain
 from server.transport.http.settling import settled
+from server.transport.http.sse.conversation import converse
+from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.inbox import Refused, take
 from server.transport.http.sse.messages import Incoming
 from server.transport.http.sse.stream import STREAM, TRANSPORT, SseStream
@@ -46,8 +48,10 @@ class WebSockets:
         gauge: Gauge,
         clock: Clock = time.monotonic,
         admit: Admit = everybody,
+        direct: DirectTools | None = None,
     ) -> None:
         self._mcp = mcp
+        self._direct = direct
         self._admit = admit
         self._bodies = bodies
         self._admission = admission
@@ -117,7 +121,7 @@ class WebSockets:
         hearing.add_done_callback(lambda _: watching.cancel())  # at once: whoever has gone leaves their place to others
         try:
             with stream.scope:
-                await self._mcp.run(stream.incoming, answers, self._mcp.create_initialization_options())
+                await converse(self._mcp, self._direct, stream.incoming, answers)
         finally:
             hearing.cancel()
             await asyncio.gather(hearing, watching, return_exceptions=True)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
 import pytest
 
+from server.backends import Ports
 from server.config.settings import Settings
+from tests.support import raw
 from tests.support.inprocess import InProcess, in_process
+from tests.support.process import until
+from tests.support.raw import Connection
 from tests.support.websocket import call, initialize, request, websocket
+from tools.store.ports import CatalogPort
 
 BOTH = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json", "Host": "localhost"}
 SECONDS = 30
@@ -99,16 +105,87 @@ class Hanging:
         await asyncio.Event().wait()
 
 
-async def test_twenty_calls_of_a_batch_are_twenty_calls() -> None:
-    """Of which five have room: the others are told so, and none is lost."""
-    few = Settings(max_concurrent_calls=5)
-    async with in_process(lambda ports: replace(ports, orders=Hanging()), few) as own:  # type: ignore[arg-type]
+async def test_calls_of_a_batch_are_served_one_at_a_time() -> None:
+    """Each is a call; the time of all of them is that of the one POST, and none is lost when it is over."""
+    async with in_process(lambda ports: replace(ports, orders=Hanging())) as own:  # type: ignore[arg-type]
         async with session(own) as client:
             batch = [call(n, "lookup_order", order_id="MNG-DEMO1001") for n in range(20)]
-            answer = await client.post("/mcp", json=batch, headers={"X-User-ID": "demo-user-1"})
-        names = [each["result"]["structuredContent"]["error"]["name"] for each in events(answer.text)]
-        assert (len(names), names.count("SERVER_BUSY")) == (20, 15)
-        assert own.app.pipeline.shed.under_way == 0
+            posted = asyncio.create_task(client.post("/mcp", json=batch, headers={"X-User-ID": "demo-user-1"}))
+            most = 0
+            while not posted.done():
+                most = max(most, own.app.pipeline.shed.under_way)
+                await asyncio.sleep(0)
+        answers = events((await posted).text)
+        assert [each["id"] for each in answers] == list(range(20))
+        assert all(each["result"]["isError"] for each in answers)
+        assert (most, own.app.pipeline.shed.under_way) == (1, 0)
+
+
+@dataclass
+class Counted:
+    """A catalogue that counts its searches."""
+
+    inner: CatalogPort
+    begun: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    async def search(self, *asked: Any) -> Any:
+        self.begun += 1
+        return await self.inner.search(*asked)
+
+
+async def test_nothing_is_begun_for_a_client_that_does_not_read_what_it_asked_for() -> None:
+    """In a batch that was posted, and on a WebSocket; of twenty long answers the first few are made."""
+    queries = ("love", "war", "school", "magic", "cooking", "sports", "robots", "history", "music", "ghosts") * 2
+    asked = [call(n, "search_manga_catalog", query=query, max_results=20 - n // 10) for n, query in enumerate(queries)]
+    counted: list[Counted] = []
+
+    def counting(ports: Ports) -> Ports:
+        counted.append(Counted(ports.catalog))
+        return replace(ports, catalog=counted[-1])  # type: ignore[arg-type]
+
+    async with in_process(counting, Settings(websocket=True)) as own, session(own) as client:
+        posted, spoken, asking = Connection.to(own.port), websocket(own.port), Connection.to(own.port)
+        async with posted as posting, spoken as speaking, asking as other:
+            await speaking.introduced("2025-03-26")
+
+            async def post() -> None:
+                await posting.ask("POST", "/mcp", json.dumps(asked).encode(), {**raw.BOTH, **named(client)})
+
+            async def speak() -> None:
+                for each in asked:
+                    speaking.say(each)
+
+            for transport, ask in ((posting.writer.transport, post), (speaking.writer.transport, speak)):
+                transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                transport.pause_reading()  # type: ignore[attr-defined]
+                before = counted[-1].begun
+                await ask()
+                await until(lambda before=before: counted[-1].begun > before, SECONDS, "it has begun")
+                for _ in range(300):
+                    assert (await other.request("GET", "/healthz")).status == 200
+                assert counted[-1].begun - before < len(asked) * 3 / 4, transport
+
+
+def named(client: httpx.AsyncClient) -> dict[str, str]:
+    return {"mcp-session-id": client.headers["Mcp-Session-Id"]}
+
+
+async def test_lists_are_counted_by_what_they_weigh() -> None:
+    """Twenty KB are as five calls or six of a burst of forty, however they are asked for and whoever else has read one."""
+    async with in_process(settings=Settings(websocket=True), limited=True) as own:
+        async with websocket(own.port) as client:
+            await client.introduced("2025-03-26")
+            client.say([request(n, "tools/list") for n in range(20)])
+            streamed = [await client.heard() for _ in range(20)]
+        async with session(own) as other:
+            posted = events((await other.post("/mcp", json=[request(n, "tools/list") for n in range(20)])).text)
+        for answers in (streamed, posted):
+            told = [each["error"]["data"]["name"] for each in answers if "error" in each]
+            assert 4 <= 20 - len(told) <= 10
+            assert set(told) == {"RATE_LIMITED"}
 
 
 async def test_a_batch_on_an_sse_stream() -> None:

@@ -17,12 +17,13 @@ from server.transport.http.sse.direct import DirectTools
 from server.transport.http.streamable import plain_calls
 from server.transport.http.streamable.plain_calls import PlainCalls
 from tests.support.inprocess import in_process
-from tests.support.raw import Connection, call, in_2026
+from tests.support.raw import Connection, call, in_2026, message
 
 SEARCH = call("search_manga_catalog", {"query": "one piece", "max_results": 2})
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "a search": in_2026(SEARCH),
     "an id that is text": in_2026({**SEARCH, "id": "eins"}),
+    "the list of the tools": in_2026(message("tools/list")),
     "no arguments": in_2026(call("search_manga_catalog", {})),
     "wrong arguments": in_2026(call("search_manga_catalog", {"query": 5})),
     "what is not there": in_2026(call("get_manga_details", {"title_id": "nothing"})),
@@ -97,6 +98,10 @@ async def test_a_result_that_cannot_be_written_is_answered_without_its_reason(mo
     assert answer.json()["error"] == {"code": types.INTERNAL_ERROR, "message": "Internal server error"}
 
 
+async def no_list(ctx: object) -> bytes:
+    raise AssertionError(ctx)
+
+
 class Exchange:
     """One request to `PlainCalls` alone, whose tool does what its arguments say."""
 
@@ -112,7 +117,7 @@ class Exchange:
 
     async def run(self, *, asks: bool = False) -> bool:
         server: Server[Any] = Server("it", get_tool_input_schema=lambda name: {"type": "object"})
-        own = PlainCalls(server, DirectTools(self._called, {"tell"}.__contains__, lambda name: asks))
+        own = PlainCalls(server, DirectTools(self._called, no_list, {"tell"}.__contains__, lambda name: asks))
         async with asyncio.timeout(30):
             return await own.serve(self._body, self._scope, self._receive, self._send)
 

@@ -43,10 +43,14 @@ class Bodies:
                 if self._held[holder] > self._room:
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
-                    await self._queue.next(holder)
+                    await self.turn(holder)
                     return bytes(body) if (wrong := excess(body)) is None else plain(413, wrong)
         finally:
             self._hold(holder, -len(body))
+
+    async def turn(self, holder: str) -> None:
+        """Returns when a message of this holder may go on."""
+        await self._queue.next(holder)
 
     def _hold(self, holder: str, size: int) -> None:
         self._held[holder] += size

@@ -42,6 +42,7 @@ async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incom
         runner = ServerRunner(mcp, connection, lifespan, init_options=options)
         calls = DirectCalls(direct, connection, outgoing, lifespan)
         incoming.pass_by(calls.take)
+        incoming.ready = outgoing.taken
         try:
             await dispatcher.run(_of_one_era(runner), runner.on_notify)
         finally:

@@ -30,6 +30,7 @@ from session.resilience.tasks import start_task
 Json = dict[str, Any]
 Context = ServerRequestContext[Any, HttpRequest]
 Params = Mapping[str, Any]
+CALL, LIST = "tools/call", "tools/list"
 PARAMS = frozenset({"name", "arguments", "_meta"})
 RESERVED = "io.modelcontextprotocol/"
 TOKEN = "progressToken"  # noqa: S105
@@ -40,22 +41,36 @@ PIPE = TransportContext(kind="jsonrpc", can_send_request=True)
 
 @dataclass(frozen=True, slots=True)
 class DirectTools:
-    """`call` answers a call by the bytes of its result; it raises `MCPError` at most. `known` tells whether there ever was a
-    tool of that name, `asks` whether one may ask its client between two calls."""
+    """`call` answers a call by the bytes of its result, `list` the wish to see the tools; both raise `MCPError` at most.
+    `known` tells whether there ever was a tool of that name, `asks` whether one may ask its client between two calls."""
 
     call: Callable[[Context, str, Json], Awaitable[bytes]]
+    list: Callable[[Context], Awaitable[bytes]]
     known: Callable[[str], bool]
     asks: Callable[[str], bool]
 
-    def plain(self, params: Params) -> bool:
-        """Whether the SDK, too, would take them for the parameters of a call, and for nothing more."""
-        name, meta = params.get("name"), params.get("_meta", {})
+    async def answer(self, ctx: Context, params: Params) -> bytes:
+        """Answers what is plain."""
+        if ctx.method == LIST:
+            return await self.list(ctx)
+        return await self.call(ctx, params["name"], params.get("arguments", {}))
+
+    def plain(self, method: str, params: Params) -> bool:
+        """Whether the SDK, too, would take them for the parameters of a call or of a list, and for nothing more."""
+        if method == LIST:
+            return params.keys() <= {"_meta"} and _plain_meta(params)
+        if method != CALL:
+            return False
+        name = params.get("name")
         if not params.keys() <= PARAMS or not isinstance(name, str) or not self.known(name):
             return False
-        if not isinstance(params.get("arguments", {}), dict) or not isinstance(meta, dict):
-            return False
-        token = meta.get(TOKEN, "")
-        return isinstance(token, str | int) and not isinstance(token, bool)
+        return isinstance(params.get("arguments", {}), dict) and _plain_meta(params)
+
+
+def _plain_meta(params: Params) -> bool:
+    meta = params.get("_meta", {})
+    token = meta.get(TOKEN, "") if isinstance(meta, dict) else None
+    return isinstance(token, str | int) and not isinstance(token, bool)
 
 
 @dataclass(slots=True)
@@ -113,10 +128,10 @@ class DirectCalls:
         if not isinstance(asked, types.JSONRPCRequest) or not isinstance(metadata, ServerMessageMetadata):
             return False
         params = asked.params or {}
-        if asked.method != "tools/call" or not self._connection.initialize_accepted or not self._plain(params):
+        if not self._connection.initialize_accepted or not self._plain(asked.method, params):
             return False
         request = Request(self._connection, asked.id, metadata, params.get("_meta", {}).get(TOKEN))
-        task = start_task(self._answer(request, params), "direct call")
+        task = start_task(self._answer(request, asked.method, params), "direct call")
         self._under_way[str(asked.id)] = request, task
         return True
 
@@ -128,8 +143,8 @@ class DirectCalls:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _plain(self, params: Params) -> bool:
-        return self._tools.plain(params) and not any(key.startswith(RESERVED) for key in params.get("_meta", {}))
+    def _plain(self, method: str, params: Params) -> bool:
+        return self._tools.plain(method, params) and not any(key.startswith(RESERVED) for key in params.get("_meta", {}))
 
     def _cancel(self, told: types.JSONRPCNotification) -> None:
         if told.method != "notifications/cancelled" or (number := cancelled_request_id_from_params(told.params)) is None:
@@ -140,15 +155,16 @@ class DirectCalls:
             # After it has begun, which it may not have if it came in the same batch: only then does it say that it is over.
             asyncio.get_running_loop().call_soon(task.cancel)
 
-    async def _answer(self, request: Request, params: Params) -> None:
+    async def _answer(self, request: Request, method: str, params: Params) -> None:
         number = request.request_id
         try:
-            result = await self._tools.call(self._context(request, params), params["name"], params.get("arguments", {}))
-            request.closed = True
-            await self._outgoing.answer(number, b'"result":' + result)
-        except MCPError as error:
-            request.closed = True
-            await self._outgoing.answer(number, b'"error":' + to_json(error.error.model_dump(exclude_none=True)))
+            async with self._outgoing.working():
+                try:
+                    said = b"result", await self._tools.answer(self._context(request, method, params), params)
+                except MCPError as error:
+                    said = b"error", to_json(error.error.model_dump(exclude_none=True))
+                request.closed = True
+                await self._outgoing.answer(number, *said)
         except asyncio.CancelledError:
             await self._cut_off(request)
             raise
@@ -157,12 +173,12 @@ class DirectCalls:
             if self._under_way.get(str(number), (None,))[0] is request:
                 del self._under_way[str(number)]
 
-    def _context(self, request: Request, params: Params) -> Context:
+    def _context(self, request: Request, method: str, params: Params) -> Context:
         meta = params.get("_meta")
         return ServerRequestContext(
             session=ServerSession(request, self._connection, request_meta=meta),
             lifespan_context=self._lifespan,
-            method="tools/call",
+            method=method,
             params=params,
             request_id=request.request_id,
             meta=meta,
@@ -178,7 +194,7 @@ class DirectCalls:
                 await request.message_metadata.on_request_unanswered()
         elif not answered:
             with anyio.move_on_after(CLOSED_SECONDS, shield=True):
-                await self._outgoing.answer(request.request_id, CLOSED)
+                await self._outgoing.answer(request.request_id, b"error", CLOSED)
 
 
-CLOSED = b'"error":' + to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
+CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
@@ -27,6 +28,8 @@ MOST_UNREAD = 256
 """Messages that a stream may have waiting for the server; it reads them as they come, so these are a flood."""
 MOST_UNREAD_BYTES = 2**18
 """What may wait for a client that does not read its stream, beyond the megabytes that the socket has taken."""
+MOST_AT_WORK = 32
+"""Requests of one stream that are begun and not answered, of those that are answered at length: the others wait."""
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -55,9 +58,11 @@ class _Closing:
 
 
 class Incoming(_Closing):
-    """What the client has posted. `last_context` is the context of the POST that brought the message last read."""
+    """What the client has posted. `last_context` is the context of the POST that brought the message last read; `ready`
+    waits until there is something to be read at all."""
 
     def __init__(self) -> None:
+        self.ready: Callable[[], Awaitable[object]] | None = None
         self._unread: asyncio.Queue[Unread] = asyncio.Queue()
         self._lead: deque[Unread] = deque()
         self._taken: Taken | None = None
@@ -95,6 +100,8 @@ class Incoming(_Closing):
         if item is None:
             self.end()  # for whoever asks again
             raise anyio.EndOfStream
+        if self.ready is not None:
+            await self.ready()
         self.last_context, message = item
         return message
 
@@ -117,6 +124,10 @@ class Outgoing(_Closing):
         self.under_way: set[str] = set()
         """Ids of requests that were posted and are neither answered nor cancelled."""
         self._unread_bytes = 0
+        self._nothing_unread = asyncio.Event()
+        self._nothing_unread.set()
+        self._one = asyncio.Lock()
+        self._at_work = asyncio.Semaphore(MOST_AT_WORK)
 
     @property
     def full(self) -> bool:
@@ -135,18 +146,41 @@ class Outgoing(_Closing):
             self.under_way.discard(str(item.message.id))
             sent()
 
-    async def answer(self, number: types.RequestId, said: bytes) -> None:
-        """Answers a request by its result or error, which is written already, under its name."""
-        await self.write(b'event: message\r\ndata: {"jsonrpc":"2.0","id":%b,%b}\r\n\r\n' % (to_json(number), said))
+    async def answer(self, number: types.RequestId, name: bytes, said: bytes) -> None:
+        """Answers a request by its result or error, as `name` says, which is written already. It is framed when its turn
+        has come, so that many answers that wait can be one text."""
+        async with self._turn(len(said)):
+            await self._pass_on(self._framed(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, said)))
         self.under_way.discard(str(number))
         sent()
 
     async def write(self, data: bytes) -> None:
-        self._unread_bytes += len(data)
-        try:
+        async with self._turn(len(data)):
             await self._pass_on(data)
+
+    async def taken(self) -> None:
+        """Waits until nothing waits for the client to read."""
+        await self._nothing_unread.wait()
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """Waits until another request may be begun, and counts it until its end."""
+        async with self._at_work:
+            await self.taken()
+            yield
+
+    @asynccontextmanager
+    async def _turn(self, size: int) -> AsyncIterator[None]:
+        """What is unread, until it is written; one at a time."""
+        self._unread_bytes += size
+        self._nothing_unread.clear()
+        try:
+            async with self._one:
+                yield
         finally:
-            self._unread_bytes -= len(data)
+            self._unread_bytes -= size
+            if not self._unread_bytes:
+                self._nothing_unread.set()
 
     def _framed(self, text: bytes) -> bytes:
         # JSON as pydantic writes it has no line ends in it, so one data line holds it.

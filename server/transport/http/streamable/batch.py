@@ -1,11 +1,11 @@
 """A batch that is posted to a session of Streamable HTTP (MCP 2025-03-26, basic/transports, sending messages): each message
-of it is served as if it had been posted by itself, and what answers them shares one stream."""
+of it is served as if it had been posted by itself, and what answers them shares one stream. One at a time, in its turn, and
+none while an answer is unread: twenty answers are not held for a client that takes none, nor made while others wait."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import mcp_types as types
@@ -22,9 +22,11 @@ One = Callable[[bytes, Scope, Receive, Send], Coroutine[Any, Any, None]]
 ACCEPTED = 202
 
 
-async def serve_batch(body: bytes, one: One, scope: Scope, receive: Receive, send: Send) -> None:
+async def serve_batch(
+    body: bytes, one: One, turn: Callable[[], Awaitable[None]], scope: Scope, receive: Receive, send: Send
+) -> None:
     """Answers with a stream of events, with 202 where nothing is to be answered, or, where nothing is served, with 400 and
-    what is wrong with each."""
+    what is wrong with each. `turn` waits until a message of this caller may go on."""
     try:
         entries = split(body)
     except NoBatch as none:
@@ -38,10 +40,10 @@ async def serve_batch(body: bytes, one: One, scope: Scope, receive: Receive, sen
     together = _Together(send)
     for error in errors:
         await together.event(error)
-    async with asyncio.TaskGroup() as group:
-        for message in messages:
-            part = _Part(together, id_of(message))
-            group.create_task(one(message, dict(scope), read_again(message, receive), part))
+    for message in messages:
+        await turn()
+        await together.taken()
+        await one(message, dict(scope), read_again(message, receive), _Part(together, id_of(message)))
     if together.begun:
         await together.end()
     else:
@@ -53,7 +55,6 @@ class _Together:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._one = asyncio.Lock()
         self.begun = False
 
     async def event(self, message: dict[str, Any]) -> None:
@@ -62,11 +63,15 @@ class _Together:
 
     async def write(self, events: bytes) -> None:
         """Writes whole events."""
-        async with self._one:
-            if not self.begun:
-                self.begun = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await self._send({"type": "http.response.body", "body": events, "more_body": True})
+        if not self.begun:
+            self.begun = True
+            await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        await self._send({"type": "http.response.body", "body": events, "more_body": True})
+
+    async def taken(self) -> None:
+        """Waits until the socket has taken what was written: nothing is, and the server waits before each piece."""
+        if self.begun:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": True})
 
     async def end(self) -> None:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from mcp.server.lowlevel.server import Server
@@ -72,7 +73,7 @@ class McpEndpoint:
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif is_array(body) and _has_batches(scope) and self.sessions.takes_batches(scope):
-            await serve_batch(body, self._posted, scope, receive, send)
+            await serve_batch(body, self._posted, partial(self._bodies.turn, holder_of(scope)), scope, receive, send)
         else:
             await self._posted(body, scope, receive, send)
 

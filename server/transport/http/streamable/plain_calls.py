@@ -1,6 +1,6 @@
-"""Plain calls of the 2026 era, which take the short way of those on streams (`server.transport.http.sse.direct`): past the
-SDK's tasks, channels and models, and never past its checks. What any of these would refuse is left to the SDK, which says
-why.
+"""Plain calls of the 2026 era, and the list of the tools, which take the short way of those on streams
+(`server.transport.http.sse.direct`): past the SDK's tasks, channels and models, and never past its checks. What any of these
+would refuse is left to the SDK, which says why.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ from pydantic_core import from_json, to_json
 from starlette.requests import Request as HttpRequest
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.sse.direct import TOKEN, DirectTools
+from server.transport.http.sse.direct import CALL, LIST, TOKEN, DirectTools
 from server.transport.http.streamable.one_answer import Exchange, OneAnswer
 from session.resilience.tasks import start_task
 
 Json = dict[str, Any]
-CALL = "tools/call"
 MEMBERS = {"jsonrpc", "id", "method", "params"}
 PING_SECONDS = 15.0
 """As the SDK: how long an answer may be silent before it becomes a stream that is kept alive."""
@@ -80,15 +79,16 @@ class PlainCalls:
     def _route(self, asked: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
         """As the SDK finds it; None for what it would refuse, and for what takes more than a call."""
         params = asked["params"]
-        if not self._tools.plain(params) or self._tools.asks(params["name"]):
+        called = asked["method"] == CALL
+        if not self._tools.plain(asked["method"], params) or (called and self._tools.asks(params["name"])):
             return None
         if find_duplicated_routing_header(headers.items()) is not None:
             return None
         route = classify_inbound_request(asked, headers=dict(headers))
-        if not isinstance(route, InboundModernRoute) or self._param_headers_differ(params, headers):
+        if not isinstance(route, InboundModernRoute) or (called and self._param_headers_differ(params, headers)):
             return None
         try:
-            validate_client_request(CALL, route.protocol_version, params)
+            validate_client_request(asked["method"], route.protocol_version, params)
         except (KeyError, ValidationError):
             return None
         return route
@@ -100,7 +100,7 @@ class PlainCalls:
 
     async def _answer(self, context: Any, params: Json, answer: OneAnswer) -> None:
         try:
-            result = await self._tools.call(context, params["name"], params.get("arguments", {}))
+            result = await self._tools.answer(context, params)
         except MCPError as error:
             said = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
             await answer.end(b'"error":' + said, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
@@ -133,11 +133,11 @@ def _request(body: bytes) -> Json | None:
         asked = from_json(body)
     except ValueError:
         return None
-    if not isinstance(asked, dict) or asked.keys() != MEMBERS or asked["jsonrpc"] != "2.0" or asked["method"] != CALL:
+    if not isinstance(asked, dict) or asked.keys() != MEMBERS or asked["jsonrpc"] != "2.0":
         return None
     number = asked["id"]
     plain = isinstance(number, str | int) and not isinstance(number, bool) and isinstance(asked["params"], dict)
-    return asked if plain else None
+    return asked if plain and asked["method"] in (CALL, LIST) else None
 
 
 def _context(asked: Json, route: InboundModernRoute, answer: OneAnswer, http: HttpRequest) -> Any:
@@ -149,7 +149,7 @@ def _context(asked: Json, route: InboundModernRoute, answer: OneAnswer, http: Ht
     return ServerRequestContext(
         session=ServerSession(exchange, connection, request_meta=meta),
         lifespan_context={},
-        method=CALL,
+        method=asked["method"],
         params=params,
         request_id=asked["id"],
         meta=meta,

@@ -68,6 +68,10 @@ class Talk:
         return next(each for each in self.said if each.get("id") == number)
 
 
+async def no_list(ctx: object) -> bytes:
+    raise AssertionError(ctx)
+
+
 @asynccontextmanager
 async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
     own = Talk(Incoming())
@@ -101,7 +105,7 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
         return types.CallToolResult(content=[])
 
     server: Server[Any] = Server("it", on_call_tool=on_call_tool)
-    tools = DirectTools(called, {"tell"}.__contains__, lambda name: False)
+    tools = DirectTools(called, no_list, {"tell"}.__contains__, lambda name: False)
 
     async def conversing() -> None:
         with own.scope:
