@@ -1,4 +1,4 @@
-"""The first pages of volumes: drawn in this process, in a directory, or in S3."""
+"""The first pages of volumes: the demo's, in a directory, or in S3."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tools.store.ports import PagesPort
 
 async def open_pages(settings: Settings, stack: AsyncExitStack) -> PagesPort:
     if settings.pages_url == EMBEDDED:
-        from tools.store.backends.pages.drawn.pages import DrawnPages
+        from tools.store.backends.pages.directory import DemoPages
 
-        return await stack.enter_async_context(DrawnPages.open())
+        return await stack.enter_async_context(DemoPages.open())
     if folder := file_of(settings.pages_url):
         from tools.store.backends.pages.directory import DirectoryPages
 

@@ -1,4 +1,4 @@
-"""Every implementation of PagesPort: drawn pages, a directory, a bucket."""
+"""Every implementation of PagesPort: the demo's pictures, a directory, a bucket."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from asyncio.subprocess import PIPE
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -23,8 +24,7 @@ from tests.support import s3
 from tests.support.images import SVG, jpeg, png, webp
 from tests.support.s3 import Bucket
 from tests.support.valkey import eventually
-from tools.store.backends.pages.directory import THREADS, DirectoryPages
-from tools.store.backends.pages.drawn.pages import DrawnPages
+from tools.store.backends.pages.directory import DEMO_PREVIEWS, THREADS, DemoPages, DirectoryPages
 from tools.store.backends.pages.s3.address import S3Address
 from tools.store.backends.pages.s3.pages import S3Pages
 from tools.store.failures import DependencyFailure, Throttled, TimedOut
@@ -62,10 +62,10 @@ Put = Callable[[str, bytes], None]
 
 @dataclass
 class Shop:
-    """An implementation, and how something is put into it; None where it draws by itself."""
+    """An implementation, and how something is put into it."""
 
     port: PagesPort
-    put: Put | None
+    put: Put
 
 
 @pytest.fixture
@@ -96,11 +96,11 @@ async def shop(request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket) -
         yield Shop(port, lambda name, data: bucket.objects.update({f"previews/{name}": data}))
 
 
-@pytest.fixture(params=["drawn", "directory", "s3"])
+@pytest.fixture(params=["demo", "directory", "s3"])
 async def filled(request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket) -> AsyncIterator[PagesPort]:
     """With a preview of volume 1 of TITLE."""
-    if request.param == "drawn":
-        async with DrawnPages.open() as port:
+    if request.param == "demo":
+        async with DemoPages.open() as port:
             yield port
         return
     for name, data in FILES.items():
@@ -136,7 +136,6 @@ async def test_what_was_asked_with_no_time_left_is_late(filled: PagesPort) -> No
 
 
 async def test_each_page_is_what_was_put_there_with_its_own_alternative_text(shop: Shop, soon: Deadline) -> None:
-    assert shop.put is not None
     for name, data in FILES.items():
         shop.put(f"{TITLE}/3/{name}", data)
     preview = await shop.port.pages(TITLE, 3, soon)
@@ -150,7 +149,6 @@ async def test_each_page_is_what_was_put_there_with_its_own_alternative_text(sho
 
 
 async def test_where_nobody_put_anything_there_is_no_preview(shop: Shop, soon: Deadline) -> None:
-    assert shop.put is not None
     shop.put(f"{TITLE}/1/1.webp", webp())
     shop.put(f"{TITLE}/5/10.webp", webp())
     shop.put(f"{TITLE}/6/readme.txt", b"x")
@@ -159,7 +157,6 @@ async def test_where_nobody_put_anything_there_is_no_preview(shop: Shop, soon: D
 
 
 async def test_a_gap_is_no_more_than_a_gap(shop: Shop, soon: Deadline) -> None:
-    assert shop.put is not None
     shop.put(f"{TITLE}/1/3.jpeg", jpeg())
     preview = await shop.port.pages(TITLE, 1, soon)
     assert preview is not None
@@ -174,7 +171,6 @@ async def test_a_gap_is_no_more_than_a_gap(shop: Shop, soon: Deadline) -> None:
 async def test_a_page_that_is_no_image_or_too_large_is_left_out_and_the_others_are_not(
     shop: Shop, soon: Deadline, hostile: bytes
 ) -> None:
-    assert shop.put is not None
     for name, data in (("1.png", hostile), ("2.png", png()), ("3.webp", webp())):
         shop.put(f"{TITLE}/1/{name}", data)
     preview = await shop.port.pages(TITLE, 1, soon)
@@ -183,7 +179,6 @@ async def test_a_page_that_is_no_image_or_too_large_is_left_out_and_the_others_a
 
 
 async def test_three_large_pages_are_more_than_one_answer_takes(shop: Shop, soon: Deadline) -> None:
-    assert shop.put is not None
     for number in (1, 2, 3):
         shop.put(f"{TITLE}/1/{number}.png", png(size=MOST_PAGE_BYTES))
     preview = await shop.port.pages(TITLE, 1, soon)
@@ -371,11 +366,18 @@ async def test_nothing_that_listens_is_a_failure_and_does_not_stop_the_start(soo
             await port.pages(TITLE, 1, soon)
 
 
-async def test_drawn_pages_can_be_read_by_others(soon: Deadline) -> None:
-    async with DrawnPages.open() as port:
-        preview = await port.pages(TITLE, 7, soon)
-    assert preview is not None
-    for page in preview.pages:
-        with Image.open(io.BytesIO(page.data)) as image:
-            image.load()
-            assert page.media_type == Image.MIME[str(image.format)]
+async def test_every_picture_of_the_demo_is_shown_and_can_be_read_by_others(soon: Deadline) -> None:
+    """Three to a volume, with what is to be seen; small enough for hosts that take lines of 64 KiB."""
+    shown = set()
+    async with DemoPages.open() as port:
+        for volume in range(1, 40):
+            preview = await port.pages(TITLE, volume, soon)
+            assert preview is not None
+            assert sum(len(b64encode(page.data)) for page in preview.pages) < 60 * 1024
+            for page in preview.pages:
+                with Image.open(io.BytesIO(page.data)) as image:
+                    image.load()
+                    assert page.media_type == Image.MIME[str(image.format)]
+                assert "placeholder" in str(page.alt)
+                shown.add(page.data)
+    assert len(shown) == DEMO_PREVIEWS * MOST_PAGES

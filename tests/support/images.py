@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+import io
 
-from tools.store.backends.pages.drawn.png import indexed_png
+from PIL import Image
 
 
 def png(width: int = 8, height: int = 8, size: int = 0) -> bytes:
     """`size` bytes, where it would be smaller."""
-    data = indexed_png(np.zeros((height, width), np.uint8), [(0, 0, 0)])
+    file = io.BytesIO()
+    Image.new("L", (width, height)).save(file, "PNG")
+    data = file.getvalue()
     end = data[-12:]
     return data[:-12] + bytes(max(0, size - len(data))) + end
 

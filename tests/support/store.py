@@ -21,7 +21,7 @@ from tools.store.backends.embedded.profile import EmbeddedProfiles
 from tools.store.backends.embedded.releases import EmbeddedReleases
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 from tools.store.backends.embedded.titles import EmbeddedTitles
-from tools.store.backends.pages.drawn.pages import DrawnPages
+from tools.store.backends.pages.directory import DemoPages
 from tools.store.failures import DependencyFailure, Throttled
 from tools.store.models import Order, OrderLine
 from tools.store.releases.dated import releases_of
@@ -137,7 +137,7 @@ class Shelf:
 
     catalog: EmbeddedCatalog
     store: EmbeddedStore
-    pages: DrawnPages
+    pages: DemoPages
 
     def in_moods(self) -> Backends:
         titles = EmbeddedTitles(self.catalog.titles)
@@ -185,7 +185,7 @@ async def open_shelf(
     async with (
         EmbeddedCatalog.open(catalogue, None) as catalog,
         EmbeddedStore.open(catalog.offers.items(), printed, orders) as store,
-        DrawnPages.open() as pages,
+        DemoPages.open() as pages,
     ):
         yield Shelf(catalog, store, pages)
 

@@ -96,7 +96,7 @@ def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Ch
 
 def _pages(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
     if settings.pages_url == EMBEDDED:
-        return EMBEDDED, always(Diagnosis(OK, "drawn in this process, for the demo"))
+        return EMBEDDED, always(Diagnosis(OK, "pictures of the demo"))
     if folder := file_of(settings.pages_url):
         from server.commands.doctor import files
 

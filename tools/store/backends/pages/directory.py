@@ -1,4 +1,4 @@
-"""Pages in a directory: `{title_id}/{volume}/{n}.webp`, or .png, .jpg, .jpeg; `{n}.txt` has the page's alternative text.
+"""Pages in a directory, and the demo's: `{title_id}/{volume}/{n}.webp`, or .png, .jpg, .jpeg; `{n}.txt` has its text.
 
 Files are opened one level after the other, relative to the level above, and no link is followed: whatever a title is called
 and whatever somebody puts there, nothing outside is read. Reading has threads of its own, since a network's disk can hang.
@@ -6,12 +6,14 @@ and whatever somebody puts there, nothing outside is read. Reading has threads o
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import os
 import re
 import stat
-from collections.abc import AsyncIterator, Callable, Iterator
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -40,6 +42,7 @@ FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 """What is no file does not hold up its opening, a pipe for one."""
 NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """Not there, a file, or a link."""
+DEMO_PREVIEWS = 4
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -75,6 +78,28 @@ class DirectoryPages:
             raise TimedOut("The pages did not come in time.", dependency="pages") from None
         except OSError:
             raise DependencyFailure("The directory of the pages cannot be read.", dependency="pages") from None
+
+
+class DemoPages:
+    """A `PagesPort` for which every volume has one of the few previews that are kept beside this module: nobody's manga, and
+    the same each time. Get one from `open`."""
+
+    def __init__(self, previews: Sequence[Preview | None]) -> None:
+        self._previews = previews
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls) -> AsyncIterator[DemoPages]:
+        beside = Path(__file__).parent
+        yield cls([await asyncio.to_thread(_preview, beside, "demo", 1 + n) for n in range(DEMO_PREVIEWS)])
+
+    async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
+        if deadline.expired():
+            raise TimedOut("The pages did not come in time.", dependency="pages")
+        return self._previews[zlib.crc32(f"{title_id}/{volume}".encode(errors="replace")) % DEMO_PREVIEWS]
+
+    async def health(self, deadline: Deadline) -> Health:
+        return Health(ok=True, detail="pictures of the demo")
 
 
 def _preview(root: Path, title_id: str, volume: int) -> Preview | None:
