@@ -90,6 +90,8 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
     background.run("packages", packages.keep)
     background.run("tool lists", changes.keep)
     background.run("lists of resources and prompts", app.protocol.watchers.keep)
+    background.run("sessions", app.memory.keep)
+    background.run("dependencies", app.dependencies.keep)
     background.run("grown histories", app.protocol.own_updates.keep)
     if follower:
         app.metrics.watch_lag("flags", follower.lag)
@@ -130,7 +132,7 @@ async def _open_outside(
 def wire(settings: Settings, outside: Outside) -> Application:
     """Wires the application over what it was given: the one composition, of the server and of tests."""
     clock, metrics, registry = outside.clocks.monotonic, outside.metrics, outside.registry
-    on_change = Breakers(metrics, clock).changed
+    on_change = Breakers(clock).changed
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
     breakers["redis"] = Breaker("redis", REDIS, clock, on_change=on_change)
@@ -141,6 +143,7 @@ def wire(settings: Settings, outside: Outside) -> Application:
     lifecycle = Lifecycle(knows=lambda: outside.flags.known)
     parts = _parts(settings, outside, limits, memory, store, own_updates)
     pipeline = build(parts)
+    metrics.watch_breakers(breakers.values())
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
     return Application(
         protocol=_protocol(outside, parts, pipeline, own_updates),

@@ -7,13 +7,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from session.failures import SessionFailure
 from session.resilience.breaker import Breaker, BreakerState
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.outage import Outage
+from session.resilience.periodic import run_periodically
 from tools.store.failures import Failure
 from tools.store.models import Health
 
@@ -21,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 0.5
 REMEMBERED_SECONDS = 1.0
+LOOK_SECONDS = 2.0
 
 Probe = Callable[[Deadline], Awaitable[Health]]
 
@@ -28,7 +30,7 @@ Probe = Callable[[Deadline], Awaitable[Health]]
 @dataclass(slots=True)
 class Dependencies:
     """Every dependency by name, with the probe that asks it and the breaker that guards it, if any. The log says once that
-    one does not answer, and once that it does again."""
+    one does not answer, and once that it does again. One that is well closes its breaker, where no call does."""
 
     probes: Mapping[str, tuple[Probe, Breaker | None]]
     clock: Clock = time.monotonic
@@ -48,14 +50,38 @@ class Dependencies:
                 self._asked_at = self.clock()
         return self._states
 
+    async def keep(self) -> NoReturn:
+        """Asks whatever a breaker is ready to try again: as long as nobody calls, nobody else would find it well."""
+        await run_periodically("dependencies", self._look)
+
+    async def _look(self) -> float:
+        for name, (probe, breaker) in self.probes.items():
+            if breaker is not None and breaker.state is BreakerState.HALF_OPEN:
+                await self._state(name, probe, breaker)
+        return LOOK_SECONDS
+
     async def _state(self, name: str, probe: Probe, breaker: Breaker | None) -> dict[str, Any]:
         started = self.clock()
         health = await _asked(probe, self.clock)
         latency_ms = round((self.clock() - started) * 1000, 2)
         self._tell(name, health)
+        while breaker is not None and health.ok and breaker.state is BreakerState.HALF_OPEN and breaker.admits():
+            health = await self._try(probe, breaker)
         state = "ok" if breaker is None or breaker.state is BreakerState.CLOSED else breaker.state.value
         state = state if health.ok else "down"
         return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
+
+    async def _try(self, probe: Probe, breaker: Breaker) -> Health:
+        """Asks in place of the call that nobody makes, and tells the breaker, if all is well: less is for calls to tell."""
+        era, started, health = breaker.era, self.clock(), None
+        try:
+            health = await _asked(probe, self.clock)
+        finally:
+            if health is not None and health.ok:
+                breaker.succeeded(self.clock() - started, era)
+            else:
+                breaker.ignored(era)
+        return health
 
     def _tell(self, name: str, health: Health) -> None:
         outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency", clock=self.clock))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib.metadata import version
 
@@ -16,7 +16,7 @@ from server.call import Call
 from server.telemetry.events import CallFinished
 from server.telemetry.service_levels import BAD, GOOD, IN_TIME, LEVELS, USABLE, usable
 from server.version import VERSION
-from session.resilience.breaker import BreakerState
+from session.resilience.breaker import Breaker, BreakerState
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 LATE_SECONDS = 0.02
@@ -103,9 +103,6 @@ class Metrics:
     def profile_event(self, result: str) -> None:
         self._profile_events.labels(result).inc()
 
-    def breaker_changed(self, backend: str, state: BreakerState) -> None:
-        self._breakers.labels(backend).set(STATES[state])
-
     def refused(self, kind: str) -> None:
         """Counts it. `kind` is one of a few names, never what a client sent."""
         self._refusals.labels(kind).inc()
@@ -117,6 +114,11 @@ class Metrics:
         """Takes what is read when somebody asks."""
         self._under_way.set_function(under_way)
         self._ready.set_function(ready)
+
+    def watch_breakers(self, breakers: Iterable[Breaker]) -> None:
+        """Takes what are read as `/readyz` reads them: one that may be tried again is half open without being told."""
+        for breaker in breakers:
+            self._breakers.labels(breaker.name).set_function(partial(_number, breaker))
 
     def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
         """Takes how long ago a copy was last known to be as its source is."""
@@ -135,6 +137,10 @@ class Metrics:
         form."""
         encode, content_type = choose_encoder(accept)
         return encode(self.registry), content_type
+
+
+def _number(breaker: Breaker) -> int:
+    return STATES[breaker.state]
 
 
 def _exemplar(event: CallFinished) -> dict[str, str] | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from session.resilience.breaker import Breaker, BreakerState
+from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from tests.support.clocks import HandClock
 
 
 def trip(breaker: Breaker) -> None:
@@ -12,6 +13,22 @@ def trip(breaker: Breaker) -> None:
     while breaker.state is not BreakerState.OPEN:
         assert breaker.admits()
         breaker.failed(breaker.era)
+
+
+def breakers(**states: BreakerState) -> list[Breaker]:
+    """By name, each in that state."""
+    return [_in_state(name, state) for name, state in states.items()]
+
+
+def _in_state(name: str, state: BreakerState) -> Breaker:
+    clock = HandClock()
+    own = Breaker(name, BreakerPolicy(1.0), clock)
+    if state is not BreakerState.CLOSED:
+        trip(own)
+    if state is BreakerState.HALF_OPEN:
+        clock.advance(own.policy.longest)
+    assert own.state is state
+    return own
 
 
 async def until_probed(breaker: Breaker) -> None:

@@ -20,6 +20,7 @@ from server.telemetry.metrics import Metrics
 from server.telemetry.service_levels import BAD, GOOD, LEVELS
 from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
+from tests.support.breakers import breakers
 from tests.support.compose import OBSERVABILITY, composed, named
 from tests.support.pipeline import registered
 
@@ -35,7 +36,7 @@ def exported() -> dict[str, dict[str, str]]:
     """The server's metrics with the labels of each, after a call that went well."""
     metrics = Metrics()
     metrics(CallFinished("c", "lookup_order", "ok", "live", None, 3.0, 2800, ("stock",), "sse", "u", None, {}, empty=True))
-    metrics.breaker_changed("catalog", BreakerState.OPEN)
+    metrics.watch_breakers(breakers(catalog=BreakerState.OPEN))
     metrics.refused("http_401")
     metrics.background_died("flags")
     metrics.profile_event("written")
@@ -135,7 +136,7 @@ def test_a_backend_that_is_being_probed_is_lost_all_the_same() -> None:
     assert comparison is not None
     metrics = Metrics()
     for state, lost in ((BreakerState.CLOSED, False), (BreakerState.HALF_OPEN, True), (BreakerState.OPEN, True)):
-        metrics.breaker_changed("catalog", state)
+        metrics.watch_breakers(breakers(catalog=state))
         value = metrics.registry.get_sample_value("manga_breaker_state", {"backend": "catalog"})
         assert value is not None
         assert (value > int(comparison[1])) is lost

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from server.runtime.health import Dependencies
-from session.resilience.breaker import Breaker, BreakerPolicy
+from server.telemetry.metrics import Metrics
+from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from session.resilience.deadline import Deadline
+from tests.support.breakers import trip
+from tests.support.process import until
 from tools.store.models import Health
 
 
@@ -32,3 +35,31 @@ async def test_however_many_want_to_know_at_once_each_backend_is_asked_once() ->
     assert asked == 2, "the one who gave up took its question along, and the next asked for all"
     await dependencies.states()
     assert asked == 2
+
+
+async def test_a_backend_that_is_well_again_closes_its_breaker_though_nobody_calls() -> None:
+    """And the page, the probe and the metrics say the same of it all the while."""
+    well = True
+
+    async def probe(deadline: Deadline) -> Health:
+        return Health(ok=well)
+
+    breaker, metrics = Breaker("orders", BreakerPolicy(slow_seconds=1.0)), Metrics()
+    metrics.watch_breakers([breaker])
+    dependencies = Dependencies({"orders": (probe, breaker)})
+
+    def number() -> float | None:
+        return metrics.registry.get_sample_value("manga_breaker_state", {"backend": "orders"})
+
+    trip(breaker)
+    assert ((await dependencies.states())["orders"]["state"], number()) == ("open", 2)
+    well = False
+    await until(lambda: breaker.state is BreakerState.HALF_OPEN, 30, "the end of its pause")
+    await dependencies._look()
+    assert (breaker.state, number()) == (BreakerState.HALF_OPEN, 1), "what is not well is for calls to find out"
+    well = True
+    task = asyncio.create_task(dependencies.keep())
+    await until(lambda: breaker.state is BreakerState.CLOSED, 30, "its breaker to close")
+    task.cancel()
+    dependencies._asked_at = float("-inf")
+    assert ((await dependencies.states())["orders"]["state"], number()) == ("ok", 0)

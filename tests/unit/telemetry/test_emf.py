@@ -12,6 +12,7 @@ from server.telemetry.emf.numbers import NUMBERS
 from server.telemetry.emf.teller import LOOKS, Teller, tell_emf
 from server.telemetry.metrics import Metrics
 from session.resilience.breaker import BreakerState
+from tests.support.breakers import breakers
 from tests.support.events import an_event
 
 SPACE = "MangaTools/test"
@@ -23,12 +24,7 @@ def measured() -> Metrics:
     metrics.watch(under_way=lambda: 3.0, ready=lambda: 1.0)
     metrics.watch_lines(log=lambda: 0.0, audit=lambda: 2.0)
     metrics.watch_lag("flags", lambda: 4.5)
-    for backend, state in (
-        ("catalog", BreakerState.OPEN),
-        ("redis", BreakerState.HALF_OPEN),
-        ("stock", BreakerState.CLOSED),
-    ):
-        metrics.breaker_changed(backend, state)
+    metrics.watch_breakers(breakers(catalog=BreakerState.OPEN, redis=BreakerState.HALF_OPEN, stock=BreakerState.CLOSED))
     metrics(an_event(user=PERSONAL))
     metrics(an_event(outcome="TIMEOUT", user=PERSONAL))
     return metrics
