@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from session.begin import BeginRequest, Begun
 from session.conversation import Conversation
+from session.local.recent import Left
 from session.preferences import Preference
 from session.redis.keyvalue import Step
 from session.resilience.clocks import Clock
@@ -106,6 +107,7 @@ class Call:
     notes: list[str] = field(default_factory=list)  # anyone: what the model should know of the answer
     degraded: set[str] = field(default_factory=set)  # anyone: what the answer had to do without
     descended: bool = False  # fallback: the rungs below were tried
+    left: Sequence[Left] = ()  # session: what later calls of the conversation may refer to
     pending_writes: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
 
     @property

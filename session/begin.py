@@ -84,10 +84,11 @@ class BeginRequest:
 
 @dataclass(slots=True)
 class Begun:
-    """What Redis knew. `retry_after_ms` over 0 means that the caller is over its limit; `last` is what was shown last, None
+    """What is known. `retry_after_ms` over 0 means that the caller is over its limit; `last` is what was shown last, None
     for nothing yet; `shared` what tools share by name (`session.history.SHARED`); `listened` tells whether somebody wants to
     hear when the session's history grows; `history` has the last calls, latest first, None where it is not known,
-    and so `preferences`, where there is no copy of them."""
+    and so `preferences`, where there is no copy of them. `said` is what Redis said of the conversation, field by field, at
+    `clock_ms` of its own clock; `forgotten` tells that this process has made good for what it did not know any more."""
 
     turn: Turn
     retry_after_ms: int = 0
@@ -100,6 +101,9 @@ class Begun:
     shared: Mapping[str, str] = field(default_factory=dict)
     listened: bool = False
     history: tuple[HistoryEntry, ...] | None = None
+    said: Mapping[bytes, bytes | None] = field(default_factory=dict)
+    clock_ms: int | None = None
+    forgotten: bool = False
 
     @property
     def last_ids(self) -> tuple[str, ...]:

@@ -16,6 +16,15 @@ SHARED = ("title_id", "title", "order_id")
 """What tools share by name, each under the name of the argument that it can stand in for: the one title that a conversation
 is about, and the order that was looked up last."""
 
+STATE = {"shown": ("ids", "query", "by", "titles"), "title": SHARED[:2], "order": SHARED[2:]}
+"""What a conversation is about, by groups that change as one: their fields, of which the first is always there."""
+
+
+def by_groups(fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Those groups of `STATE` that the fields belong to."""
+    found = {name: {field: fields[field] for field in own if field in fields} for name, own in STATE.items()}
+    return {name: own for name, own in found.items() if own}
+
 
 def read_ids(stored: bytes | None) -> tuple[str, ...] | None:
     """The ids of titles as they are stored, with a space between them; None where there are none stored."""

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 from session import keys, recollection
 from session.begin import BeginRequest, Begun, ClaimRequest
 from session.failures import MemoryUnavailable
 from session.history import HistoryEntry, LastShown, Recollection
-from session.local.recent import RecentSearches
+from session.local.recent import Left, RecentSearches
 from session.local.turn_arithmetic import TurnArithmetic
 from session.opening import Opening
-from session.recollection import SESSION_TTL_MS, Recording
+from session.recollection import SESSION_TTL_MS, Group, Recording, state_arguments
 from session.redis.keyvalue import TRIP_SECONDS, Command, Evaluation, GuardedRedis, KeyValue, Reply, Step
 from session.resilience.breaker import Breaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
+from session.resilience.periodic import run_periodically
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.resilience.timeline import Interval
 from session.scripts import Script
 
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
+CATCH_UP_SECONDS = 1.0
 
 
 class SessionMemory:
@@ -49,6 +52,8 @@ class SessionMemory:
         self._local_limits = local_limits
         self._clock = clock
         self.recent = RecentSearches(clock)
+        self._ahead_ms = time.time() * 1000 - clock() * 1000  # how far Redis's clock is, until it has said so itself
+        self._behind = False
         self._recording = Recording()
         self._settle, self._abandon = Script.load("settle"), Script.load("abandon")
         self._spend = Script.load("spend")
@@ -58,7 +63,8 @@ class SessionMemory:
         return self.recent.fill(request, await self._begin_shared(request))
 
     async def _begin_shared(self, request: BeginRequest) -> Begun:
-        questions = self._opening.questions(request)
+        late = self.recent.unwritten(request.session, request.user)
+        questions = self._opening.questions(request, state_arguments(self._groups(late)))
         sent = self._clock()
         if not questions:
             return self._begun_alone(request, degraded=False)
@@ -75,6 +81,9 @@ class SessionMemory:
             return self._begun_alone(request, degraded=True)
         if begun.retry_after_ms:
             await self._take_back(request, answers)
+        if begun.clock_ms is not None:
+            self._ahead_ms = begun.clock_ms - sent * 1000
+            self.recent.written(late)
         return begun
 
     async def end(self, steps: Sequence[Step], seconds: float | None = None, interval: Interval | None = None) -> bool:
@@ -85,6 +94,7 @@ class SessionMemory:
         try:
             await self._guarded.trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS), interval, "end")
         except MemoryUnavailable:
+            self._behind = True
             return False
         return True
 
@@ -101,8 +111,29 @@ class SessionMemory:
         shared: Mapping[str, str] | None = None,
         whole: bytes = b"",
     ) -> Step:
-        """What a call leaves in its session: see `Recording.step`."""
-        return self._recording.step(keys.SessionKeys(session, user), entry, shown, shared, whole)
+        """What a call leaves in its session now: see `Recording.step`."""
+        return self._recording.step(
+            keys.SessionKeys(session, user), self._redis_ms(self._clock()), entry, shown, shared, whole
+        )
+
+    async def keep(self) -> NoReturn:
+        """Writes what Redis did not take as soon as it is back: other processes are to know it too."""
+        await run_periodically("what Redis did not take", self._catch_up)
+
+    async def _catch_up(self) -> float:
+        behind, self._behind = self.recent.behind() if self._behind else [], False
+        for session, user in behind:
+            late = self.recent.unwritten(session, user)
+            step = self._recording.late(keys.SessionKeys(session, user), self._groups(late))
+            if late and await self.end([step]):
+                self.recent.written(late)
+        return CATCH_UP_SECONDS
+
+    def _groups(self, left: Iterable[Left]) -> list[Group]:
+        return [(each.group, self._redis_ms(each.made_at), each.fields) for each in left]
+
+    def _redis_ms(self, at: float) -> int:
+        return round(at * 1000 + self._ahead_ms)
 
     def spend(self, request: BeginRequest, tokens: int) -> list[Step]:
         """Counts what a call gave in its turn, here at once; the step, if there is one, counts it for everybody."""
@@ -149,6 +180,7 @@ class SessionMemory:
             raise reply
 
     def _begun_alone(self, request: BeginRequest, *, degraded: bool) -> Begun:
+        self._behind |= degraded
         retry_after_ms = self._limit_here(request) if degraded else 0
         own = retry_after_ms or request.shared_turn is None
         turn = self._turns.apart(request.turn) if own else self._turns.alone(request.turn, self._clock())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from session import keys, preferences
 from session.begin import BeginRequest, Begun, Claim
 from session.history import MOST_CALLS, LastShown, read_calls, read_ids, read_shared
 from session.local.turn_arithmetic import Confirmation, TurnArithmetic
 from session.recollection import SESSION_TTL_MS
-from session.redis.keyvalue import Command, Evaluation, Reply, Step
+from session.redis.keyvalue import Argument, Command, Evaluation, Reply, Step
 from session.resilience.clocks import Clock
 from session.resilience.rate_limit import Rate
 from session.result_cache import decode
@@ -33,11 +33,11 @@ class Opening:
         self._clock = clock
         self._begin, self._limit, self._claim = Script.load("begin"), Script.load("limit"), Script.load("claim")
 
-    def questions(self, request: BeginRequest) -> dict[str, Step]:
-        """The steps of the first trip, by what they ask for."""
+    def questions(self, request: BeginRequest, late: Sequence[Argument]) -> dict[str, Step]:
+        """The steps of the first trip, by what they ask for. `late` is what the session is to know before it is asked."""
         questions: dict[str, Step] = {}
         if shared := request.shared_turn:
-            questions["turn"] = self._ask_turn(request, shared)
+            questions["turn"] = self._ask_turn(request, shared, late)
         if self._rate and request.limited and request.user is not None:
             arguments = (self._rate.per_second, self._rate.burst)
             questions["limit"] = Evaluation(self._limit, (keys.limit(request.user),), arguments)
@@ -55,7 +55,7 @@ class Opening:
             questions["preferences"] = Command(("GET", request.preferences))
         return questions
 
-    def _ask_turn(self, request: BeginRequest, shared: tuple[str, str]) -> Evaluation:
+    def _ask_turn(self, request: BeginRequest, shared: tuple[str, str], late: Sequence[Argument]) -> Evaluation:
         turn, name = request.turn, request.turn.name
         turn_age, call_age = self._turns.ages_ms(turn, self._clock())
         stated = -1 if turn.stated_ms is None else turn.stated_ms
@@ -65,7 +65,7 @@ class Opening:
         budget = (self._turns.budget_ms, stated, RESERVE_MS, FLOOR_MS, FORGET_MS)
         tokens = (self._turns.budget_tokens or -1, -1 if turn.stated_tokens is None else turn.stated_tokens)
         own = (ttl, name.field, int(name.named), turn_age, call_age)
-        return Evaluation(self._begin, shared, (*own, *budget, *rate, *tokens))
+        return Evaluation(self._begin, shared, (*own, *budget, *rate, *tokens, *late))
 
     def begun(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> Begun:
         """What the answers say to questions that left at `sent` (monotonic seconds). Raises TypeError, ValueError,
@@ -77,7 +77,7 @@ class Opening:
         if retry_after_ms:
             # A refused call starts no turn, so it is measured by one of its own that nobody keeps.
             return Begun(self._turns.apart(request.turn), retry_after_ms)
-        turn, fields = self._turns.apart(request.turn), dict[bytes, bytes | None]()
+        turn, fields, clock = self._turns.apart(request.turn), dict[bytes, bytes | None](), None
         if answer is not None:
             _, elapsed, total, renewed, clock, tokens, spent, *rest = answer
             counted = None if tokens < 0 else TokenBudget(tokens, spent)
@@ -88,6 +88,8 @@ class Opening:
             turn,
             last=LastShown.read(fields),
             shared=read_shared(fields),
+            said=fields,
+            clock_ms=clock,
             listened=bool(fields.get(b"listened")),
             history=None if history is None else read_calls(history),
             claim=Claim.read(answers.get("claim")),

@@ -56,7 +56,7 @@ class OpenSession:
         if not begun.retry_after_ms:
             begun = await self._stated.give(call, begun)
         begun = call.begun = without_foreign_results(call, begun, self._wall())
-        if begun.degraded:
+        if begun.degraded or begun.forgotten:
             call.degraded.add("session")
         if begun.retry_after_ms:
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=begun.retry_after_ms)
@@ -72,7 +72,8 @@ class OpenSession:
 
     def _recall(self, call: Call, begun: Begun) -> None:
         if call.session is not None:
-            call.conversation = Conversation(self._memory, call.session, call.principal.user, begun.last)
+            alone = begun.degraded or begun.forgotten
+            call.conversation = Conversation(self._memory, call.session, call.principal.user, begun.last, alone)
         call.history = reminder(call, begun, self._wall())
 
     def _deadline(self, call: Call, begun: Begun) -> Deadline:
@@ -87,7 +88,7 @@ class OpenSession:
         if call.begun is None or call.begin_request is None or call.begun.degraded:
             return
         if await self._memory.end(steps, _patience(call), call.interval):
-            self._memory.recent.written(call.begin_request)
+            self._memory.recent.written(call.left)
             if call.begun.listened and call.session is not None and call.tool.tool.recorded:
                 self._recorded(call.session, call.principal.user)
         else:

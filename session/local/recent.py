@@ -1,99 +1,100 @@
-"""What this process knows by itself of what was shown and shared last: for when Redis is away, and for what it did not take.
+"""What this process knows by itself of its conversations: for when Redis is away, and until it has what it did not take.
 
-It only fills gaps. Another process has no part in it, and what Redis remembers counts for more, unless this process knows
-that something later never got there.
+Of what two processes know the later counts, and Redis tells which that is: whatever was not written goes there with the next
+call of its conversation, or as soon as Redis is back.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
 
 from session.begin import BeginRequest, Begun
-from session.history import LastShown
+from session.history import STATE, LastShown, by_groups, read_shared
 from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
 
 CAPACITY = 5_000
 SECONDS = 30 * 60.0
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Left(Generic[T]):
-    """What a call of a turn has left behind, and whether Redis has it."""
+class Left:
+    """A group of `STATE` as a call has left it, when (monotonic seconds), and whether Redis has it."""
 
-    value: T
-    turn: str
+    group: str
+    fields: Mapping[str, str]
+    request: BeginRequest
     made_at: float
     written: bool = False
 
 
-class _Latest(Generic[T]):
-    """What each of the latest conversations was left last."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._left: Lru[tuple[str, str | None], _Left[T]] = Lru(CAPACITY)
-
-    def keep(self, request: BeginRequest, value: T) -> None:
-        if request.session is not None:
-            self._left.put((request.session, request.user), _Left(value, request.turn.key, self._clock()))
-
-    def written(self, request: BeginRequest) -> None:
-        if request.session is not None and (left := self._left.peek((request.session, request.user))):
-            left.written = left.written or left.turn == request.turn.key
-
-    def forget(self, session: str, user: str | None) -> None:
-        self._left.pop((session, user))
-
-    def instead(self, request: BeginRequest, begun: Begun, *, known: bool) -> T | None:
-        """What counts in place of what Redis said; None where that counts. `known` is whether it said anything."""
-        left = self._left.use((request.session, request.user)) if request.session is not None else None
-        if left is None or self._clock() - left.made_at > SECONDS:
-            return None
-        # A conversation that Redis has forgotten is over, but not in the middle of a turn.
-        lost = not known and left.turn == request.turn.key
-        return left.value if begun.degraded or lost or not left.written else None
-
-    def values(self) -> list[T]:
-        return [left.value for left in self._left.values()]
-
-
 class RecentSearches:
-    """What each of the latest conversations was shown last and shares, and the latest result sets."""
+    """What each of the latest conversations was left with, and the latest result sets."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
-        self.shown: _Latest[LastShown] = _Latest(clock)
-        self._shared: _Latest[Mapping[str, str]] = _Latest(clock)
+        self._clock = clock
+        self.left: Lru[tuple[str, str | None], dict[str, Left]] = Lru(CAPACITY)
         self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY)
 
-    def keep(self, request: BeginRequest, last: LastShown, set_key: str) -> None:
-        """What a call shows, not yet written."""
-        self._sets.put(set_key, last.title_ids)
-        self.shown.keep(request, last)
+    def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[Left]:
+        """What a call leaves, not yet written: what it shows, and what changes of the shared values."""
+        groups = by_groups({**(last.fields if last else {}), **shared})
+        return [self._put(request, group, fields) for group, fields in groups.items() if request.session is not None]
 
-    def share(self, request: BeginRequest, shared: Mapping[str, str]) -> None:
-        """All that is shared after a call, not yet written."""
-        self._shared.keep(request, shared)
+    def keep_set(self, key: str, title_ids: tuple[str, ...]) -> None:
+        self._sets.put(key, title_ids)
 
-    def written(self, request: BeginRequest) -> None:
-        """What a call left has been confirmed."""
-        self.shown.written(request)
-        self._shared.written(request)
+    def written(self, left: Iterable[Left]) -> None:
+        """Redis has it."""
+        for each in left:
+            each.written = True
+
+    def unwritten(self, session: str | None, user: str | None) -> list[Left]:
+        """What Redis does not have of a conversation."""
+        known = self.left.peek((session, user)) if session is not None else None
+        return [each for each in (known or {}).values() if not each.written and self._is_fresh(each)]
+
+    def behind(self) -> list[tuple[str, str | None]]:
+        """The conversations of which Redis does not have all."""
+        return [owner for owner in self.left if self.unwritten(*owner)]
 
     def forget(self, session: str, user: str | None) -> None:
-        self.shown.forget(session, user)
-        self._shared.forget(session, user)
+        self.left.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: Begun) -> Begun:
-        """What Redis did not say and this process knows."""
+        """What Redis did not say and this process knows. What it did say is known here from now on."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
-        if (shared := self._shared.instead(request, begun, known=bool(begun.shared))) is not None:
-            begun = replace(begun, shared=shared)
-        if (last := self.shown.instead(request, begun, known=begun.last is not None)) is not None:
-            begun = replace(begun, last=last)
-        return begun
+        if request.session is None or begun.retry_after_ms:
+            return begun
+        known = self.left.use((request.session, request.user)) or {}
+        said, own = dict(begun.said), dict[bytes, bytes | None]()
+        for group, (first, *_) in STATE.items():
+            left = known.get(group)
+            if said.get(first.encode()) is not None:
+                self._hear(request, group, said, left)
+            elif left is not None and self._is_fresh(left) and (begun.degraded or left.request.turn.key == request.turn.key):
+                # A conversation that Redis has forgotten is over, but not in the middle of a turn.
+                own |= {name.encode(): value.encode() for name, value in left.fields.items()}
+        if not own:
+            return begun
+        said |= own
+        return replace(begun, last=LastShown.read(said), shared=read_shared(said), forgotten=not begun.degraded)
+
+    def _hear(self, request: BeginRequest, group: str, said: Mapping[bytes, bytes | None], left: Left | None) -> None:
+        """Notes what Redis has, unless a call that is still at work is about to change it."""
+        fields = {name: value.decode() for name in STATE[group] if (value := said.get(name.encode())) is not None}
+        if left is None or (left.written and not fields.items() <= left.fields.items()):
+            self.written([self._put(request, group, fields)])
+
+    def _put(self, request: BeginRequest, group: str, fields: Mapping[str, str]) -> Left:
+        assert request.session is not None
+        owner = request.session, request.user
+        left = Left(group, fields, request, self._clock())
+        self.left.put(owner, {**(self.left.peek(owner) or {}), group: left})
+        return left
+
+    def _is_fresh(self, left: Left) -> bool:
+        return self._clock() - left.made_at <= SECONDS

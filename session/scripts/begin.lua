@@ -4,10 +4,11 @@
 -- ARGV  1 session ttl ms, 0 without a session   2 turn   3 named 0|1   4 age ms of the turn as the process knows it
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
---       13 configured tokens, -1 for none   14 stated tokens left, -1 for none
+--       13 configured tokens, -1 for none   14 stated tokens left, -1 for none   15 … groups of `state`, not written so far
 -- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, tokens or -1, spent,
 -- and what the session knows: the fields in `remembered`, nil where there is none}
 -- include bucket
+-- include state
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local ttl = tonumber(ARGV[1])
@@ -22,6 +23,7 @@ local remembered = {}
 if ttl > 0 then
   local wait = rate > 0 and take(KEYS[1], now, rate, burst) or 0
   if wait > 0 then return {wait} end
+  remember(KEYS[1], now, 15)
   remembered = redis.call('HMGET', KEYS[1], 'ids', 'query', 'by', 'title_id', 'title', 'order_id', 'listened')
 end
 

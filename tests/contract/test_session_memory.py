@@ -211,6 +211,59 @@ async def test_what_tools_share_is_kept_until_another_takes_its_place_or_none_do
     assert (await own.begin("s", "v")).shared == {}
 
 
+async def test_of_what_two_processes_know_the_later_counts_whoever_wrote_it(
+    redis: KeyValue, hand: HandClock, process: Callable[..., Memory]
+) -> None:
+    """With Redis away neither knows of the other; back, it is told what it missed, by a call or without one."""
+    links = [Clocked(redis, hand), Clocked(redis, hand)]
+    one, other = (process(over=link) for link in links)
+
+    async def show(own: Memory, link: Clocked, title: str, order: str = "") -> None:
+        request = own.request(turn=title)
+        begun = await own.memory.begin(request)
+        shown = LastShown((title,), (title,), title)
+        shared = {"title_id": title, "title": title} | ({"order_id": order} if order else {})
+        left = own.memory.recent.keep(request, shown, shared)
+        if not begun.degraded and await own.memory.end([own.memory.record("s", "u", entry(), shown, shared)]):
+            own.memory.recent.written(left)
+        assert begun.degraded is link.away
+        hand.advance(1.0)
+
+    async def known(own: Memory) -> tuple[str, str, str | None, bool]:
+        begun = await own.begin(turn="next")
+        assert begun.last is not None
+        return begun.last.query, begun.shared["title_id"], begun.shared.get("order_id"), begun.degraded
+
+    await other.begin()  # from which it knows Redis's clock, which is nobody's of today
+    await show(one, links[0], "first")
+    links[1].away = True
+    await show(other, links[1], "alone", "MNG-DEMO1001")
+    assert await known(other) == ("alone", "alone", "MNG-DEMO1001", True)
+    await show(one, links[0], "later")
+    links[1].away = False
+    for own in (other, one):
+        assert await known(own) == ("later", "later", "MNG-DEMO1001", False), "the order has no later one"
+    links[1].away = True
+    await show(other, links[1], "latest")
+    links[1].away = False
+    await other.memory._catch_up()
+    for own in (one, other):
+        assert await known(own) == ("latest", "latest", "MNG-DEMO1001", False)
+
+
+async def test_a_record_that_a_paused_redis_reads_late_is_no_later_for_it(
+    redis: KeyValue, hand: HandClock, process: Callable[..., Memory]
+) -> None:
+    one, other = process(), process()
+    await one.begin()
+    late = one.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "earlier"))
+    hand.advance(1.0)
+    await other.begin()
+    await leave(other, other.memory.record("s", "u", entry(), LastShown(("manga-2",), ("B",), "later")))
+    await leave(one, late)
+    assert (await other.begin()).last_ids == ("manga-2",)
+
+
 async def test_the_last_five_whole_results_are_kept_under_their_names(redis: KeyValue, own: Memory) -> None:
     for n in range(7):
         await leave(own, own.memory.record("s", "u", replace(entry(), result=f"call-{n}"), None, None, b"\x00 %d" % n))

@@ -30,6 +30,7 @@ from server.telemetry.log import repeats
 from server.tracing import environment, sending, spans
 from server.transport.changes import own_updates
 from session import keys, memory
+from session.history import LastShown
 from tools.store.backends.embedded import profile, stock_and_orders
 
 FORGETS = (
@@ -72,8 +73,9 @@ def _of_nobody(own: Function, call: Any) -> Any:
 
 
 def _latest_of_all(own: Function, recent: Any, request: Any, begun: Any) -> Any:
-    shown = recent.shown.values()
-    return replace(begun, last=shown[-1]) if request.session is not None and shown else begun
+    shown = [groups["shown"].fields for groups in recent.left.values() if "shown" in groups]
+    last = {name.encode(): value.encode() for name, value in shown[-1].items()} if shown else {}
+    return replace(begun, last=LastShown.read(last)) if request.session is not None and shown else begun
 
 
 def _with_its_user(own: Function, told: Any, event: Any) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import installed
-from tests.support.clients import Connections
+from tests.support import answers, installed
+from tests.support.clients import Client, Connections
 from tests.support.environments import python_of
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, Answer, Connection, ask, message
@@ -67,6 +67,48 @@ async def test_each_call_is_answered_wherever_it_goes(
         stock = await client.call("check_inventory", {}, sessionId=session)
         assert [row["title_id"] for row in stock.value["items"]] == [card["title_id"] for card in found.value["results"]]
     assert all(now - past >= CALLS // 2 for now, past in zip(own.served, before, strict=True))
+
+
+async def test_after_redis_was_away_the_later_of_two_replicas_tells_what_was_shown(
+    two: TwoReplicas, connections: Connections
+) -> None:
+    """What one of them alone knew neither wins over what came later, nor is it unknown to the other for long."""
+    one, other = (connections.shared("http-2026", url) for url in two.urls)
+
+    async def found(client: Client, query: str) -> list[str]:
+        return _titles(await _sure(client, "search_manga_catalog", {"query": query, "max_results": 3}), "results")
+
+    async def lost(query: str) -> list[str]:
+        two.redis.hang()
+        try:
+            answer = await other.call("search_manga_catalog", {"query": query, "max_results": 3}, sessionId="apart")
+        finally:
+            two.redis.go_on()
+        assert answer.call["degraded"] == ["session"]
+        return _titles(answer, "results")
+
+    await found(one, "samurai")
+    earlier = await lost("One Piece")
+    later = await found(one, "cooking manga")
+    assert later != earlier
+    for client in (other, one):
+        assert _titles(await _sure(client, "check_inventory", {}), "items") == later
+    alone = await lost("pirates")
+    async with asyncio.timeout(SECONDS):
+        while _titles(await _sure(one, "check_inventory", {}), "items") != alone:
+            await asyncio.sleep(0.1)
+
+
+async def _sure(client: Client, tool: str, arguments: answers.Json) -> answers.Answer:
+    """The answer of the first such call that did without nothing."""
+    async with asyncio.timeout(SECONDS):
+        while (answer := await client.call(tool, arguments, sessionId="apart")).call["degraded"]:
+            await asyncio.sleep(0.05)
+    return answer
+
+
+def _titles(answer: answers.Answer, rows: str) -> list[str]:
+    return [row["title_id"] for row in answer.value[rows]]
 
 
 @pytest.mark.parametrize("kind", ["sse", "http"])

@@ -27,8 +27,7 @@ def all_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) 
     if call.turn is not None and call.turn.tokens is not None and call.begin_request is not None:
         steps += memory.spend(call.begin_request, call.tokens)
     if shown is not None and outcome.value is not None and call.begin_request is not None:
-        set_key = keys.result_set(str(outcome.value["result_set"]))
-        memory.recent.keep(call.begin_request, shown, set_key)
+        memory.recent.keep_set(keys.result_set(str(outcome.value["result_set"])), shown.title_ids)
     if shown is not None and not _is_kept(call, outcome):
         steps.append(_result_set(call, outcome, shown))
     if call.session is not None and call.tool.tool.recorded:
@@ -39,9 +38,8 @@ def all_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) 
 def _record(call: Call, outcome: Outcome, memory: SessionMemory, shown: LastShown | None, now: float) -> Step:
     assert call.session is not None
     shared = _shared(call, outcome, shown)
-    if shared and call.begun is not None and call.begin_request is not None:
-        known = {**call.begun.shared, **shared}
-        memory.recent.share(call.begin_request, {name: value for name, value in known.items() if value})
+    if call.begin_request is not None:
+        call.left = memory.recent.keep(call.begin_request, shown, shared)
     entry = entry_of(call, outcome, shown, shared, now)
     kept = replace(entry, result=call.call_id) if call.packed else entry
     return memory.record(call.session, call.principal.user, kept, shown, shared, call.packed)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from session.begin import BeginRequest, Begun
-from session.history import RECOMMENDATIONS, LastShown
+from session.history import RECOMMENDATIONS, LastShown, read_shared
 from session.local import recent
 from session.local.recent import RecentSearches
 from session.resilience.deadline import Deadline
@@ -23,56 +21,82 @@ def asked(
     return BeginRequest(session, user, TurnRequest(turn, name, 0.0), limited=False, result_set=result_set)
 
 
-def begun(*ids: str, degraded: bool = False) -> Begun:
-    last = LastShown(ids, (), "q") if ids else None
-    return Begun(Turn(TurnName(TurnKind.NAMED, "t1"), 3000, Deadline.after(3)), last=last, degraded=degraded)
+def begun(*ids: str, degraded: bool = False, shown: LastShown | None = None, **shared: str) -> Begun:
+    """What Redis says: it has shown these `ids`, and knows `shared` of SHARED."""
+    last = shown or (LastShown(ids, (), "q") if ids else None)
+    said = {**(last.fields if last else {}), **shared}
+    fields: dict[bytes, bytes | None] = {name.encode(): value.encode() for name, value in said.items()}
+    turn = Turn(TurnName(TurnKind.NAMED, "t1"), 3000, Deadline.after(3))
+    return Begun(turn, last=last, shared=read_shared(fields), degraded=degraded, said=fields)
+
+
+def kept(known: RecentSearches, request: BeginRequest | None = None, *, written: bool = True) -> None:
+    left = known.keep(request or asked(), SHOWN, {})
+    if written:
+        known.written(left)
 
 
 def test_redis_away_the_last_search_of_this_process_counts() -> None:
     """Whether or not it was written while Redis was there."""
     known = RecentSearches()
-    known.keep(asked(), SHOWN, "rs")
-    known.written(asked())
+    kept(known)
     assert known.fill(asked("t2"), begun(degraded=True)).last == SHOWN
 
 
 def test_what_redis_remembers_counts_for_more_than_what_was_written() -> None:
     """Another process may have written since."""
     known = RecentSearches()
-    known.keep(asked(), SHOWN, "rs")
-    known.written(asked())
+    kept(known)
     assert known.fill(asked("t2"), begun("manga-000009")).last_ids == ("manga-000009",)
 
 
-def test_a_search_that_redis_did_not_take_is_the_last_one() -> None:
-    """The one that Redis has is older."""
+def test_what_redis_has_said_counts_when_it_is_away() -> None:
+    """Another process may have shown more since this one did."""
     known = RecentSearches()
-    known.keep(asked(), SHOWN, "rs")
-    assert known.fill(asked("t2"), begun("manga-000009")).last_ids == IDS
+    kept(known)
+    known.fill(asked("t2"), begun("manga-000009", title_id="manga-000009", title="Nine", order_id=""))
+    away = known.fill(asked("t3"), begun(degraded=True))
+    assert (away.last_ids, away.shared) == (("manga-000009",), {"title_id": "manga-000009", "title": "Nine"})
+
+
+def test_what_is_not_known_any_more_is_not_made_good() -> None:
+    """Another process has shown several titles since, in the same turn: none of them is meant by itself."""
+    known = RecentSearches()
+    known.written(known.keep(asked(), None, {"title_id": "manga-000001", "title": "One"}))
+    assert known.fill(asked(), begun("manga-000008", "manga-000009", title_id="", title="")).shared == {}
+
+
+def test_only_what_was_not_written_is_still_to_be() -> None:
+    known = RecentSearches()
+    kept(known)
+    order = known.keep(asked(), None, {"order_id": "MNG-DEMO1001"})
+    assert known.unwritten("s", "u") == order
+    assert known.behind() == [("s", "u")]
+    known.written(order)
+    assert (known.unwritten("s", "u"), known.behind()) == ([], [])
 
 
 def test_a_memory_lost_in_the_middle_of_a_turn_is_made_good_and_later_it_is_over() -> None:
     """A Redis that came back empty, or whose clock jumped."""
     known = RecentSearches()
-    known.keep(asked(), SHOWN, "rs")
-    known.written(asked())
-    assert known.fill(asked(), begun()).last_ids == IDS
+    kept(known)
+    made_good = known.fill(asked(), begun())
+    assert (made_good.last_ids, made_good.forgotten) == (IDS, True), "and it is said that nobody else knows"
     assert known.fill(asked("t2"), begun()).last_ids == ()
 
 
 def test_a_later_search_that_found_nothing_is_not_made_good() -> None:
     """Nothing found is an answer, and not the same as nothing known."""
     known = RecentSearches()
-    known.keep(asked(), SHOWN, "rs")
-    known.written(asked())
+    kept(known)
     nothing = LastShown((), (), "no such thing")
-    assert known.fill(asked(), replace(begun(), last=nothing)).last == nothing
+    assert known.fill(asked(), begun(shown=nothing)).last == nothing
 
 
 def test_nobody_gets_what_another_searched() -> None:
     """Neither another user of the session nor another session, nor a caller without one."""
     known = RecentSearches()
-    known.keep(asked(), SHOWN, "rs")
+    kept(known)
     for other in (asked(user="v"), asked(user=None), asked(session="z"), asked(session=None)):
         assert known.fill(other, begun(degraded=True)).last_ids == ()
 
@@ -80,7 +104,7 @@ def test_nobody_gets_what_another_searched() -> None:
 def test_a_forgotten_session_is_forgotten_here_too() -> None:
     """DELETE /sessions means all of it."""
     known = RecentSearches()
-    known.keep(asked(), SHOWN, "rs")
+    kept(known)
     known.forget("s", "u")
     assert known.fill(asked(), begun(degraded=True)).last_ids == ()
 
@@ -88,7 +112,7 @@ def test_a_forgotten_session_is_forgotten_here_too() -> None:
 def test_a_result_set_is_found_by_its_name_whoever_asks() -> None:
     """Its name is the hash of its ids: nothing of a user is in it."""
     known = RecentSearches()
-    known.keep(asked(session=None), SHOWN, "rs")
+    known.keep_set("rs", IDS)
     assert known.fill(asked(user="v", result_set="rs"), begun()).result_set == IDS
     assert known.fill(asked(result_set="other"), begun()).result_set is None
 
@@ -97,21 +121,25 @@ def test_it_is_forgotten_after_half_an_hour_and_bounded() -> None:
     """As in Redis; and a process is no place for everybody's."""
     clock = HandClock()
     known = RecentSearches(clock)
-    known.keep(asked(), SHOWN, "rs")
+    kept(known, written=False)
     clock.advance(recent.SECONDS + 1)
     assert known.fill(asked(), begun(degraded=True)).last_ids == ()
+    assert known.behind() == []
     for number in range(recent.CAPACITY + 1):
-        known.keep(asked(session=f"s{number}"), SHOWN, f"rs{number}")
+        kept(known, asked(session=f"s{number}"))
+        known.keep_set(f"rs{number}", IDS)
     assert known.fill(asked(session="s0", result_set="rs0"), begun(degraded=True)).last_ids == ()
     assert known.fill(asked(session="s1"), begun(degraded=True)).last_ids == IDS
 
 
 def test_a_conversation_that_goes_on_outlives_newer_ones_that_do_not() -> None:
     known = RecentSearches()
-    known.keep(asked(), SHOWN, "rs")
+    kept(known)
+    known.keep_set("rs", IDS)
     for number in range(recent.CAPACITY + 10):
         if not number % (recent.CAPACITY // 2):
-            known.fill(asked(result_set="rs"), begun("manga-000009"))
-        known.keep(asked(session=f"s{number}"), SHOWN, f"rs{number}")
+            known.fill(asked(result_set="rs"), begun(*IDS))
+        kept(known, asked(session=f"s{number}"))
+        known.keep_set(f"rs{number}", IDS)
     found = known.fill(asked(result_set="rs"), begun(degraded=True))
     assert (found.last_ids, found.result_set) == (IDS, IDS)
