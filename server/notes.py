@@ -14,7 +14,7 @@ PLAIN_WORDS = {
     "vector": "search by meaning",
     "stock": "some prices and stock",
     "orders": "what the customer has ordered",
-    "profile": "what the customer bought and looked at before",
+    "profile": "what the customer looked at and searched for before",
     "names": "what was said of titles and authors by name",
     "related": "the related titles",
     "taste": "similar titles",

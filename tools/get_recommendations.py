@@ -70,6 +70,7 @@ NOTHING_FITS = (
 )
 NO_HISTORY = "Nothing is known of what this customer had before: say so, and ask which title they mean."
 NOTHING_LEFT = "Nothing is left under these conditions. Say so, and ask which of them could go."
+MAY_BE_OWNED = "What the customer owns is not known just now, and may be among these: say so."
 UNAVAILABLE = "Personal recommendations are not available right now; these are what other readers buy."
 
 
@@ -86,7 +87,7 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     known = any((chosen.customer.owned, chosen.customer.viewed, chosen.customer.searched))
     return (
         answer
-        | noted(said.get("note"), NO_HISTORY if want.again and not known else None, note)
+        | noted(said.get("note"), NO_HISTORY if want.again and not known else None, note, _owned(context))
         | ({PENDING: still.as_json()} if still else {})
     )
 
@@ -116,9 +117,15 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]
     said = told(want)
     answer = (
-        _answer([_card(title, POPULAR) for title in titles], ["popularity"]) | said | noted(said.get("note"), UNAVAILABLE)
+        _answer([_card(title, POPULAR) for title in titles], ["popularity"])
+        | said
+        | noted(said.get("note"), UNAVAILABLE, _owned(context))
     )
     return answer | ({PENDING: pending.as_json()} if pending else {})
+
+
+def _owned(context: ToolContext) -> str | None:
+    return MAY_BE_OWNED if "orders" in context.degraded else None
 
 
 def _card(title: Title, why: str) -> Json:

@@ -40,7 +40,7 @@ async def purchased(context: ToolContext, user: str, deadline: Deadline) -> tupl
     try:
         return await context.store.orders.purchased(user, deadline)
     except BackendFailure:
-        context.degraded.add("profile")
+        context.degraded.add("orders")
         return ()
 
 

@@ -92,7 +92,7 @@ async def test_what_an_answer_had_to_do_without_is_told_to_all_who_share_it(kit:
     kit.backends.orders.mood = Mood.FAILS
     answers = await asyncio.gather(*(kit.ask("get_recommendations", {"criteria": "x"}, user="u") for _ in range(3)))
     assert kit.calls_of("search") == 1
-    assert [answer.meta["degraded"] for answer in answers] == [["profile"]] * 3
+    assert [answer.meta["degraded"] for answer in answers] == [["orders"]] * 3
 
 
 async def test_closing_cancels_what_still_flies(opener: Opener, moody: Backends) -> None:
