@@ -37,6 +37,7 @@ ORDER = Order(
     "Tokyo",
 )
 SECRET = "arn:aws:dynamodb:ap-northeast-1:123456789012:table/hidden"
+NOT_THERE = Answer.json({"ConsumedCapacity": {"TableName": "manga-orders", "CapacityUnits": 0.5}})
 
 Call = Callable[[DynamoStore, Deadline], Any]
 CALLS: dict[str, Call] = {
@@ -131,6 +132,15 @@ async def test_a_refusal_of_any_other_kind_says_what_is_wrong_in_our_words(
         assert type(failure) is (QuestionRefused if code == "ValidationException" else DependencyFailure)
         assert says in failure.message
         assert len(server.requests) == 1
+
+
+async def test_an_empty_object_is_no_word_on_whether_there_is_such_an_order() -> None:
+    """A true "not there" says what it has cost; a proxy or a DynamoDB that is not well may answer this to anything."""
+    async with playing(lambda _: Answer.json({})) as (store, _):
+        assert isinstance(await failing(store, "order", Deadline.after(5)), DependencyFailure)
+        assert not (await store.orders.health(Deadline.after(5))).ok
+    async with playing(lambda _: NOT_THERE) as (store, _):
+        assert await store.order("reader", "MNG-AAAA0001", Deadline.after(5)) is None
 
 
 @each_call
@@ -243,7 +253,7 @@ async def test_an_order_is_read_consistently_and_stock_is_not() -> None:
     """One placed a second ago must be found; copies are kept for seconds anyway."""
 
     def behaviour(request: Request) -> Answer:
-        return batch() if "RequestItems" in request else Answer.json({})
+        return batch() if "RequestItems" in request else NOT_THERE
 
     async with playing(behaviour) as (store, server):
         assert await store.order("reader", "MNG-AAAA0001", Deadline.after(5)) is None

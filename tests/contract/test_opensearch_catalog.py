@@ -294,6 +294,7 @@ async def test_an_index_of_another_format_is_one_clear_problem_and_no_wrong_answ
             catalog.popular(finished, 5, soon),
             catalog.terms(soon),
             catalog.called(["x"], soon),
+            catalog.get(["manga-that-only-the-store-has"], soon),
         ):
             with pytest.raises(DependencyFailure, match="another version"):
                 await call

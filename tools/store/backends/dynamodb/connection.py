@@ -61,6 +61,9 @@ class Connection:
         """DynamoDB's answer, as its JSON says it. The deadline is the caller's to keep, DynamoDB is told its trace. Raises
         the driver's errors, and ShapeError for what is no JSON object."""
         operations: JsonOperations = await self._aws.ready()
+        reads = operation == "get_item"
+        if reads:  # of what is not there it says nothing else: without this, any empty object would be "not there"
+            parameters["ReturnConsumedCapacity"] = "TOTAL"
         try:
             body = from_json(await operations.call(operation, parameters, deadline.traceparent if deadline else None))
         except (BotoCoreError, ClientError, ResponseParserError, OSError):
@@ -70,4 +73,6 @@ class Connection:
             raise ShapeError("$ is not JSON that makes sense") from error
         if not isinstance(body, dict):
             raise ShapeError("$ must be an object")
+        if reads and "Item" not in body and not isinstance(body.get("ConsumedCapacity"), dict):
+            raise ShapeError("$ is no answer to GetItem")
         return body

@@ -92,7 +92,11 @@ class OpenSearchCatalog:
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         """Raises BackendFailure."""
         async with answering(deadline):
-            return await self._listing.with_ids(title_ids, deadline)
+            found = await self._listing.with_ids(title_ids, deadline)
+            if not found.keys() >= set(title_ids):
+                # An index of another format may lack what this server's would have: that is a failure and no absence.
+                await self._state.statistics(deadline, anew=True)
+            return found
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
         """Raises BackendFailure."""
