@@ -16,7 +16,7 @@ from server.stages.shared.result_writes import ResultWrites
 from session.memory import SessionMemory
 from session.resilience.clocks import WallClock
 from session.result_cache import CachedResult
-from tools.store.failures import BudgetExhausted
+from tools.store.failures import BudgetExhausted, NotFound
 
 
 @dataclass(slots=True)
@@ -48,7 +48,12 @@ class Cache:
         if exhausted:
             # Asked before there is a flight: others may still have time for one.
             raise BudgetExhausted("The time for this turn is used up. Answer with what you have.", details={"what": "time"})
-        outcome, flight = await self.flights.board(flight_key(call), call, inner)
+        try:
+            outcome, flight = await self.flights.board(flight_key(call), call, inner)
+        except NotFound:
+            if cached is not None:
+                call.pending_writes += self.writes.end_of(call)
+            raise
         call.degraded |= flight.degraded
         if not flight.degraded and not flight.kept and (step := self.writes.of(call, outcome)):
             flight.kept = True

@@ -11,7 +11,7 @@ from server.stages.shared.result_writes import ResultWrites
 from session.memory import SessionMemory
 from session.resilience.tasks import start_task
 from tools.client import SILENT
-from tools.store.failures import Failure
+from tools.store.failures import Failure, NotFound
 
 MOST_REFRESHES = 8
 """Background work yields to live calls: beyond this many, stale results are served without being refreshed."""
@@ -36,6 +36,9 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     async def _refresh(self, call: Call, inner: Handler) -> None:
         try:
             outcome = await inner(call)
+        except NotFound:
+            await self._memory.end(self._writes.end_of(call))
+            return
         except Failure:
             return  # which leaves the stale result as it is
         if not call.degraded and (step := self._writes.of(call, outcome)):

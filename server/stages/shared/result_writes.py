@@ -33,3 +33,8 @@ class ResultWrites:
         stored = encode(sealed(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
         seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
+
+    def end_of(self, call: Call) -> list[Step]:
+        """Returns the end of a copy whose source says that there is no such thing any more."""
+        key = cache_key(call)
+        return [Command(("UNLINK", key))] if key is not None else []

@@ -87,6 +87,27 @@ async def test_a_refresh_that_fails_leaves_the_stale_result(kit: Kit, caplog: py
     assert not caplog.records
 
 
+async def test_a_title_that_has_left_the_catalogue_ends_its_copy(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is renewed behind an answer or asked for anew, it is told of no more, also where nobody can be asked."""
+
+    async def nothing(title_ids: object, deadline: object) -> dict[str, object]:
+        return {}
+
+    details = "get_manga_details"
+    for seconds, first in ((FRESH[details] + 1, None), (3 * FRESH[details], "NOT_FOUND")):
+        monkeypatch.undo()
+        kit.clock.advance(60)
+        kit.backends.catalog.mood = Mood.WORKS
+        assert (await kit.ask(details, ARGUMENTS[details])).meta["source"] == "live"
+        await age(kit, seconds)
+        monkeypatch.setattr(type(kit.backends.catalog), "get", staticmethod(nothing), raising=False)
+        assert (await kit.ask(details, ARGUMENTS[details])).failure == first
+        await eventually(lambda: not kit.pipeline.cache.refreshes)
+        kit.backends.titles.mood = Mood.FAILS
+        assert (await kit.ask(details, ARGUMENTS[details])).failure == "NOT_FOUND"
+        assert await ask(kit.redis, "KEYS", "manga:mcp:cache:*get_manga_details*") == []
+
+
 @pytest.mark.parametrize("mood", BAD)
 @pytest.mark.parametrize("tool", CACHED)
 async def test_an_old_result_stands_in_for_a_backend_that_does_not_deliver(kit: Kit, tool: str, mood: Mood) -> None:
