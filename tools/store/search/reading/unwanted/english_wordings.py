@@ -150,7 +150,7 @@ ROMAJI_BEFORE = re.compile(
     r"|some|anime|game|on|an|no|can|in|please|shonen|shounen|shoujo|shojo|josei|seinen) )"
     r"(?:(?:[kgsztdnhbmyrwf]y?|sh|ch|ts|j|p)?[aiueo]{1,2}|n)+ $"
 )
-SURELY_NAMED = re.compile(r".* .*|(?:(?:[kgsztdnhbmyrwf]y?|sh|ch|ts|j|p)?[aiueo]{1,2}|n)+")
+SURELY_NAMED = re.compile(r"[^ ]*+ .*|(?:(?:[kgsztdnhbmyrwf]y?|sh|ch|ts|j|p)?[aiueo]{1,2}|n)++")
 """A name of several words, or in romaji: "not stupid" names no title, even where one is called so."""
 OF_AN_AUTHOR = re.compile(r"\b(?:by|from|works of|'s (?:works?|mangas?|books?|series)) [^.;!?]{2,60}$")
 """What is excepted from an author's works is one of them: "anything by Urasawa except Monster"."""
