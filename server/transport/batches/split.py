@@ -44,7 +44,7 @@ def split(body: bytes) -> list[bytes | types.JSONRPCError]:
         raise NoBatch(NO_MESSAGE) from None
     if not isinstance(entries, list) or not 1 <= len(entries) <= MOST_MESSAGES:
         raise NoBatch(WRONG_NUMBER)
-    ids: set[str] = set()
+    ids: set[types.RequestId] = set()
     return [_message(entry, ids) for entry in entries]
 
 
@@ -63,7 +63,7 @@ def id_of(body: bytes) -> Any:
     return message.get("id") if isinstance(message, dict) else None
 
 
-def _message(entry: Any, ids: set[str]) -> bytes | types.JSONRPCError:
+def _message(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPCError:
     """`ids` are those of the requests before it."""
     number = entry.get("id") if isinstance(entry, dict) else None
     try:
@@ -73,7 +73,7 @@ def _message(entry: Any, ids: set[str]) -> bytes | types.JSONRPCError:
     if isinstance(message, types.JSONRPCRequest):
         if message.method == "initialize":
             return refused(NO_INITIALIZE, number)
-        if str(number) in ids:
+        if message.id in ids:
             return refused(TWICE)  # without the id: nobody shall take it for the answer to the other
-        ids.add(str(number))
+        ids.add(message.id)
     return to_json(entry)

@@ -244,12 +244,31 @@ async def test_an_id_is_taken_while_its_request_is_under_way() -> None:
         await client.ask()
         asked = asyncio.create_task(within(edge, client, call("wait", {}, number=7)).ask())
         await edge.waiting.wait()
-        again = within(edge, client, call("wait", {}, number="7"))
+        again = within(edge, client, call("wait", {}, number=7))
         assert await again.ask() == 400
         assert b"this id" in again.content
+        other = within(edge, client, call("wait", {}, number="7"))
+        also_asked = asyncio.create_task(other.ask())
         edge.go_on.set()
-        assert await asked == 200
+        assert (await asked, await also_asked) == (200, 200)
+        assert b'"id":"7"' in other.content.replace(b" ", b"")
         assert await within(edge, client, call("wait", {}, number=7)).ask() == 200
+
+
+async def test_a_client_that_wants_to_hear_again_what_it_missed_gets_a_stream() -> None:
+    """From now on: nothing is kept to be told again."""
+    async with serving() as edge:
+        client = opening(edge)
+        await client.ask()
+        named = {"mcp-session-id": client.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
+        again = Client(edge, b"", {**named, "last-event-id": "7"}, "GET")
+        again.takes.set()
+        listening = asyncio.create_task(again.ask())
+        await asyncio.wait({listening, begun := asyncio.create_task(again.was_sent.wait())}, return_when="FIRST_COMPLETED")
+        assert begun.done()
+        assert (again.status, again.headers["content-type"].partition(";")[0]) == (200, "text/event-stream")
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
 
 
 async def test_of_a_client_only_its_name_is_kept() -> None:

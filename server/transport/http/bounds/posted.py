@@ -18,10 +18,10 @@ LONGEST_NAME = 128
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """`number` is the request's id as the SDK compares them; None for what is no request."""
+    """`number` is the request's id; None for what is no request."""
 
     method: str
-    number: str | None
+    number: types.RequestId | None
     params: dict[str, Any]
     size: int
 
@@ -36,14 +36,14 @@ class Posted:
         if not isinstance(method, str):
             return None
         number, params = message.get("id"), message.get("params")
-        asked = str(number) if isinstance(number, str | int) else None
+        asked = number if isinstance(number, str | int) else None
         return cls(method, asked, params if isinstance(params, dict) else {}, len(body))
 
     @classmethod
     def of_message(cls, message: types.JSONRPCMessage, size: int) -> Posted | None:
         """Reads it; None for an answer."""
         if isinstance(message, types.JSONRPCRequest):
-            return cls(message.method, str(message.id), message.params or {}, size)
+            return cls(message.method, message.id, message.params or {}, size)
         if isinstance(message, types.JSONRPCNotification):
             return cls(message.method, None, message.params or {}, size)
         return None

@@ -116,8 +116,7 @@ class DirectCalls:
         self._connection = connection
         self._outgoing = outgoing
         self._lifespan = lifespan
-        self._under_way: dict[str, tuple[Request, asyncio.Task[None]]] = {}
-        """By their ids as those are told apart where they are let in: "07" is not 7."""
+        self._under_way: dict[types.RequestId, tuple[Request, asyncio.Task[None]]] = {}
 
     def take(self, message: SessionMessage) -> bool:
         """Begins what is plainly a call, in the context of whoever brings it. False for everything else."""
@@ -132,7 +131,7 @@ class DirectCalls:
             return False
         request = Request(self._connection, asked.id, metadata, params.get("_meta", {}).get(TOKEN))
         task = start_task(self._answer(request, asked.method, params), "direct call")
-        self._under_way[str(asked.id)] = request, task
+        self._under_way[asked.id] = request, task
         return True
 
     async def aclose(self) -> None:
@@ -149,7 +148,8 @@ class DirectCalls:
     def _cancel(self, told: types.JSONRPCNotification) -> None:
         if told.method != "notifications/cancelled" or (number := cancelled_request_id_from_params(told.params)) is None:
             return
-        request, task = self._under_way.get(str(number), (None, None))
+        as_text = (each for known, each in self._under_way.items() if str(known) == str(number))  # as the SDK takes it
+        request, task = self._under_way.get(number) or next(as_text, (None, None))
         if request is not None and task is not None and not request.closed:
             request.cancel_requested.set()
             # After it has begun, which it may not have if it came in the same batch: only then does it say that it is over.
@@ -170,8 +170,8 @@ class DirectCalls:
             raise
         finally:
             request.closed = True
-            if self._under_way.get(str(number), (None,))[0] is request:
-                del self._under_way[str(number)]
+            if self._under_way.get(number, (None,))[0] is request:
+                del self._under_way[number]
 
     def _context(self, request: Request, method: str, params: Params) -> Context:
         meta = params.get("_meta")

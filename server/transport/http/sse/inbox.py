@@ -92,7 +92,7 @@ def _message(body: bytes, stream: SseStream, scope: Scope, admission: Admission)
 
 def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata, admission: Admission) -> None:
     """Notes that a request is under way, until it is answered or was cancelled. Raises `Refused`."""
-    number = str(request.id)
+    number = request.id
     if outgoing.full:
         raise Refused(busy("This session has too many answers waiting to be read."))
     if len(outgoing.under_way) >= MOST_UNREAD:

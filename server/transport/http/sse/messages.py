@@ -121,7 +121,7 @@ class Outgoing(_Closing):
     def __init__(self, send: Send) -> None:
         self._send = send
         self._closed = False
-        self.under_way: set[str] = set()
+        self.under_way: set[types.RequestId] = set()
         """Ids of requests that were posted and are neither answered nor cancelled."""
         self._unread_bytes = 0
         self._nothing_unread = asyncio.Event()
@@ -143,7 +143,7 @@ class Outgoing(_Closing):
             raise anyio.ClosedResourceError
         await self.write(self._framed(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()))
         if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-            self.under_way.discard(str(item.message.id))
+            self.under_way.discard(item.message.id)
             sent()
 
     async def answer(self, number: types.RequestId, name: bytes, said: bytes) -> None:
@@ -151,7 +151,7 @@ class Outgoing(_Closing):
         has come, so that many answers that wait can be one text."""
         async with self._turn(len(said)):
             await self._pass_on(self._framed(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, said)))
-        self.under_way.discard(str(number))
+        self.under_way.discard(number)
         sent()
 
     async def write(self, data: bytes) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -41,7 +42,8 @@ class _Session(Slot):
     batches: bool = False
     user: AuthenticatedUser | None = None
     posts: int = 0
-    under_way: set[str] = field(default_factory=set)
+    under_way: dict[str, tuple[types.RequestId, asyncio.Event]] = field(default_factory=dict)
+    """Ids as the SDK compares them, as they are, and what is set when the request is over."""
     ending: bool = False
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -100,8 +102,10 @@ class Sessions:
             await self._ended_by_client(session, send)
         elif scope["method"] != "POST":
             self._slots.use(session)
-            await serve_stream(self._sdk, self._streams, session.name, scope, receive, self._forgetting(session, send))
-        elif (wrong := _clash(session, posted)) is not None:
+            # Nothing is kept to be told again: the SDK would answer nothing at all, which is HTTP 500.
+            heard = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"last-event-id"]}
+            await serve_stream(self._sdk, self._streams, session.name, heard, receive, self._forgetting(session, send))
+        elif (wrong := await _clash(session, posted)) is not None:
             await wrong(scope, receive, send)
         else:
             self._slots.use(session)
@@ -162,28 +166,34 @@ class Sessions:
         return sending
 
 
-def _clash(session: _Session, posted: Posted | None) -> JSONResponse | None:
+async def _clash(session: _Session, posted: Posted | None) -> JSONResponse | None:
     """Refuses what would clash: the SDK answers the later of two requests with one id, and keeps the connection of the
-    earlier for good."""
-    if posted is not None and posted.number in session.under_way:
-        return refusal(INVALID_REQUEST, IN_USE, 400)
+    earlier for good. It takes 7 and "7" for one, which they are not: of these the later waits."""
+    number = posted.number if posted is not None else None
+    while number is not None and (other := session.under_way.get(str(number))) is not None:
+        if other[0] == number:
+            return refusal(INVALID_REQUEST, IN_USE, 400)
+        with _under_way(session, None):  # the end of the session waits for it
+            await other[1].wait()
     if session.posts >= MOST_UNDER_WAY:
         return refusal(INVALID_REQUEST, "This session has too many requests under way.", 503)
     return None
 
 
 @contextmanager
-def _under_way(session: _Session, number: str | None) -> Iterator[None]:
+def _under_way(session: _Session, number: types.RequestId | None) -> Iterator[None]:
+    over = asyncio.Event()
     session.posts += 1
     session.quiet.clear()
     if number is not None:
-        session.under_way.add(number)
+        session.under_way[str(number)] = number, over
     try:
         yield
     finally:
         session.posts -= 1
+        over.set()
         if number is not None:
-            session.under_way.discard(number)
+            del session.under_way[str(number)]
         if not session.posts:
             session.quiet.set()
 

@@ -251,6 +251,7 @@ async def test_two_requests_with_one_id_are_told_apart() -> None:
         client.say(call(1, "wait"))
         clash = await client.asked(request(1, "ping"))
         assert (clash["id"], clash["error"]["code"]) == (None, -32600)
+        assert (await client.asked(request("1", "ping")))["id"] == "1"
 
 
 async def test_the_end_of_the_server_is_1001() -> None:
