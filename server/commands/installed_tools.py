@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from server.config.settings import Settings
-from server.packages.importer import IMPORT_SECONDS
-from server.packages.packages import Packages
-from server.packages.report import Report
+from server.packages.packages import IMPORT_SECONDS, Packages
+from server.packages.reload_socket import Report
 from server.version import VERSION
 from tools.registry import Registry
 

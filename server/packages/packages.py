@@ -5,27 +5,67 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections.abc import Collection
+from concurrent.futures import Future
+from contextlib import redirect_stdout
+from functools import partial
+from typing import Any, TypeVar
 
-from server.packages.importer import IMPORT_SECONDS, Importer
-from server.packages.imports import forget
-from server.packages.installed import Package
-from server.packages.loading import Loaded
-from server.packages.refusal import Refused
-from server.packages.report import PackageReport, Report
+from server.packages.loading import FreshImports, Loaded, Made, Package, Refused, forget, installed, load
+from server.packages.reload_socket import PackageReport, Report
+from server.runtime.threads import on_own_thread
 from session.resilience.deadline import Deadline
 from tools.registry import Registry
 from tools.store.models import Health
 
 logger = logging.getLogger(__name__)
 
+IMPORT_SECONDS = 10.0
 DISCOVERY = "the packages"
+T = TypeVar("T")
 
 
-async def open_packages(registry: Registry) -> Packages:
-    """Loads what is installed. A broken package stops nothing."""
-    packages = Packages(registry)
-    await packages.reload()
-    return packages
+class Importer:
+    """One package at a time. Nobody can stop a thread: one that hangs in an import is left alone, the modules that were
+    there are put back, and nothing more is imported as long as it hangs."""
+
+    def __init__(self, made: Made, seconds: float = IMPORT_SECONDS) -> None:
+        self._made = made
+        self._seconds = seconds
+        self._hanging: tuple[Package, Future[Any]] | None = None
+
+    async def installed(self) -> list[Package]:
+        """Raises `Refused`."""
+        try:
+            return await self._in_time(on_own_thread(installed, "packages"))
+        except Exception as error:
+            raise Refused.by("the packages that are installed cannot be read: nothing was changed", error) from None
+
+    async def load(self, package: Package, others: Collection[str]) -> Loaded:
+        """`others` are modules that are somebody else's. Raises `Refused`, with everything as it was."""
+        if self._hanging is not None and not self._hanging[1].done():
+            raise Refused(f"the import of {self._hanging[0]} has not ended: mend that package and start the server again")
+        imports = FreshImports()
+        try:
+            with redirect_stdout(sys.stderr):  # stdout is the protocol's, or a command's
+                work = on_own_thread(partial(load, package, self._made, others, imports), f"import of {package}")
+                return await self._in_time(work)
+        except TimeoutError:
+            imports.abandon()
+            self._hanging = (package, work)
+            raise Refused(f"its import takes more than {self._seconds:g} s: leave work to the handlers") from None
+        except asyncio.CancelledError:
+            imports.abandon()
+            raise
+
+    async def _in_time(self, work: Future[T]) -> T:
+        """Raises `TimeoutError`."""
+        waiting = asyncio.wrap_future(work)
+        done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
+        if not done:
+            waiting.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody waits to hear of it
+            raise TimeoutError
+        return waiting.result()
 
 
 class Packages:
@@ -127,3 +167,10 @@ class Packages:
         self._refused[name] = refused
         if last is None or last.whole != refused.whole:
             logger.warning("tools of a package were not taken: %s", line)
+
+
+async def open_packages(registry: Registry) -> Packages:
+    """Loads what is installed. A broken package stops nothing."""
+    packages = Packages(registry)
+    await packages.reload()
+    return packages

@@ -1,4 +1,7 @@
-"""A way to a server that runs, for `python -m server tools reload`: a Unix socket that only its own user can open."""
+"""What a reload of the packages came to, and a way to the server that runs, for `python -m server tools reload`.
+
+That way is a Unix socket that only its own user can open.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,11 @@ import os
 import socket
 import stat
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
-
-from server.packages.coalesced import Coalesced
-from server.packages.report import Report
+from typing import Any, Generic, TypeVar
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,58 @@ MOST_BYTES = 2**20
 MOST_CLIENTS = 128
 """Who wait for an answer at once; others wait to be let in. They share a reload, so that a flood is a few of them."""
 
+NONE_INSTALLED = "no package that is installed brings tools (entry point group manga_tools.tools)"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PackageReport:
+    """The names of tools that are new, of those that another version took the place of, and of those that are gone; or why
+    it was `refused`. `stays` is the version that goes on then."""
+
+    package: str
+    version: str
+    loaded: Sequence[str] = ()
+    replaced: Sequence[str] = ()
+    withdrawn: Sequence[str] = ()
+    refused: str | None = None
+    stays: str | None = None
+
+    def __str__(self) -> str:
+        if self.refused is not None:
+            stays = f"; version {self.stays} stays" if self.stays is not None else ""
+            return f"{self.package} {self.version}: refused: {self.refused}{stays}"
+        done = {"loaded": self.loaded, "replaced": self.replaced, "withdrawn": self.withdrawn}
+        told = "; ".join(f"{what} {', '.join(names)}" for what, names in done.items() if names)
+        return f"{self.package} {self.version}: {told or 'brings no tools'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`problem` is why nothing could be looked at."""
+
+    packages: Sequence[PackageReport] = field(default_factory=tuple)
+    problem: str | None = None
+
+    @property
+    def well(self) -> bool:
+        return self.problem is None and not self.refused
+
+    @property
+    def refused(self) -> list[PackageReport]:
+        return [each for each in self.packages if each.refused is not None]
+
+    def __str__(self) -> str:
+        return self.problem or "\n".join(map(str, self.packages)) or NONE_INSTALLED
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, Any]) -> Report:
+        return cls([PackageReport(**each) for each in value["packages"]], value["problem"])
+
+
 Reload = Callable[[], Awaitable[Report]]
 Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
 """Has the packages reloaded for whoever asks, until it is cancelled."""
@@ -35,6 +88,28 @@ Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
 
 class NoServer(Exception):
     """Nobody answers; the message is where."""
+
+
+class Coalesced(Generic[T]):
+    """Runs one at a time. Whoever asks while one is under way shares the next, which begins after they have asked. `tasks`
+    owns the runs: who goes away takes nothing from the others."""
+
+    def __init__(self, work: Callable[[], Awaitable[T]], tasks: asyncio.TaskGroup) -> None:
+        self._work = work
+        self._tasks = tasks
+        self._one_at_a_time = asyncio.Lock()
+        self._next: asyncio.Task[T] | None = None
+
+    async def __call__(self) -> T:
+        """Raises what the work raises."""
+        if self._next is None:
+            self._next = self._tasks.create_task(self._run())
+        return await asyncio.shield(self._next)
+
+    async def _run(self) -> T:
+        async with self._one_at_a_time:
+            self._next = None
+            return await self._work()
 
 
 def socket_path(host: str, port: int) -> Path:
@@ -57,7 +132,8 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
         try:
             await _answer_all(listener, reload)
         finally:
-            _remove(path)
+            with suppress(OSError):
+                path.unlink()
 
 
 async def ask_to_reload(host: str, port: int) -> Report:
@@ -91,11 +167,6 @@ def _listening(path: Path) -> socket.socket:
         listener.close()
         raise
     return listener
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink()
 
 
 def _private_folder(folder: Path) -> None:

@@ -20,8 +20,8 @@ from server.commands.installed_tools import installed_tools
 from server.config.flags_url import shown
 from server.config.settings import Settings
 from server.config.urls import file_of
-from server.packages.installed import GROUP
-from server.packages.report import Report
+from server.packages.loading import GROUP
+from server.packages.reload_socket import Report
 from session.redis.address import RedisAddress
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import OK, Diagnosis

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.packages.report import PackageReport, Report
+from server.packages.reload_socket import PackageReport, Report
 from session.resilience.diagnosis import OK, Diagnosis, Problem
 
 IMPORT_SECONDS = 2.0

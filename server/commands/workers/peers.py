@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from server.packages.reload_socket import Reload, answer_reloads
-from server.packages.report import Report
+from server.packages.reload_socket import Reload, Report, answer_reloads
 
 ASK_SECONDS = 0.7
 """A peer that does not answer within it counts as one that is away. Its dependencies have half a second."""

@@ -179,8 +179,7 @@ async def test_what_a_worker_counted_outlives_it(tmp_path: Path) -> None:
 
 
 async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.packages.reload_socket import ask_to_reload
-    from server.packages.report import PackageReport, Report
+    from server.packages.reload_socket import PackageReport, Report, ask_to_reload
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     asked: list[int] = []

@@ -15,9 +15,15 @@ from pathlib import Path
 import pytest
 
 from server.packages import reload_socket
-from server.packages.coalesced import Coalesced
-from server.packages.reload_socket import NoServer, answer_reloads, ask_to_reload, socket_path
-from server.packages.report import PackageReport, Report
+from server.packages.reload_socket import (
+    Coalesced,
+    NoServer,
+    PackageReport,
+    Report,
+    answer_reloads,
+    ask_to_reload,
+    socket_path,
+)
 from tests.support.valkey import eventually
 
 HOST = "127.0.0.1"
