@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from infra.seed.contents import ContentsError, Sources, read
@@ -19,7 +19,7 @@ from server.commands.progress import progress_bar
 from server.config.parsing import SettingError
 from server.config.settings import DEMO, Settings
 from server.standby.manifest import KINDS
-from tools.store.records.store_files import StoreFileError
+from tools.store.records.lines import MOST_PROBLEMS, RecordFileError
 
 AGAIN = "what was written stays; run it again and it goes on from there"
 
@@ -30,13 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = Settings.from_environment(os.environ)
         contents = read(Sources.of(asked.catalog, asked.volumes, asked.orders), settings.identifiers)
+        _warn(contents.oddities)
         standby = Wanted.of(asked.standby, asked.standby_kind, settings)
         if not wanted(settings, standby):
             print("nothing to seed: with MANGA_CATALOG_URL and MANGA_STORE_URL embedded: files are read at every start")
             return 0
         progress = progress_bar(sys.stderr)
         done = asyncio.run(seed(settings, contents, dry_run=asked.dry_run, progress=progress, standby=standby))
-    except (SettingError, ContentsError, StoreFileError) as error:
+    except RecordFileError as error:
+        return _complain("\n".join(_listed(error)), 2)
+    except (SettingError, ContentsError) as error:
         return _complain(str(error), 2)
     except SeedError as error:
         return _complain(str(error), 1)
@@ -68,6 +71,20 @@ def _report(done: Done, *, dry_run: bool) -> None:
     print("\n".join(done.lines))
     ending = "nothing to do" if done.nothing_to_do else "nothing was changed" if dry_run else "done"
     print(f"{ending}, {done.seconds:.1f} s")
+
+
+def _listed(error: RecordFileError) -> Iterator[str]:
+    """Every problem of a file, a line each."""
+    yield from (f"{error.name}{', ' if each.line else ': '}{each}" for each in error.problems)
+    if error.count > len(error.problems):
+        yield f"and {error.count - len(error.problems)} more"
+
+
+def _warn(oddities: Sequence[str]) -> None:
+    for each in oddities[:MOST_PROBLEMS]:
+        print(f"warning: {each}", file=sys.stderr)
+    if len(oddities) > MOST_PROBLEMS:
+        print(f"warning: and {len(oddities) - MOST_PROBLEMS} more", file=sys.stderr)
 
 
 def _complain(line: str, status: int) -> int:

@@ -13,7 +13,8 @@ from tools.store.backends.dynamodb.items import order_item, release_item, stock_
 from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers
 from tools.store.models import VolumeStock
-from tools.store.records.catalog_file import CatalogFileError, Record, load
+from tools.store.records.catalog_file import Record, load
+from tools.store.records.schemas import find_oddities
 from tools.store.records.store_files import read_orders, read_volumes
 from tools.store.releases.dated import releases_of
 
@@ -43,14 +44,12 @@ class Contents:
 
     records: tuple[Record, ...]
     items: Mapping[Table, tuple[Item, ...]]
+    oddities: tuple[str, ...] = ()
 
 
 def read(sources: Sources, identifiers: Identifiers) -> Contents:
-    """Raises ContentsError, and StoreFileError for a line of volumes or orders."""
-    try:
-        records = load(sources.catalog)
-    except CatalogFileError as error:
-        raise ContentsError(f"{sources.catalog}: {error}") from None
+    """Raises RecordFileError with every line that is wrong, and ContentsError."""
+    records = load(sources.catalog)
     if odd := next((each.title_id for each, _ in records if not identifiers.titles.matches(each.title_id)), None):
         raise ContentsError(f"{sources.catalog}: title_id {identifiers.titles.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
     rows = read_volumes(sources.volumes) if sources.volumes else []
@@ -68,7 +67,7 @@ def read(sources: Sources, identifiers: Identifiers) -> Contents:
         RELEASES: tuple(release_item(each) for each in releases_of((title for title, _ in records), rows)),
         ORDERS: tuple(order_item(*each) for each in orders),
     }
-    return Contents(records, items)
+    return Contents(records, items, tuple(find_oddities(records, rows, orders)))
 
 
 def _by_title(rows: Iterable[tuple[str, VolumeStock]]) -> dict[str, list[VolumeStock]]:

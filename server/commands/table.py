@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Coroutine, Mapping
@@ -126,6 +127,17 @@ def _forget_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--user", required=True, metavar="ID", help="the customer, as the agent states them")
 
 
+async def _schema(asked: Namespace, settings: Settings) -> int:
+    from tools.store.records.schemas import schema_of
+
+    print(json.dumps(schema_of(asked.file), ensure_ascii=False, indent=2))
+    return 0
+
+
+def _schema_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", choices=["catalog", "volumes", "orders"], help="the file whose lines it describes")
+
+
 def _json_argument(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the same for programs")
 
@@ -142,5 +154,6 @@ COMMANDS: Mapping[str, Command] = {
     "doctor": Command("check every dependency and say what to do", _doctor, _json_argument, of_user=True),
     "flags": Command("show for a customer which tools are on, and why", _flags, _flags_arguments),
     "tools": Command("show the tools and their schemas, or have packages' tools loaded anew", _tools, _tools_arguments),
+    "schema": Command("print the JSON Schema of a line of a file of your own", _schema, _schema_arguments),
     "forget": Command("remove what is remembered of a customer beyond a conversation", _forget, _forget_arguments),
 }

@@ -104,7 +104,7 @@ def test_one_bad_line_stops_the_load_before_anybody_is_asked(
     assert main(["--catalog", str(catalog)]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "catalog.jsonl: line 2" in said
+    assert "catalog.jsonl, line 2" in said
     assert "colour" in said
 
 
@@ -116,7 +116,7 @@ def test_half_a_character_is_told_of_by_line_and_field_and_not_after_minutes(
     monkeypatch.setenv("MANGA_CATALOG_URL", f"http://127.0.0.1:{refused_port()}")
     catalog = lines(tmp_path / "catalog.jsonl", TITLE, {**TITLE, "title_id": "b", "synopsis": {"en": "x\ud800"}})
     assert main(["--catalog", str(catalog), *more]) == 2
-    assert "catalog.jsonl: line 2: $.synopsis.en has half a character (\\ud800) at place 1" in capsys.readouterr().err
+    assert "catalog.jsonl, line 2: $.synopsis.en has half a character (\\ud800) at place 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ from pydantic import Field
 
 from tools.store.models.values import MOST, Count, Day, Moment, OrderId, Text, Yen
 
+STATUSES = ("received", "payment_pending", "paid", "in_preparation", "shipped", "cancelled", "returned")
+"""The shop's own words for the state of an order."""
+CARRIERS = ("yamato", "sagawa", "japan_post")
 NOT_BOUGHT = frozenset({"cancelled", "returned"})
 """Order states after which the goods are not the customer's."""
 
@@ -42,7 +45,7 @@ class TrackingEvent:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """`carrier` is yamato, sagawa or japan_post; `status` is the carrier's word, which outlives the shop's.
+    """`carrier` is one of `CARRIERS`; `status` is the carrier's word, which outlives the shop's.
 
     `status_ja` is the same word as the carrier's tracking page shows it.
     """
@@ -61,8 +64,7 @@ class Shipment:
 class Order:
     """What its owner may see of an order: never street, phone, e-mail or payment data.
 
-    `status` is the shop's own word (received, payment_pending, paid, in_preparation, shipped, cancelled, returned) and
-    `status_ja` its Japanese label; what became of a parcel is in its shipment.
+    `status` is one of `STATUSES` and `status_ja` its Japanese label; what became of a parcel is in its shipment.
     """
 
     order_id: OrderId

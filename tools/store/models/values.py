@@ -10,7 +10,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from tools.store.identifiers import AUDIENCES, GENRES, SAFE_ID
 
@@ -87,12 +87,12 @@ Yen = Annotated[int, Field(ge=0, le=MOST)]
 Rank = Annotated[int, Field(ge=1, le=MOST)]
 Year = Annotated[int, Field(ge=1000, le=9999)]
 Rating = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
-ByStars = Annotated[tuple[Count, ...], AfterValidator(_by_stars)]
+ByStars = Annotated[tuple[Count, ...], AfterValidator(_by_stars), Field(min_length=STARS, max_length=STARS)]
 """How many gave one star, two, and so on to five."""
-Readership = Annotated[str, AfterValidator(_readership)]
-ForWhom = Annotated[str, AfterValidator(_for_whom)]
-TitleId = Annotated[str, AfterValidator(_safe_id)]
-OrderId = Annotated[str, AfterValidator(_safe_id)]
-Day = Annotated[str, AfterValidator(_day)]
+Readership = Annotated[str, AfterValidator(_readership), WithJsonSchema({"enum": list(GENRES)})]
+ForWhom = Annotated[str, AfterValidator(_for_whom), WithJsonSchema({"enum": list(AUDIENCES)})]
+TitleId = Annotated[str, AfterValidator(_safe_id), WithJsonSchema({"type": "string", "pattern": SAFE_ID})]
+OrderId = TitleId
+Day = Annotated[str, AfterValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 CampaignDay = Annotated[str, AfterValidator(_campaign_day)]
-Moment = Annotated[str, AfterValidator(_moment)]
+Moment = Annotated[str, AfterValidator(_moment), WithJsonSchema({"type": "string", "pattern": f"^{_MOMENT.pattern}$"})]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tools.store.models import Offer, Title
-from tools.store.records.lines import UnreadableFile, json_object, numbered_lines
+from tools.store.records.lines import LineProblem, RecordFileError, UnreadableFile, json_object, numbered_lines
 from tools.store.records.lines import read_bytes as read_any
 from tools.store.records.shape import ShapeError
 from tools.store.records.title import read_record
@@ -17,18 +17,17 @@ from tools.store.records.title_rules import check_title
 Record = tuple[Title, tuple[Offer, ...]]
 
 
-class CatalogFileError(ValueError):
-    """A catalogue file that can't be used. `line` counts from 1; it is 0 where the file itself is at fault."""
-
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(f"line {line}: {message}" if line else message)
-        self.line = line
-        self.message = message
+class CatalogFileError(RecordFileError):
+    """A catalogue file that cannot be used."""
 
 
 def load(path: Path) -> tuple[Record, ...]:
-    """All records of the file. Raises CatalogFileError with the first line that is wrong and why."""
-    return parse(read_bytes(path))
+    """All records of the file. Raises CatalogFileError with every line that is wrong and why."""
+    try:
+        return parse(read_bytes(path))
+    except CatalogFileError as error:
+        error.name = str(path)
+        raise
 
 
 def read_bytes(path: Path) -> bytes:
@@ -36,29 +35,25 @@ def read_bytes(path: Path) -> bytes:
     try:
         return read_any(path)
     except UnreadableFile as error:
-        raise CatalogFileError(0, str(error)) from error
+        raise CatalogFileError([LineProblem(0, str(error))]) from error
 
 
 def parse(content: bytes) -> tuple[Record, ...]:
-    """All records of unpacked `content`. Raises CatalogFileError."""
+    """All records of unpacked `content`. Raises CatalogFileError with every problem."""
     records: list[Record] = []
+    problems: list[LineProblem] = []
     seen: dict[str, int] = {}
     for line, raw in numbered_lines(content):
-        record = _record(line, raw)
-        title_id = record[0].title_id
-        if title_id in seen:
-            raise CatalogFileError(line, f"title_id {title_id!r} is already on line {seen[title_id]}")
-        seen[title_id] = line
-        records.append(record)
-    if not records:
-        raise CatalogFileError(0, "the catalogue file holds no records")
+        try:
+            title, offers = read_record(json_object(raw))
+            check_title(title, offers)
+            if seen.setdefault(title.title_id, line) != line:
+                raise ShapeError(f"title_id {title.title_id!r} is already on line {seen[title.title_id]}")
+            records.append((title, offers))
+        except ShapeError as error:
+            problems += (LineProblem(line, problem) for problem in error.problems)
+    if not records and not problems:
+        problems.append(LineProblem(0, "the catalogue file holds no records"))
+    if problems:
+        raise CatalogFileError(problems)
     return tuple(records)
-
-
-def _record(line: int, raw: bytes) -> Record:
-    try:
-        title, offers = read_record(json_object(raw))
-        check_title(title, offers)
-        return title, offers
-    except ShapeError as error:
-        raise CatalogFileError(line, str(error)) from error

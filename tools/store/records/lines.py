@@ -6,7 +6,8 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tools.store.records.shape import ShapeError
 
 LONGEST_LINE = 128 * 1024
 """Bytes of a record. An item of DynamoDB holds 400 KB, and a search reads hundreds of records."""
+MOST_PROBLEMS = 100
 _MOST_BYTES = 2 * 1024**3
 _BROKEN = re.compile("[\0\ud800-\udfff]")
 _GZIP = b"\x1f\x8b"
@@ -22,6 +24,39 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 class UnreadableFile(ValueError):
     """A file whose content cannot be had. The message names it, but not where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineProblem:
+    """One thing that is wrong in a file. `line` counts from 1; it is 0 where the file itself is at fault."""
+
+    line: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.problem}" if self.line else self.problem
+
+
+class RecordFileError(ValueError):
+    """A file of records that cannot be used. `problems` are the first hundred, `count` is how many there are; the
+    message has the first."""
+
+    def __init__(self, problems: Sequence[LineProblem], name: str = "") -> None:
+        first, more = problems[0], len(problems) - 1
+        rest = f" (and {more} more: python -m infra.seed --dry-run lists them)" if more else ""
+        super().__init__(f"{name}{', ' if first.line else ': '}{first}{rest}" if name else f"{first}{rest}")
+        self.name = name
+        self.problems, self.count = tuple(problems[:MOST_PROBLEMS]), len(problems)
+
+    @property
+    def line(self) -> int:
+        """The line of the first problem."""
+        return self.problems[0].line
+
+    @property
+    def message(self) -> str:
+        """The first problem, without its line."""
+        return self.problems[0].problem
 
 
 def read_bytes(path: Path) -> bytes:

@@ -7,7 +7,8 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import lru_cache
@@ -19,8 +20,26 @@ from pydantic_core import ErrorDetails, to_json
 T = TypeVar("T")
 
 
+MOST_PROBLEMS = 20
+"""Problems of one record that are told."""
+
+
 class ShapeError(ValueError):
-    """JSON that does not fit: the message names the place (`$.lines[0].quantity`) and what belongs there."""
+    """JSON that does not fit. Each of `problems` names the place (`$.lines[0].quantity`) and what belongs there; the message
+    is the first."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(problems[0])
+        self.problems = problems
+
+
+@contextmanager
+def collect(problems: list[str]) -> Iterator[None]:
+    """Adds the problems of a ShapeError to a list, so that what follows is checked as well."""
+    try:
+        yield
+    except ShapeError as error:
+        problems += error.problems
 
 
 def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid") -> T:
@@ -42,7 +61,7 @@ def decode_json(
     try:
         return cast(T, _adapter(cast(Hashable, kind)).validate_json(written, strict=True, extra=unknown))
     except ValidationError as error:
-        raise ShapeError(_told(error, kind, path)) from None
+        raise ShapeError(*_problems(error, kind, path)) from None
 
 
 @lru_cache(maxsize=32)
@@ -51,20 +70,23 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _told(error: ValidationError, kind: Any, path: str) -> str:
-    """The first thing that is wrong. Of the fields of one object all that are unknown, or lacking, are named together."""
+def _problems(error: ValidationError, kind: Any, path: str) -> list[str]:
+    """Every problem, unknown fields first. Of the fields of one object all that are unknown, or lacking, are one problem."""
     details = error.errors(include_url=False, include_input=False)
-    unknown = [each for each in details if each["type"] == _UNKNOWN]
-    first = (unknown or details)[0]
-    where = _place(path, first["loc"])
-    if first["type"] not in _OF_AN_OBJECT:
-        return f"{where} {_words(first)}"
-    of_one = [each for each in details if each["type"] == first["type"] and each["loc"][:-1] == first["loc"][:-1]]
-    names = sorted(str(each["loc"][-1]) for each in of_one)
-    inside = _place(path, first["loc"][:-1])
-    if first["type"] == "missing":
-        return f"{inside} lacks: {', '.join(names)}"
-    return unknown_fields(inside, names, [each.name for each in fields(kind)] if len(first["loc"]) == 1 else ())
+    of_objects: dict[tuple[str, tuple[int | str, ...]], list[str]] = {}
+    for each in details:
+        if each["type"] in _OF_AN_OBJECT:
+            of_objects.setdefault((each["type"], each["loc"][:-1]), []).append(str(each["loc"][-1]))
+    unknown, others = list[str](), list[str]()
+    for (problem, inside), names in of_objects.items():
+        place = _place(path, inside)
+        if problem == "missing":
+            others.append(f"{place} lacks: {', '.join(sorted(names))}")
+        else:
+            known = [each.name for each in fields(kind)] if not inside else ()
+            unknown.append(unknown_fields(place, sorted(names), known))
+    others += [f"{_place(path, each['loc'])} {_words(each)}" for each in details if each["type"] not in _OF_AN_OBJECT]
+    return [*unknown, *others][:MOST_PROBLEMS]
 
 
 def unknown_fields(path: str, unknown: Sequence[str], known: Iterable[str]) -> str:

@@ -6,14 +6,14 @@ A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
-from tools.store.records.lines import UnreadableFile, json_object, numbered_lines, read_bytes
+from tools.store.records.lines import LineProblem, RecordFileError, UnreadableFile, json_object, numbered_lines, read_bytes
 from tools.store.records.order import read_order
 from tools.store.records.shape import ShapeError
 from tools.store.records.volume import read_volume
@@ -21,12 +21,12 @@ from tools.store.records.volume import read_volume
 Row = TypeVar("Row")
 
 
-class StoreFileError(ValueError):
-    """A store file that cannot be used. `line` counts from 1 and is 0 where the file itself is the matter."""
+class StoreFileError(RecordFileError):
+    """A store file that cannot be used."""
 
-    def __init__(self, path: Path, line: int, problem: str) -> None:
-        super().__init__(f"{path}, line {line}: {problem}" if line else f"{path}: {problem}")
-        self.path, self.line, self.problem = path, line, problem
+    def __init__(self, path: Path, problems: Sequence[LineProblem]) -> None:
+        super().__init__(problems, str(path))
+        self.path = path
 
 
 def read_volumes(path: Path) -> list[tuple[str, VolumeStock]]:
@@ -71,22 +71,21 @@ def _key(record: dict[str, Any], name: str) -> str:
 
 def _rows(path: Path, parse: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[Hashable]]) -> list[Row]:
     rows: list[Row] = []
+    problems: list[LineProblem] = []
     seen: dict[Hashable, int] = {}
-    for number, raw in _lines(path):
+    try:
+        lines = numbered_lines(read_bytes(path))
+    except UnreadableFile as error:
+        raise StoreFileError(path, [LineProblem(0, str(error))]) from error
+    for number, raw in lines:
         try:
             row = parse(json_object(raw))
+            earlier = [line for name in names(row) if (line := seen.setdefault(name, number)) != number]
+            if earlier:
+                raise ShapeError(f"the same entry as in line {earlier[0]}")
+            rows.append(row)
         except ShapeError as error:
-            raise StoreFileError(path, number, str(error)) from error
-        for name in names(row):
-            first = seen.setdefault(name, number)
-            if first != number:
-                raise StoreFileError(path, number, f"the same entry as in line {first}")
-        rows.append(row)
+            problems += (LineProblem(number, problem) for problem in error.problems)
+    if problems:
+        raise StoreFileError(path, problems)
     return rows
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        return numbered_lines(read_bytes(path))
-    except UnreadableFile as error:
-        raise StoreFileError(path, 0, str(error)) from error

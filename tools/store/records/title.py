@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from tools.store.models import Author, Campaign, Offer, Title
-from tools.store.records.shape import ShapeError, decode, unknown_fields
+from tools.store.records.shape import ShapeError, collect, decode, unknown_fields
 
 NESTED: Mapping[str, Mapping[str, str]] = {
     "title": {"en": "en", "romaji": "romaji", "ja": "ja", "kana": "kana"},
@@ -56,12 +56,22 @@ def _given(noun: Author | Campaign | Offer) -> _Record:
 
 
 def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
-    """Title and offers of a record that somebody wrote. Raises ShapeError, also for a field that no record has."""
-    _refuse_unknown("$", record, record_fields())
+    """Title and offers of a record that somebody wrote. Raises ShapeError with every problem, also for a field that no
+    record has."""
+    problems: list[str] = []
+    with collect(problems):
+        _refuse_unknown("$", record, record_fields())
     for name, known in NESTED.items():
-        _refuse_unknown(f"$.{name}", _inside(record, name), known)
-    offers: tuple[Offer, ...] = decode(tuple[Offer, ...], record.get("offers") or [], "$.offers")
-    return _title(record, "forbid"), offers
+        with collect(problems):
+            _refuse_unknown(f"$.{name}", _inside(record, name), known)
+    given = record.get("offers")
+    with collect(problems):
+        offers: tuple[Offer, ...] = decode(tuple[Offer, ...], given if given is not None else [], "$.offers")
+    with collect(problems):
+        title = _title(record, "forbid")
+    if problems:
+        raise ShapeError(*dict.fromkeys(problems))
+    return title, offers
 
 
 def stored_title(raw: bytes | str) -> Title:
@@ -88,7 +98,7 @@ def _title(record: _Record, unknown: Literal["forbid", "ignore"]) -> Title:
     try:
         title = decode(Title, values, unknown=unknown)
     except ShapeError as error:
-        raise ShapeError(_as_in_a_record(str(error))) from None
+        raise ShapeError(*map(_as_in_a_record, error.problems)) from None
     if not any(getattr(title, field) for field in NESTED["title"].values()):
         raise ShapeError(f"$.title must have at least one of {', '.join(NESTED['title'])}")
     return title

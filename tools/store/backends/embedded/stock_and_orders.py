@@ -27,6 +27,7 @@ from tools.store.identifiers import IdPattern
 from tools.store.models import Availability, AvailabilityPage, Health, Offer, Order, OrderLine, VolumeStock
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_BOUGHT
+from tools.store.records.lines import LineProblem
 from tools.store.records.shape import decode_json
 from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
 
@@ -189,7 +190,8 @@ def _load(
     volumes = read_volumes(volumes_file) if volumes_file else []
     for title_id, _ in volumes:
         if volumes_file and title_id not in catalogue:
-            raise StoreFileError(volumes_file, 0, f"volumes of {title_id}, which is not in the catalogue")
+            problem = LineProblem(0, f"volumes of {title_id}, which is not in the catalogue")
+            raise StoreFileError(volumes_file, [problem])
     orders = read_orders(orders_file, numbers) if orders_file else []
     db = sqlite3.connect(database, check_same_thread=False)
     try:

@@ -1,0 +1,75 @@
+"""The schemas of the files say what the loaders do; what is odd is told and loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from server.config.settings import DEMO
+from tools.store.records.catalog_file import CatalogFileError, load, parse
+from tools.store.records.schemas import FILES, find_oddities, schema_of
+from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
+
+
+def lines_of(file: str) -> list[Any]:
+    return [json.loads(line) for line in (DEMO / f"{file}.jsonl").read_text("utf-8").splitlines()]
+
+
+def refused_by_loader(file: str, record: Any, folder: Path) -> bool:
+    path = folder / f"{file}.jsonl"
+    path.write_text(json.dumps(record), "utf-8")
+    read: dict[str, Callable[[Path], object]] = {"catalog": load, "volumes": read_volumes, "orders": read_orders}
+    try:
+        read[file](path)
+    except (CatalogFileError, StoreFileError):
+        return True
+    return False
+
+
+def test_every_line_of_the_demo_is_of_its_schema() -> None:
+    for file in FILES:
+        validator = Draft202012Validator(schema_of(file))
+        assert not [error.message for record in lines_of(file) for error in validator.iter_errors(record)], file
+
+
+def test_schema_and_loader_refuse_the_same_wrong_shapes(tmp_path: Path) -> None:
+    """Each field of a line in turn: left out, of another type, negative, empty; and a field that nobody knows."""
+    wrong: tuple[Any, ...] = ([], {}, "", -1, 3.5, True, "x" * 30_000)
+    for file in FILES:
+        validator, record = Draft202012Validator(schema_of(file)), lines_of(file)[0]
+        changed = [{**record, "colour": "red"}, *({k: v for k, v in record.items() if k != name} for name in record)]
+        changed += [{**record, name: value} for name in record for value in wrong]
+        for each in changed:
+            schema_refuses = not validator.is_valid(each)
+            if schema_refuses:  # a loader knows more: check digits, sums, dates
+                assert refused_by_loader(file, each, tmp_path), (file, each)
+    unknown = {**lines_of("catalog")[0], "colour": "red"}
+    assert not Draft202012Validator(schema_of("catalog")).is_valid(unknown)
+
+
+def test_every_problem_of_a_file_is_told_at_once() -> None:
+    good = lines_of("catalog")[0]
+    bad = {**good, "title_id": "x-2", "rating": 9, "volumes": -1, "colour": "red", "offers": [{"format": "physical"}]}
+    content = "\n".join(json.dumps(each) for each in (good, bad, {"title_id": "x-3"}, good)).encode()
+    try:
+        parse(content)
+    except CatalogFileError as error:
+        told = [str(each) for each in error.problems]
+    assert [line.split(":")[0] for line in told] == ["line 2"] * 4 + ["line 3", "line 4"]
+    for expected in ("colour", "$.rating must be at most 5", "$.volumes must be at least 0", "$.offers[0] lacks: price_jpy"):
+        assert any(expected in line for line in told), expected
+
+
+def test_what_is_odd_is_named_with_its_place() -> None:
+    title = {**lines_of("catalog")[1], "title_id": "m-1", "volumes": 6, "status": "Finished", "related": ["m-9"]}
+    title |= {"start_year": 3000, "end_year": None, "offers": [{"format": "paperback", "price_jpy": 700, "stock": 1}]}
+    records = parse(json.dumps(title).encode())
+    volumes = [("m-1", volume) for _, volume in read_volumes(DEMO / "volumes.jsonl") if volume.volume > 6][:1]
+    told = list(find_oddities(records, volumes))
+    for expected in ("start_year 3000", "format 'paperback'", "related 'm-9'", "the title has 6 volumes and is finished"):
+        assert any(expected in line for line in told), expected
+    assert not list(find_oddities(parse((DEMO / "catalog.jsonl").read_bytes())))

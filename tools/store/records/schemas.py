@@ -1,0 +1,113 @@
+"""The JSON Schema of a line of each file, written by the models that read it, and what is odd in files that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from session.resilience.clocks import utc_now
+from tools.store.models import Offer, Order, Title, VolumeStock
+from tools.store.models.offer import DIGITAL, PAPER, SET, USED_SET
+from tools.store.models.order import CARRIERS
+from tools.store.models.order import STATUSES as ORDER_STATUSES
+from tools.store.records.title import NESTED
+
+FILES = ("catalog", "volumes", "orders")
+FORMATS = (PAPER, DIGITAL, SET, USED_SET)
+STATUSES = ("Finished", "Publishing", "On Hiatus", "Discontinued")
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_Schema = dict[str, Any]
+
+
+def schema_of(file: str) -> _Schema:
+    """The JSON Schema of a line of `file`, one of `FILES`. Unknown fields are refused, as the loader does."""
+    made = {"catalog": _catalog, "volumes": _volumes, "orders": _orders}[file]()
+    return {"$schema": _DIALECT, "title": f"A line of the {file} file", **_closed(made)}
+
+
+def _catalog() -> _Schema:
+    schema: _Schema = TypeAdapter(Title).json_schema()
+    offers: _Schema = TypeAdapter(tuple[Offer, ...]).json_schema()
+    properties = schema["properties"]
+    for name, names in NESTED.items():
+        inside = {key: properties.pop(field) for key, field in names.items()}
+        properties[name] = {"type": "object", "properties": inside}
+    properties["title"]["anyOf"] = [
+        {"required": [key], "properties": {key: {"type": "string"}}} for key in NESTED["title"]
+    ]  # at least one name
+    definitions = {**schema.get("$defs", {}), **offers.pop("$defs", {})}
+    optional = {name: _or_null(rule) for name, rule in properties.items() if name not in ("title_id", "title")}
+    properties |= {**optional, "offers": _or_null(offers)}
+    return {**schema, "$defs": definitions, "required": ["title_id", "title"], "title": ""}
+
+
+def _volumes() -> _Schema:
+    return _beside(TypeAdapter(VolumeStock).json_schema(), "title_id")
+
+
+def _orders() -> _Schema:
+    return _beside(TypeAdapter(Order).json_schema(), "owner")
+
+
+def _beside(schema: _Schema, name: str) -> _Schema:
+    """With the text field that stands beside those of the model."""
+    properties = {name: {"type": "string", "minLength": 1}, **schema["properties"]}
+    return {**schema, "properties": properties, "required": [name, *schema["required"]]}
+
+
+def _or_null(rule: _Schema) -> _Schema:
+    """In a catalogue null is as good as absent."""
+    plain = {name: value for name, value in rule.items() if name != "default"}
+    return plain if {"type": "null"} in plain.get("anyOf", []) else {"anyOf": [plain, {"type": "null"}]}
+
+
+def _closed(schema: Any) -> Any:
+    """Every object of the schema refuses what it does not name; titles that only repeat a field's name go."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    closed = {
+        name: {key: _closed(each) for key, each in value.items()} if name in ("properties", "$defs") else _closed(value)
+        for name, value in schema.items()
+        if not (name == "title" and isinstance(value, str))
+    }
+    return {**closed, "additionalProperties": False} if "type" in closed and closed["type"] == "object" else closed
+
+
+def find_oddities(
+    records: Iterable[tuple[Title, tuple[Offer, ...]]],
+    volumes: Iterable[tuple[str, VolumeStock]] = (),
+    orders: Iterable[tuple[str, Order]] = (),
+) -> Iterator[str]:
+    """What can be loaded and is probably a slip, each with the title or order that it is in."""
+    kept = tuple(records)
+    titles = {title.title_id: title for title, _ in kept}
+    next_year = utc_now().year + 1
+    for title, offers in kept:
+        if title.start_year and title.start_year > next_year:
+            yield f"title {title.title_id}: start_year {title.start_year} is in the future"
+        if title.status is not None and title.status not in STATUSES:
+            yield f"title {title.title_id}: status {title.status!r} is none of {', '.join(STATUSES)}"
+        for each in offers:
+            yield from _odd_format(f"title {title.title_id}", each.format)
+        if unknown := [each for each in title.related if each not in titles]:
+            yield f"title {title.title_id}: related {unknown[0]!r} is not in the catalogue"
+    for title_id, volume in volumes:
+        yield from _odd_format(f"volume {volume.volume} of {title_id}", volume.format)
+        known = titles[title_id].volumes if title_id in titles else None
+        if known is not None and volume.volume > known and titles[title_id].status == "Finished":
+            yield f"volume {volume.volume} of {title_id}: the title has {known} volumes and is finished"
+    for _, order in orders:
+        if order.status not in ORDER_STATUSES:
+            yield f"order {order.order_id}: status {order.status!r} is none of {', '.join(ORDER_STATUSES)}"
+        for parcel in order.shipments:
+            if parcel.carrier not in CARRIERS:
+                yield f"order {order.order_id}: carrier {parcel.carrier!r} is none of {', '.join(CARRIERS)}"
+
+
+def _odd_format(of: str, name: str) -> Iterator[str]:
+    if name not in FORMATS:
+        yield f"{of}: format {name!r} is none of {', '.join(FORMATS)}"
