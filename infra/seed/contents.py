@@ -25,25 +25,28 @@ class ContentsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files. The demo catalogue brings its own volumes and orders."""
+    """The files. The demo catalogue brings its own volumes and orders; `customers` is whether orders were named."""
 
     catalog: Path
     volumes: Path | None
     orders: Path | None
+    customers: bool = False
 
     @classmethod
     def of(cls, catalog: Path, volumes: Path | None, orders: Path | None) -> Sources:
         if catalog.resolve() == (DEMO / "catalog.jsonl").resolve():
-            return cls(catalog, volumes or DEMO / "volumes.jsonl", orders or DEMO / "orders.jsonl")
-        return cls(catalog, volumes, orders)
+            return cls(catalog, volumes or DEMO / "volumes.jsonl", orders or DEMO / "orders.jsonl", orders is not None)
+        return cls(catalog, volumes, orders, orders is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Titles for the index, items for the tables. Every title has a stock item, so that one that is sold no more says so."""
+    """Titles for the index, items for the tables. Every title has a stock item, so that one that is sold no more says so.
+    `customers` is whether orders were asked for by name."""
 
     records: tuple[Record, ...]
     items: Mapping[Table, tuple[Item, ...]]
+    customers: bool
     oddities: tuple[str, ...] = ()
 
 
@@ -67,7 +70,7 @@ def read(sources: Sources, identifiers: Identifiers) -> Contents:
         RELEASES: tuple(release_item(each) for each in releases_of((title for title, _ in records), rows)),
         ORDERS: tuple(order_item(*each) for each in orders),
     }
-    return Contents(records, items, tuple(find_oddities(records, rows, orders)))
+    return Contents(records, items, sources.customers, tuple(find_oddities(records, rows, orders)))
 
 
 def _by_title(rows: Iterable[tuple[str, VolumeStock]]) -> dict[str, list[VolumeStock]]:

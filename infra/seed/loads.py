@@ -15,6 +15,7 @@ from session.resilience.diagnosis import Problem
 from tools.store.backends.dynamodb import diagnosis as dynamodb
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.connection import Connection
+from tools.store.backends.dynamodb.tables import TABLES
 from tools.store.backends.opensearch import diagnosis as opensearch
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
@@ -50,17 +51,20 @@ class Done:
 
 
 class TableLoad:
-    """Titles, stock, releases, orders and profiles in DynamoDB."""
+    """Titles, stock, releases, orders and profiles in DynamoDB. On AWS itself what is of customers is left alone, unless
+    orders were asked for by name: nobody wants the demo's beside their own, and the seed of a deployment has no right to."""
 
     def __init__(self, url: str, contents: Contents, progress: Progress | None, stack: AsyncExitStack) -> None:
         self._address, self._contents, self._progress = DynamoAddress.parse(url), contents, progress
         self._connection = Connection(self._address, in_bulk=True)
+        everything = contents.customers or self._address.endpoint is not None
+        self._tables = TABLES if everything else tuple(table for table in TABLES if not table.personal)
         self._changes: list[store.Change] = []
         stack.push_async_callback(self._connection.aclose)
 
     async def look(self) -> None:
         try:
-            self._changes = await store.plan(self._connection, self._contents.items, self._progress)
+            self._changes = await store.plan(self._connection, self._tables, self._contents.items, self._progress)
         except (BackendFailure, ValueError) as error:
             raise self._error(error) from error
 
@@ -75,6 +79,8 @@ class TableLoad:
         for each in self._changes:
             done.lines.append(f"           {_told(each, dry_run)}")
             done.nothing_to_do &= not each.created and not each.to_write
+        if self._tables is not TABLES:
+            done.lines.append("           orders and profiles are left alone: on AWS they are loaded by --orders FILE only")
 
     def _error(self, error: BackendFailure | ValueError) -> SeedError:
         where = f"DynamoDB {self._address}"

@@ -20,7 +20,7 @@ from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.admin import create_tables, describe_tables
 from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.tables import TABLES, Table
+from tools.store.backends.dynamodb.tables import Table
 from tools.store.backends.dynamodb.writing import write_all
 from tools.store.failures import DependencyFailure, Throttled
 from tools.store.records.shape import ShapeError
@@ -49,20 +49,22 @@ class Change:
         return (*self.new, *self.changed)
 
 
-async def plan(connection: Connection, contents: Mapping[Table, Sequence[Item]], progress: Progress | None) -> list[Change]:
-    """What becomes of each table with these contents. Changes nothing.
+async def plan(
+    connection: Connection, tables: Sequence[Table], contents: Mapping[Table, Sequence[Item]], progress: Progress | None
+) -> list[Change]:
+    """What becomes of each of the tables with these contents. Changes nothing.
 
     Raises BackendFailure, and ValueError for a table that has other keys than it should.
     """
     address = connection.address
-    states = await asyncio.to_thread(describe_tables, address)
+    states = await asyncio.to_thread(describe_tables, address, tables)
     for state in states:
         if state.problem and not state.missing:
             raise ValueError(f"{state.name}: {state.problem}; remove it, or set another table_prefix in MANGA_STORE_URL")
     missing = {state.name for state in states if state.missing}
     return [
         await _change(connection, table, tuple(contents.get(table, ())), table.called(address.prefix) in missing, progress)
-        for table in TABLES
+        for table in tables
     ]
 
 
