@@ -28,7 +28,9 @@ COPY server server
 COPY infra infra
 # The cache of computed vectors and the socket of the embedded Valkey go to /tmp: give it a volume where the root is read-only.
 # On Fargate a volume has the rights of the image's VOLUME at that path; without one it is root's, and this user cannot write.
-VOLUME ["/tmp"]
+# In /audit is the pipe to whoever reads the audit.
+RUN install -d -m 0700 -o manga /audit
+VOLUME ["/tmp", "/audit"]
 ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1 \
     MANGA_PORT=8080 MANGA_DATA_DIR=/tmp/manga-tools
 USER 10001

@@ -43,10 +43,16 @@ def rollback_names(where: Deployed) -> tuple[str, ...]:
     return (*short, f"{where.prefix}-MangaNotReady")
 
 
+def halves_that_roll_back(where: Deployed) -> dict[str, Resource]:
+    """Those of them that tell nobody by themselves: for what is rolled back apart from the service, such as flags."""
+    short = rollback_names(where)[:-1]
+    return {name: each for name, each in alarms(where).items() if each["Properties"]["AlarmName"] in short}
+
+
 def describe(summary: str, do: str, name: str, where: Deployed) -> str:
     """What a person who is woken reads first; CloudWatch has no templates, so it names no labels."""
     base = f"{where.repository.rstrip('/')}/" if where.repository else ""
-    return f"{summary} {do} {base}{RUNBOOKS}#{name.lower()}"
+    return " ".join(filter(None, (summary, do, f"{base}{RUNBOOKS}#{name.lower()}")))
 
 
 def _burning(where: Deployed, level: ServiceLevel, burn: Burn) -> Iterator[Resource]:
@@ -61,7 +67,7 @@ def _burning(where: Deployed, level: ServiceLevel, burn: Burn) -> Iterator[Resou
             "AlarmName": f"{where.prefix}-{level.alarm}-{burn.name}",
             "AlarmDescription": describe(summary, "Find the cause below it: backends first, then CPU.", level.alarm, where),
             "AlarmRule": " AND ".join(f'ALARM("{name}")' for name in names),
-            **_told(where, burn.severity),
+            **told(where, burn.severity),
         },
     }
 
@@ -81,7 +87,7 @@ def _half(where: Deployed, level: ServiceLevel, burn: Burn, minutes: int) -> Res
                 _sum("good", where, level.good, minutes // days),
                 {"Id": "share", "Expression": f"IF({enough}, bad / (bad + good), 0)", "Label": "share of bad"},
             ],
-            **_compared(round(burn.factor * level.budget, 6), days, days),
+            **compared(round(burn.factor * level.budget, 6), days, days),
         },
     }
 
@@ -117,13 +123,13 @@ def _state(where: Deployed, alarm: Alarm, watch: Watch) -> Iterator[Resource]:
                 "Dimensions": dimensions,
                 "Statistic": watch.statistic,
                 "Period": MINUTE,
-                **_compared(watch.threshold, watch.datapoints, watch.periods, below=watch.below, missing=watch.missing),
-                **_told(where, alarm.severity),
+                **compared(watch.threshold, watch.datapoints, watch.periods, below=watch.below, missing=watch.missing),
+                **told(where, alarm.severity),
             },
         }
 
 
-def _compared(
+def compared(
     threshold: float, datapoints: int, periods: int, *, below: bool = False, missing: str = "notBreaching"
 ) -> Resource:
     return {
@@ -135,7 +141,7 @@ def _compared(
     }
 
 
-def _told(where: Deployed, severity: str) -> Resource:
+def told(where: Deployed, severity: str) -> Resource:
     topic = where.page if severity == PAGE else where.ticket
     return {"AlarmActions": [topic], "OKActions": [topic]}
 

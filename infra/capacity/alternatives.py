@@ -21,17 +21,6 @@ def nothing_cached(month: Month) -> float:
     return dollars(live(), month.prices) - dollars(month(), month.prices)
 
 
-def shared_service(month: Month) -> float:
-    """Tasks of the server alone behind a load balancer, beside the agents' own, which are not in this bill."""
-    inputs, prices, stage = month.traffic.inputs, month.prices, month.stage
-    hours = sum(tasks.by_hour(month.traffic, stage, stage.shared_vcpu)) * month.days
-    a_task = stage.shared_vcpu * prices["fargate_vcpu_hour"] + stage.shared_memory_gb * prices["fargate_gb_hour"]
-    gigabytes = month.traffic.calls * month.days * inputs["balancer"]["kb_a_call"] / KB_A_GB
-    units = max(prices.hours_a_month, gigabytes / inputs["balancer"]["gb_a_unit"])
-    balancer = prices.hours_a_month * prices["balancer_hour"] + units * prices["balancer_unit_hour"]
-    return float(hours * a_task + balancer - dollars(list(month.compute()), prices))
-
-
 def standby_in_each_task(month: Month) -> float:
     """MANGA_STANDBY=full: memory for 18,804 titles."""
     gigabytes = month.task_hours * month.traffic.inputs["task"]["standby_gb"]
@@ -98,7 +87,6 @@ ALTERNATIVES: Mapping[str, Alternative] = MappingProxyType(
     {
         "`MANGA_CACHE=off`, every call live": nothing_cached,
         "no scaling, the busiest hour's tasks all day": busiest_hour_all_day,
-        "a shared service behind a load balancer, the agents' tasks not counted": shared_service,
         "`MANGA_STANDBY=full` in every task": standby_in_each_task,
         "`MANGA_WORKERS=2` in half as many tasks of two vCPU": two_workers,
         "`MANGA_EMBEDDER=local` in place of Bedrock": encoder_in_the_task,

@@ -8,9 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infra.alarms.cloudwatch import Deployed as At
+from infra.alarms.cloudwatch import alarms, halves_that_roll_back
+from infra.alarms.native import Natives, natives
+from infra.alarms.states import STATES
+from infra.cdk.config import Stage as Deployed
+from infra.cdk.stages import STAGES
+from server.backends.policies import POLICIES
+from server.telemetry.emf.numbers import NUMBERS
+from tools.store.backends.dynamodb.tables import TABLES
+
 FOLDER = Path(__file__).parent
 KINDS = ("search", "stock", "details", "recommend", "order")
 LIVE, CACHED = "live", "cached"
+UNITS, MIB = 1024, 1024
+COMPOSITE = 5
+"""What a composite alarm costs, in alarms on one number."""
+INTERFACE_ENDPOINTS = 8
+"""Those of infra/cdk/constructs/network.py, and OpenSearch's."""
+KEYS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +45,8 @@ class Consumed:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What stands however little is asked, and the most tasks that it may have. A task has so many processors and GB for
-    agent and server together, of which `server_vcpu` are promised to the server; a shared one serves alone. `bedrock` is
+    """What stands however little is asked, and the most tasks that it may have. A task has so many processors and GB, of
+    which `server_vcpu` are promised to the server: behind a balancer it serves alone, else with the agent. `bedrock` is
     whether Bedrock embeds queries."""
 
     name: str
@@ -40,8 +56,7 @@ class Stage:
     vcpu: float
     memory_gb: float
     server_vcpu: float
-    shared_vcpu: float
-    shared_memory_gb: float
+    balancer: bool
     search_ocus: float
     indexing_ocus: float
     most_cache_gb: float
@@ -96,8 +111,54 @@ def read_inputs(file: Path = FOLDER / "inputs.toml") -> Inputs:
     told = tomllib.loads(file.read_text("utf-8"))
     consumed = told["consumed"]
     each = {(how, kind): Consumed(**consumed[how][kind]) for how in (LIVE, CACHED) for kind in consumed[how]}
-    stages = {name: Stage(name, **stage) for name, stage in told["stage"].items()}
-    return Inputs({name: table for name, table in told.items() if name != "stage"}, each, stages)
+    return Inputs(told, each, {name: _standing(stage) for name, stage in STAGES.items()})
+
+
+def _standing(stage: Deployed) -> Stage:
+    """As it is deployed: nothing of it is counted by hand."""
+    size = stage.shared_size if stage.walled else stage.size
+    return Stage(
+        name=stage.name,
+        zones=len(stage.network.zones),
+        least_tasks=stage.scaling.least,
+        most_tasks=stage.scaling.most,
+        vcpu=size.cpu / UNITS,
+        memory_gb=size.memory / MIB,
+        server_vcpu=size.server_cpu / UNITS,
+        balancer=stage.walled,
+        search_ocus=stage.search.least_search,
+        indexing_ocus=1,
+        most_cache_gb=stage.cache.most_gb,
+        bedrock=stage.embedder.startswith("bedrock:"),
+        interface_endpoints=INTERFACE_ENDPOINTS,
+        alarms=alarms_of(stage),
+        metrics=sum(number.dimension is None for number in NUMBERS) + len((*POLICIES, "redis")) + len(_replicas()),
+        dashboards=1,
+        keys=KEYS,
+        secrets=1,
+        log_days=stage.log_days,
+    )
+
+
+def _replicas() -> set[str]:
+    watched = (alarm.watch for alarm in STATES if alarm.watch and alarm.watch.dimension == "Replica")
+    return {value for watch in watched for value in watch.values}
+
+
+def alarms_of(stage: Deployed) -> int:
+    """Numbers that alarms look at, each of which is paid for; a composite one is paid as five."""
+    where = At(stage.service, stage.namespace, page="", ticket="")
+    target = {"TargetGroup": "", "LoadBalancer": ""} if stage.walled else None
+    own = Natives(
+        cluster="", service="", least_tasks=0, tables=tuple(table.name for table in TABLES), cache="", cache_bytes=0,
+        account="", search_group="", search_group_id="", search_units=0, balancer=target,
+    )  # fmt: skip
+    every = [*alarms(where).values(), *natives(where, own).values(), *halves_that_roll_back(where).values()]
+    return sum(COMPOSITE if "AlarmRule" in each["Properties"] else max(1, _numbers(each["Properties"])) for each in every)
+
+
+def _numbers(alarm: Mapping[str, Any]) -> int:
+    return sum("MetricStat" in each for each in alarm.get("Metrics", ()))
 
 
 def read_prices(region: str, file: Path = FOLDER / "prices.toml") -> Prices:

@@ -103,6 +103,12 @@ class Month:
         yield Need("network", "endpoint-hours", hours, "endpoint_hour")
         yield Need("network", "GB through endpoints", through * self.days / KB_A_GB, "endpoint_gb")
         yield Need("network", "GB between zones", used.cache_kb * elsewhere * self.days / KB_A_GB, "between_zones_gb")
+        if self.stage.balancer:
+            told = self.traffic.inputs["balancer"]
+            gigabytes = self.traffic.calls * self.days * told["kb_a_call"] / KB_A_GB
+            units = max(self.prices.hours_a_month, gigabytes / told["gb_a_unit"])
+            yield Need("network", "balancer-hours", self.prices.hours_a_month, "balancer_hour")
+            yield Need("network", "balancer units", units, "balancer_unit_hour")
 
     def watching(self) -> Iterator[Need]:
         stage, kept = self.stage, self.log_gb * self.stage.log_days / self.days

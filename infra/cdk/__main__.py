@@ -30,6 +30,10 @@ def main() -> int:
         print(f"the config cannot be used: {error}", file=sys.stderr)
         return 2
     for stage in stages:
+        if stage.told.nobody:
+            print(
+                f"WARNING: {stage.name}: told.page and told.ticket are examples: no alarm reaches anybody", file=sys.stderr
+            )
         folder = asked.out / stage.name
         shutil.rmtree(folder, ignore_errors=True)
         synthesise(stage, folder)

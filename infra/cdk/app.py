@@ -30,8 +30,7 @@ def synthesise(stage: Stage, folder: Path) -> None:
     the same bytes on every machine. Raises RuntimeError for what a rule of cdk-nag refuses."""
     app = cdk.App(outdir=str(folder), analytics_reporting=False, tree_metadata=False, context=CONTEXT)
     foundation = Foundation(app, stage)
-    Beside(app, stage, foundation)
-    Shared(app, stage, foundation)
+    (Shared if stage.walled else Beside)(app, stage, foundation)
     cdk.Tags.of(app).add("Project", "manga-tools")
     cdk.Tags.of(app).add("Stage", stage.name)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app, write_suppressions_to_cloud_formation=True))

@@ -20,10 +20,13 @@ SERVER_CLOSE_S = 2
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network without a way out: what the tasks call is reached over endpoints."""
+    """A network without a way out: what the tasks call is reached over endpoints. The prefix lists are AWS's own of S3 and
+    DynamoDB, and differ between regions: `aws ec2 describe-managed-prefix-lists` tells them."""
 
     cidr: str
     zones: tuple[str, ...]
+    s3_prefixes: str
+    dynamodb_prefixes: str
 
     def __post_init__(self) -> None:
         try:
@@ -32,11 +35,14 @@ class Network:
             raise ConfigError("network.cidr", f"is no network: {error}") from None
         check(16 <= network.prefixlen <= 20, "network.cidr", "has to be a /16 to /20: each zone takes a /22")
         check(len(set(self.zones)) == len(self.zones) >= 2, "network.zones", "has to name two zones or more, each once")
+        for name in ("s3_prefixes", "dynamodb_prefixes"):
+            check(bool(re.fullmatch(r"pl-[0-9a-f]{8,17}", getattr(self, name))), f"network.{name}", "has to be pl-…")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSize:
-    """CPU units (1024 are a processor) and MiB of a task, and each container's part. What is left is the flags agent's."""
+    """CPU units (1024 are a processor) and MiB of a task, and each container's part. What is left is the flags
+    agent's and the audit's."""
 
     cpu: int
     memory: int
@@ -52,7 +58,7 @@ class TaskSize:
         spare_cpu = self.cpu - self.server_cpu - self.agent_cpu
         spare_memory = self.memory - self.server_memory - self.agent_memory
         check(spare_cpu >= 32, "size", "has to leave 32 units for the flags agent")
-        check(spare_memory >= 128, "size", "has to leave 128 MiB for the flags agent")
+        check(spare_memory >= 192, "size", "has to leave 192 MiB for the flags agent and the audit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,38 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What an error of ours, or somebody else's attack, may cost: request units a second of each DynamoDB table and of
+    each of its indices, and dollars a month of the whole account, at 80 % of which somebody is told."""
+
+    most_read_units: int
+    most_write_units: int
+    dollars_a_month: int
+
+    def __post_init__(self) -> None:
+        for name in ("most_read_units", "most_write_units", "dollars_a_month"):
+            check(getattr(self, name) >= 1, f"bounds.{name}", "has to be 1 or more: without a bound nothing ends the bill")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Where pages and tickets go: an address of mail, or of what wakes people (https)."""
+
+    page: str
+    ticket: str
+
+    def __post_init__(self) -> None:
+        for name in ("page", "ticket"):
+            told = re.fullmatch(r"https://[^\s/]+\S*|[^\s@/]+@[^\s@/]+", getattr(self, name))
+            check(bool(told), f"told.{name}", "has to be an address of mail or https: an alarm that tells nobody is none")
+
+    @property
+    def nobody(self) -> bool:
+        """Whether an example was left in its place."""
+        return any("@example." in address for address in (self.page, self.ticket))
+
+
+@dataclass(frozen=True, slots=True)
 class Shared:
     """The name that agents of other tasks call the shared service by, and its certificate."""
 
@@ -119,8 +157,10 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """All of one stage. `keep` is whether data outlives the stack; `model` is the agent's, `embedder` and `standby` are as
-    MANGA_EMBEDDER and MANGA_STANDBY say them."""
+    """All of one stage. `walled` gives agent and server tasks, and so roles, of their own; else they share one. `keep` is
+    whether data outlives the stack; `publishers` are ARNs of the roles that put preview pages into the bucket from outside
+    of the network. `model` is the agent's; `embedder`, `standby`, `shop_name` and `policies_file` are as the settings of
+    these names, the file's path that in the image."""
 
     name: str
     region: str
@@ -131,9 +171,15 @@ class Stage:
     search: Search
     cache: Cache
     shared: Shared
+    bounds: Bounds
+    told: Told
     model: str
     embedder: str
     standby: str
+    shop_name: str
+    policies_file: str | None
+    publishers: tuple[str, ...]
+    walled: bool
     keep: bool
     log_days: int
     turn_budget_ms: int
@@ -150,6 +196,8 @@ class Stage:
             bool(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", self.release)), "release", "has to be a tag of an image"
         )
         check(self.release != "latest", "release", "has to be a tag that stays: what latest was cannot be rolled back to")
+        check(self.walled or not self.keep, "walled", "has to be so where data is kept: a shared role is no wall")
+        check(all(each.startswith("arn:") for each in self.publishers), "publishers", "has to be ARNs of roles")
         check(self.log_days in LOG_DAYS, "log_days", f"has to be one of {', '.join(map(str, LOG_DAYS))}")
         check(300 <= self.turn_budget_ms <= 60_000, "turn_budget_ms", "has to be 300 to 60000, as MANGA_TURN_BUDGET_MS")
 
@@ -157,6 +205,16 @@ class Stage:
     def prefix(self) -> str:
         """What names of this stage begin with."""
         return f"manga-tools-{self.name}"
+
+    @property
+    def service(self) -> str:
+        """The service's name, which is its stack's too, and its log group's behind a slash."""
+        return f"{self.prefix}-{'shared' if self.walled else 'pod'}"
+
+    @property
+    def namespace(self) -> str:
+        """Of the metrics that the server tells CloudWatch."""
+        return f"MangaTools/{self.name}"
 
     @property
     def table_prefix(self) -> str:

@@ -1,10 +1,10 @@
-"""The values of both stages. Account, domain and certificate are examples: put your own."""
+"""The values of both stages. Account, domain, certificate and who is told are examples: put your own."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from infra.cdk.config import Cache, Network, Scaling, Search, Shared, Stage, TaskSize
+from infra.cdk.config import Bounds, Cache, Network, Scaling, Search, Shared, Stage, TaskSize, Told
 from server.config.settings import Settings
 
 REGION = "ap-northeast-1"
@@ -13,9 +13,9 @@ _DEFAULTS = Settings.from_environment({})
 DEV = Stage(
     name="dev",
     region=REGION,
-    network=Network("10.40.0.0/16", (f"{REGION}a", f"{REGION}c")),
+    network=Network("10.40.0.0/16", (f"{REGION}a", f"{REGION}c"), "pl-61a54008", "pl-78a54011"),
     size=TaskSize(cpu=512, memory=2048, server_cpu=256, server_memory=896, agent_cpu=192, agent_memory=896),
-    shared_size=TaskSize(cpu=512, memory=1024, server_cpu=448, server_memory=896, agent_cpu=0, agent_memory=0),
+    shared_size=TaskSize(cpu=512, memory=1024, server_cpu=448, server_memory=832, agent_cpu=0, agent_memory=0),
     scaling=Scaling(least=1, most=2),
     search=Search(replicas=False, least_search=1, most_search=2, most_indexing=2),
     cache=Cache(most_gb=1, most_ecpu_thousands=5, snapshot_days=0),
@@ -23,9 +23,15 @@ DEV = Stage(
         "manga-tools.dev.example.com",
         "arn:aws:acm:ap-northeast-1:111122223333:certificate/00000000-0000-4000-8000-000000000001",
     ),
+    bounds=Bounds(most_read_units=200, most_write_units=100, dollars_a_month=800),
+    told=Told(page="oncall@example.com", ticket="tickets@example.com"),
     model="apac.amazon.nova-lite-v1:0",
     embedder="local",
     standby="off",
+    shop_name=_DEFAULTS.shop_name,
+    policies_file=None,
+    publishers=(),
+    walled=False,
     keep=False,
     log_days=14,
     turn_budget_ms=_DEFAULTS.turn_budget_ms,
@@ -35,7 +41,7 @@ DEV = Stage(
 PROD = replace(
     DEV,
     name="prod",
-    network=Network("10.41.0.0/16", (f"{REGION}a", f"{REGION}c", f"{REGION}d")),
+    network=replace(DEV.network, cidr="10.41.0.0/16", zones=(f"{REGION}a", f"{REGION}c", f"{REGION}d")),
     size=TaskSize(cpu=1024, memory=4096, server_cpu=512, server_memory=1792, agent_cpu=448, agent_memory=1792),
     shared_size=TaskSize(cpu=1024, memory=2048, server_cpu=960, server_memory=1792, agent_cpu=0, agent_memory=0),
     scaling=Scaling(least=3, most=60),
@@ -45,8 +51,11 @@ PROD = replace(
         "manga-tools.example.com",
         "arn:aws:acm:ap-northeast-1:111122223333:certificate/00000000-0000-4000-8000-000000000002",
     ),
+    bounds=Bounds(most_read_units=10_000, most_write_units=2_000, dollars_a_month=3_000),
     embedder="bedrock:amazon.titan-embed-text-v2:0",
     standby="names",
+    publishers=("arn:aws:iam::111122223333:role/manga-publisher",),
+    walled=True,
     keep=True,
     log_days=365,
     flags_bake_minutes=10,

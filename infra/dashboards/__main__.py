@@ -1,6 +1,6 @@
 """Prints CloudWatch's dashboard, to be put there by hand or by another tool than the CDK.
 
-    python -m infra.dashboards NAMESPACE REGION > body.json
+    python -m infra.dashboards NAMESPACE REGION [SERVICE] > body.json
     aws cloudwatch put-dashboard --dashboard-name manga-tools --dashboard-body file://body.json
 
 Grafana's is in infra/observability/dashboards; `make snapshots` writes it.
@@ -15,8 +15,8 @@ from infra.dashboards.cloudwatch import body
 
 
 def main(arguments: list[str]) -> int:
-    """Returns the exit status: 2 for arguments that are not the two."""
-    if len(arguments) != 2:
+    """Returns the exit status: 2 for arguments that are not these."""
+    if len(arguments) not in (2, 3):
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2
     print(json.dumps(body(*arguments), indent=2))

@@ -1,4 +1,4 @@
-"""CloudWatch's dashboard: those panels of which it is told something."""
+"""CloudWatch's dashboard: those panels of which it is told something, or that its logs answer."""
 
 from __future__ import annotations
 
@@ -12,35 +12,33 @@ from infra.dashboards.panels import PANELS
 PERIOD_SECONDS = 60
 
 
-def body(namespace: str, region: str) -> dict[str, Any]:
-    """Returns what DashboardBody holds, not yet as text. `namespace` is MANGA_EMF's; `region` may be a reference of a
-    template where the text is made of it by the template too."""
-    panels = [panel for panel in PANELS if panel.shown]
-    return {"widgets": [_widget(panel, x, y, namespace, region) for panel, x, y in placed(panels)]}
+def body(namespace: str, region: str, service: str = "manga-tools") -> dict[str, Any]:
+    """Returns what DashboardBody holds, not yet as text. `namespace` is MANGA_EMF's; `service` is that of ECS, whose log
+    group has its name behind a slash, and what is before its last dash begins the names of tables, cache and search."""
+    panels = [panel for panel in PANELS if panel.shown or panel.logged]
+    return {"widgets": [_widget(panel, x, y, namespace, region, service) for panel, x, y in placed(panels)]}
 
 
-def _widget(panel: Panel, x: int, y: int, namespace: str, region: str) -> dict[str, Any]:
-    lines = [line for index, shown in enumerate(panel.shown) for line in _lines(shown, f"m{index}", namespace)]
-    return {
-        "type": "metric",
-        "x": x,
-        "y": y,
-        "width": panel.width,
-        "height": panel.height,
-        "properties": {
-            "title": panel.title,
-            "view": "timeSeries",
-            "region": region,
-            "period": PERIOD_SECONDS,
-            "metrics": lines,
-            "yAxis": {"left": {"min": 0}},
-        },
-    }
+def _widget(panel: Panel, x: int, y: int, namespace: str, region: str, service: str) -> dict[str, Any]:
+    what: dict[str, Any] = {"title": panel.title, "region": region}
+    if panel.logged:
+        what |= {"view": "table", "query": f"SOURCE '/{service}' | {panel.logged}"}
+    else:
+        lines = [line for at, shown in enumerate(panel.shown) for line in _lines(shown, f"m{at}", namespace, service)]
+        what |= {"view": "timeSeries", "period": PERIOD_SECONDS, "metrics": lines, "yAxis": {"left": {"min": 0}}}
+    kind = "log" if panel.logged else "metric"
+    return {"type": kind, "x": x, "y": y, "width": panel.width, "height": panel.height, "properties": what}
 
 
-def _lines(shown: Shown, name: str, namespace: str) -> Iterator[list[Any]]:
+def _lines(shown: Shown, name: str, namespace: str, service: str) -> Iterator[list[Any]]:
     options = {"stat": shown.statistic, "label": f"{shown.number} {shown.statistic}"}
-    if shown.per:
+    if shown.native:
+        dimensions, _, holding = shown.native.partition(" ")
+        prefix = service.rpartition("-")[0]
+        named = holding.format(service=service, prefix=prefix, tables=prefix.replace("-tools", ""))
+        found = f"SEARCH('{{{dimensions}}} MetricName=\"{shown.number}\" {named}', '{shown.statistic}')"
+        yield [{"expression": found, "label": "", "id": f"{name}each"}]
+    elif shown.per:
         yield from (
             [namespace, part, {"stat": "Sum", "id": f"{name}{part.lower()}", "visible": False}] for part in shown.per
         )

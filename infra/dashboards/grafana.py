@@ -26,7 +26,9 @@ OPTIONS = {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": 
 
 def board() -> str:
     """Returns the whole file."""
-    panels = [_panel(number, *where) for number, where in enumerate(placed(PANELS), start=1)]
+    panels = [
+        _panel(number, *where) for number, where in enumerate(placed([panel for panel in PANELS if panel.queries]), start=1)
+    ]
     return json.dumps({**BOARD, "panels": panels}, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -16,18 +16,21 @@ class Query:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A number that goes to CloudWatch, by its name there. `per` shares it out: bad over bad and good; `each` has one line
-    for each value of its dimension."""
+    for each value of its dimension. `native` is of a number that AWS tells by itself: its namespace and the names of its
+    dimensions, and what they are to hold, where `{service}`, `{prefix}` and `{tables}` are put in."""
 
     number: str
     statistic: str
     per: tuple[str, ...] = ()
     dimension: str | None = None
+    native: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`unit` is Grafana's word; `width` is in 24ths. `shown` is the same for CloudWatch, as far as it is told of it; `most`
-    is the highest value there is, where there is one; `words` name values."""
+    """`unit` is Grafana's word; `width` is in 24ths. `shown` is the same for CloudWatch, as far as it is told of it, and
+    `logged` asks CloudWatch's log of it; a panel without `queries` is CloudWatch's alone. `most` is the highest value there
+    is, where there is one; `words` name values."""
 
     title: str
     about: str
@@ -37,6 +40,7 @@ class Panel:
     shown: tuple[Shown, ...] = ()
     most: float | None = None
     words: tuple[tuple[str, str], ...] = ()
+    logged: str | None = None
 
     @property
     def height(self) -> int:

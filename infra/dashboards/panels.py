@@ -5,6 +5,14 @@ from __future__ import annotations
 from infra.dashboards.panel import Panel, Query, Shown
 
 CALLS = "manga_calls_total"
+FAILED_CALLS = (
+    'filter @message like "manga.calls" | parse @message /"tool":"(?<tool>[^"]+)","outcome":"(?<outcome>[^"]+)"/'
+    ' | filter outcome != "ok" | stats count(*) as calls by tool, outcome, bin(5m) as at | sort at desc'
+)
+"""What failed has its line, unless MANGA_LOG_TOOL_CALLS is off; of many that are alike the first ten a minute."""
+OF_THE_SERVICE = '{},ClusterName,ServiceName ServiceName="{{service}}"'
+BEHIND = "AWS/ApplicationELB,TargetGroup,LoadBalancer"
+SEARCHING = 'AWS/AOSS,ClientId,CollectionGroupId,CollectionGroupName CollectionGroupName="{prefix}-search"'
 STATES = (("closed", "green"), ("half open", "yellow"), ("open", "red"))
 
 
@@ -52,6 +60,7 @@ PANELS = (
         (Query(rate(f'{CALLS}{{outcome!="ok"}}', "tool, outcome"), "{{tool}}: {{outcome}}"),),
         "ops",
         12,
+        logged=FAILED_CALLS,
     ),
     Panel(
         "Time a call takes",
@@ -162,8 +171,22 @@ PANELS = (
         "short",
         24,
     ),
-    Panel("CPU", "Of one core.", (Query("rate(process_cpu_seconds_total[1m])", "CPU"),), "percentunit", 8),
-    Panel("Memory", "Resident.", (Query("process_resident_memory_bytes", "memory"),), "bytes", 8),
+    Panel(
+        "CPU",
+        "Of one core; in CloudWatch percent of what the tasks have.",
+        (Query("rate(process_cpu_seconds_total[1m])", "CPU"),),
+        "percentunit",
+        8,
+        (Shown("CPUUtilization", "Average", native=OF_THE_SERVICE.format("AWS/ECS")),),
+    ),
+    Panel(
+        "Memory",
+        "Resident; in CloudWatch percent of what the tasks have.",
+        (Query("process_resident_memory_bytes", "memory"),),
+        "bytes",
+        8,
+        (Shown("MemoryUtilization", "Maximum", native=OF_THE_SERVICE.format("AWS/ECS")),),
+    ),
     Panel("Open files", "", (Query("process_open_fds", "open"),), "short", 8),
     Panel(
         "Calls by variant",
@@ -179,4 +202,43 @@ PANELS = (
         "s",
         12,
     ),
+    Panel(
+        "Tasks that run",
+        "",
+        (),
+        "short",
+        8,
+        (Shown("RunningTaskCount", "Minimum", native=OF_THE_SERVICE.format("ECS/ContainerInsights")),),
+    ),
+    Panel(
+        "Tasks by the balancer",
+        "Those that are ready, and those that are not.",
+        (),
+        "short",
+        8,
+        tuple(Shown(each, "Maximum", native=BEHIND) for each in ("HealthyHostCount", "UnHealthyHostCount")),
+    ),
+    Panel(
+        "Refused by DynamoDB",
+        "By table.",
+        (),
+        "short",
+        8,
+        tuple(
+            Shown(each, "Sum", native='AWS/DynamoDB,TableName "{tables}"')
+            for each in ("ReadThrottleEvents", "WriteThrottleEvents")
+        ),
+    ),
+    Panel(
+        "Cache",
+        "Bytes that are kept, and commands that are refused.",
+        (),
+        "bytes",
+        8,
+        (
+            Shown("BytesUsedForCache", "Maximum", native='AWS/ElastiCache,clusterId "{prefix}-sessions"'),
+            Shown("ThrottledCmds", "Sum", native='AWS/ElastiCache,clusterId "{prefix}-sessions"'),
+        ),
+    ),
+    Panel("Search units", "OCUs at work.", (), "short", 8, (Shown("SearchOCU", "Maximum", native=SEARCHING),)),
 )

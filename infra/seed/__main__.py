@@ -59,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     files = parser.add_argument_group("files, JSON lines, plain or gzipped")
     files.add_argument("--catalog", type=Path, metavar="FILE", default=DEMO / "catalog.jsonl", help="titles (default: demo)")
     files.add_argument("--volumes", type=Path, metavar="FILE", help="what each volume costs and how many there are")
-    files.add_argument("--orders", type=Path, metavar="FILE", help="orders; the demo's come along by themselves, but not to AWS")
+    files.add_argument(
+        "--orders", type=Path, metavar="FILE", help="orders; the demo's come along by themselves, but not to AWS"
+    )
     standby = parser.add_argument_group("the standby catalogue, by default as MANGA_STANDBY and MANGA_STANDBY_URL say")
     standby.add_argument("--standby", metavar="PLACE", help="a file, s3://BUCKET/KEY?region=REGION, or redis")
     standby.add_argument("--standby-kind", choices=KINDS, help="names (found by name) or full (by words and meaning)")

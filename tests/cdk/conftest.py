@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.component.conftest import pytest_asyncio_loop_factories
-from tests.support.cdk import STACKS, STAGES, Template, read, synthesise
+from tests.support.cdk import STAGES, Template, read, synthesise
 
 __all__ = ["pytest_asyncio_loop_factories"]
 
@@ -34,16 +34,17 @@ def foundation(templates: dict[str, Template]) -> Template:
 
 
 @pytest.fixture(scope="session")
-def pod(templates: dict[str, Template]) -> Template:
-    return templates["pod"]
-
-
-@pytest.fixture(scope="session", params=STACKS[1:])
-def service(request: pytest.FixtureRequest, templates: dict[str, Template]) -> Template:
-    """Either shape."""
-    return templates[request.param]
+def service(templates: dict[str, Template]) -> Template:
+    """The stage's shape: a pod in dev, behind a wall in prod."""
+    (own,) = (template for name, template in templates.items() if name != "foundation")
+    return own
 
 
 @pytest.fixture(scope="session")
-def shared(templates: dict[str, Template]) -> Template:
-    return templates["shared"]
+def pod(synthesised: Path) -> Template:
+    return read(synthesised, "dev")["pod"]
+
+
+@pytest.fixture(scope="session")
+def shared(synthesised: Path) -> Template:
+    return read(synthesised, "prod")["shared"]

@@ -7,25 +7,30 @@ from typing import Any
 
 import pytest
 
-from infra.cdk.config import Cache, Network, Scaling, Search, Shared, TaskSize
+from infra.cdk.config import Bounds, Cache, Network, Scaling, Search, Shared, TaskSize, Told
 from infra.cdk.rules import ConfigError, fargate_memory
 from infra.cdk.stages import DEV, PROD, STAGES
 
 SIZE = {"cpu": 512, "memory": 2048, "server_cpu": 256, "server_memory": 896, "agent_cpu": 192, "agent_memory": 896}
+NETWORK = {"cidr": "10.0.0.0/16", "zones": ("a", "b"), "s3_prefixes": "pl-61a54008", "dynamodb_prefixes": "pl-78a54011"}
 ARN = DEV.shared.certificate_arn
 
 
 @pytest.mark.parametrize(
     ("make", "arguments", "told"),
     [
-        (Network, {"cidr": "10.0.0.0/8", "zones": ("a", "b")}, "network.cidr has to be a /16"),
-        (Network, {"cidr": "10.0.0.1/16", "zones": ("a", "b")}, "network.cidr is no network"),
-        (Network, {"cidr": "10.0.0.0/16", "zones": ("a",)}, "network.zones"),
-        (Network, {"cidr": "10.0.0.0/16", "zones": ("a", "a")}, "network.zones"),
+        (Network, NETWORK | {"cidr": "10.0.0.0/8"}, "network.cidr has to be a /16"),
+        (Network, NETWORK | {"cidr": "10.0.0.1/16"}, "network.cidr is no network"),
+        (Network, NETWORK | {"zones": ("a",)}, "network.zones"),
+        (Network, NETWORK | {"zones": ("a", "a")}, "network.zones"),
+        (Network, NETWORK | {"s3_prefixes": "0.0.0.0/0"}, "network.s3_prefixes"),
+        (Bounds, {"most_read_units": 1, "most_write_units": 0, "dollars_a_month": 1}, "bounds.most_write_units"),
+        (Told, {"page": "", "ticket": "tickets@shop.example"}, "told.page"),
+        (Told, {"page": "oncall@shop.example", "ticket": "nobody"}, "told.ticket"),
         (TaskSize, SIZE | {"cpu": 500}, "size.cpu"),
         (TaskSize, SIZE | {"memory": 8192}, "size.memory"),
         (TaskSize, SIZE | {"server_cpu": 300}, "size has to leave 32 units"),
-        (TaskSize, SIZE | {"agent_memory": 1100}, "size has to leave 128 MiB"),
+        (TaskSize, SIZE | {"agent_memory": 1100}, "size has to leave 192 MiB"),
         (Scaling, {"least": 0, "most": 2}, "scaling"),
         (Scaling, {"least": 3, "most": 2}, "scaling"),
         (Scaling, {"least": 1, "most": 2, "cpu_percent": 95}, "scaling.cpu_percent"),
@@ -55,6 +60,7 @@ def test_a_wrong_value_is_named(make: Any, arguments: dict[str, Any], told: str)
         ({"release": "a b"}, "release"),
         ({"turn_budget_ms": 90_000}, "turn_budget_ms"),
         ({"log_days": 20}, "log_days"),
+        ({"keep": True}, "walled"),
     ],
 )
 def test_a_stage_that_cannot_be_is_refused(change: dict[str, Any], told: str) -> None:

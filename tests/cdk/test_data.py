@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from ipaddress import ip_network
 
 import pytest
+from jsonschema import Draft4Validator
 
 from infra.cdk.stages import STAGES
 from tests.support.cdk import ACCOUNT, Template
@@ -25,7 +27,7 @@ def table(template: Template, wanted: Table, stage: str) -> dict[str, object]:
         for each in template.of("AWS::DynamoDB::Table").values()
         if each["Properties"]["TableName"] == name
     ]
-    return found
+    return deepcopy(found)
 
 
 @pytest.mark.parametrize("wanted", TABLES, ids=lambda each: each.name)
@@ -33,6 +35,10 @@ def test_a_table_is_its_definition(foundation: Template, stage: str, wanted: Tab
     """To the letter of what CreateTable is asked by seed and tests."""
     made = table(foundation, wanted, stage)
     created = wanted.creation(STAGES[stage].table_prefix)
+    bounds = STAGES[stage].bounds
+    bound = {"MaxReadRequestUnits": bounds.most_read_units, "MaxWriteRequestUnits": bounds.most_write_units}
+    bounded = [made, *(each for each in made.get("GlobalSecondaryIndexes", ()))]  # type: ignore[attr-defined]
+    assert [each.pop("OnDemandThroughput") for each in bounded] == [bound] * len(bounded), "on demand has no other end"
     assert {name: made.get(name) for name in created} == created
     assert not {"LocalSecondaryIndexes", "GlobalSecondaryIndexes"} & (made.keys() - created.keys())
 
@@ -72,7 +78,7 @@ def test_everything_is_tagged(templates: dict[str, Template], stage: str) -> Non
 
 def test_keys_turn(foundation: Template) -> None:
     keys = foundation.of("AWS::KMS::Key")
-    assert len(keys) == 2
+    assert len(keys) == 3
     assert all(each["Properties"]["EnableKeyRotation"] is True for each in keys.values())
 
 
@@ -165,12 +171,79 @@ def test_what_tasks_call_is_inside(foundation: Template) -> None:
     assert len(foundation.of("AWS::OpenSearchServerless::VpcEndpoint")) == 1
 
 
+def test_nothing_is_let_out_but_to_aws_and_of_it_what_is_this_account_s(foundation: Template, stage: str) -> None:
+    """Groups lead to groups, or to AWS's own lists of addresses; each endpoint says whose keys, and which resources."""
+    own = STAGES[stage]
+    for kind, key in (("AWS::EC2::SecurityGroup", "SecurityGroupEgress"), ("AWS::EC2::SecurityGroupEgress", "")):
+        for each in foundation.of(kind).values():
+            for rule in each["Properties"].get(key, ()) if key else [each["Properties"]]:
+                assert rule.get("CidrIp") in (None, own.network.cidr, "255.255.255.255/32"), rule  # the last is nobody
+                assert rule.get("CidrIpv6") is None
+                prefixes = (None, own.network.s3_prefixes, own.network.dynamodb_prefixes)
+                assert rule.get("DestinationPrefixListId") in prefixes
+    for each in foundation.of("AWS::EC2::VPCEndpoint").values():
+        for statement in each["Properties"]["PolicyDocument"]["Statement"]:
+            told = foundation.value(statement)
+            if "starport" in json.dumps(told):  # the registry signs what is fetched of its own bucket
+                assert told["Action"] == "s3:GetObject"
+                continue
+            assert told["Condition"] == {"StringEquals": {"aws:PrincipalAccount": ACCOUNT}}
+            assert told["Action"] != "*", told
+            if told["Resource"] == "*":
+                assert (
+                    set(told["Action"]) & {"ecr:GetAuthorizationToken", "bedrock:InvokeModel"} or told["Action"][:3] == "ecr"
+                )
+            else:
+                assert ACCOUNT in json.dumps(told["Resource"]) or "Shop" in json.dumps(told["Resource"])
+
+
+def test_files_are_read_and_written_from_inside_alone(foundation: Template, stage: str) -> None:
+    (denied,) = [
+        statement
+        for each in foundation.of("AWS::S3::BucketPolicy").values()
+        for statement in each["Properties"]["PolicyDocument"]["Statement"]
+        if statement.get("Sid") == "OnlyThroughTheNetwork"
+    ]
+    assert (denied["Effect"], denied["Principal"]) == ("Deny", {"AWS": "*"})
+    assert set(denied["Action"]) == {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"}
+    gateway = denied["Condition"]["StringNotEquals"]["aws:SourceVpce"]["Ref"]
+    assert foundation.value(foundation.body["Resources"][gateway]["Properties"]["ServiceName"]).endswith(".s3")
+    excepted = denied["Condition"].get("ArnNotLike", {}).get("aws:PrincipalArn", [])
+    assert tuple([excepted] if isinstance(excepted, str) else excepted) == STAGES[stage].publishers
+
+
+def test_somebody_is_told_of_alarms_and_of_what_the_account_costs(foundation: Template, stage: str) -> None:
+    told = [each["Properties"] for each in foundation.of("AWS::SNS::Subscription").values()]
+    assert {each["TopicArn"]["Ref"] for each in told} == foundation.of("AWS::SNS::Topic").keys()
+    assert {each["Endpoint"] for each in told} == {STAGES[stage].told.page, STAGES[stage].told.ticket}
+    budget = foundation.only("AWS::Budgets::Budget")
+    assert budget["Budget"]["BudgetLimit"]["Amount"] == STAGES[stage].bounds.dollars_a_month
+    subscribers = {each["Subscribers"][0]["Address"]["Ref"] for each in budget["NotificationsWithSubscribers"]}
+    assert subscribers <= foundation.of("AWS::SNS::Topic").keys()
+
+
 def test_flags_begin_with_a_document_and_change_in_steps(foundation: Template, stage: str) -> None:
     assert json.loads(foundation.only("AWS::AppConfig::HostedConfigurationVersion")["Content"]) == {}
     strategy = foundation.only("AWS::AppConfig::DeploymentStrategy")
     assert strategy["DeploymentDurationInMinutes"] == STAGES[stage].flags_bake_minutes
     assert strategy["GrowthFactor"] == (25 if stage == "prod" else 100)
     assert len(foundation.of("AWS::AppConfig::Deployment")) == 1
+
+
+def test_flags_that_are_wrong_are_not_deployed_and_those_that_do_harm_are_rolled_back(foundation: Template) -> None:
+    """What draft 4 can say of them is said; what is right by the server's own schema is right by this one."""
+    (validator,) = foundation.only("AWS::AppConfig::ConfigurationProfile")["Validators"]
+    assert validator["Type"] == "JSON_SCHEMA"
+    schema = json.loads(validator["Content"])
+    Draft4Validator.check_schema(schema)
+    segment = {"name": "beta", "conditions": [{"property": "user", "operator": "in", "value": ["a"]}]}
+    right = [{}, {"$reload": "2"}, {"a": False}, {"a": {"percent": 5, "_variant": 1}}, {"a": {"segments": [segment]}}]
+    wrong = [[], {"a": "off"}, {"a": {"percent": 101}}, {"a": {"segments": [{}]}}, {"a": {"percents": 1}}]
+    assert [Draft4Validator(schema).is_valid(each) for each in (*right, *wrong)] == [True] * 5 + [False] * 5
+    monitors = foundation.only("AWS::AppConfig::Environment")["Monitors"]
+    alarms = foundation.of("AWS::CloudWatch::Alarm")
+    assert {each["AlarmArn"]["Fn::GetAtt"][0] for each in monitors} == alarms.keys()
+    assert len(alarms) == 2
 
 
 def test_buckets_are_closed(foundation: Template) -> None:

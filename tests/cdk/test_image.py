@@ -20,6 +20,6 @@ def test_it_speaks_to_every_service_that_the_code_asks() -> None:
 
 def test_its_user_can_write_to_a_volume_of_fargate() -> None:
     """Which has the rights of the VOLUME at its path, and else root's."""
-    assert 'VOLUME ["/tmp"]' in DOCKERFILE
+    assert 'VOLUME ["/tmp", "/audit"]' in DOCKERFILE
     assert DOCKERFILE.index("VOLUME") < DOCKERFILE.index("USER 10001")
     assert "USER 10001" in DOCKERFILE

@@ -3,16 +3,20 @@ the settings of its task definition."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 from infra.cdk.stages import STAGES
 from server.config.settings import DEMO
+from tests.stack.seeding import wait_until
 from tests.support.cloudformation import Templates
 from tests.support.moto import KEYS, UNKNOWN, client, created, moto
 from tests.support.raw import call, post_2026
@@ -31,11 +35,15 @@ ELSEWHERE = {
 }
 """What moto has no place of: OpenSearch, ElastiCache and Bedrock are what is embedded, and without OpenSearch there is nothing
 that a standby would stand by."""
-NOT_THERE = ("MANGA_FLAGS_URL", "MANGA_STANDBY_URL", "AWS_CONFIG_FILE", "AWS_PROFILE")
-"""AppConfig's agent, and the profiles that another container of the task writes."""
+NOT_THERE = (
+    "MANGA_FLAGS_URL", "MANGA_STANDBY_URL", "AWS_CONFIG_FILE", "AWS_PROFILE",
+    "MANGA_HOST", "MANGA_AUTH", "MANGA_ALLOWED_HOSTS", "MANGA_TRUSTED_PROXIES",
+)  # fmt: skip
+"""AppConfig's agent, the profiles that another container of the task writes, and the balancer."""
 CUSTOMER = {"com.mangaassist/userId": "demo-user-1"}
 ORDER = "MNG-DEMO1001"
 ATTEMPTS = 20
+AUDIT_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -46,17 +54,19 @@ class Cloud:
     table_prefix: str
     left_out: set[str]
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """The server's, as its task definition states it, with everything of AWS at moto's endpoint."""
-        found = {
-            pair["Name"]: str(pair["Value"])
-            for name, task in self.templates.of("AWS::ECS::TaskDefinition")
-            if "-pod/" in name
+    def container(self, called: str) -> dict[str, Any]:
+        (found,) = [
+            container
+            for _, task in self.templates.of("AWS::ECS::TaskDefinition")
             for container in task["ContainerDefinitions"]
-            if container["Name"] == SERVER
-            for pair in container["Environment"]
-        }
+            if container["Name"] == called
+        ]
+        return dict(found)
+
+    def environment(self, audit: Path) -> dict[str, str]:
+        """The server's, as its task definition states it, with everything of AWS at moto's endpoint, and the audit's folder."""
+        found = {pair["Name"]: str(pair["Value"]) for pair in self.container(SERVER)["Environment"]}
+        found["MANGA_AUDIT_LOG"] = found["MANGA_AUDIT_LOG"].replace("/audit", str(audit))
         assert found.keys() >= ELSEWHERE.keys(), "nothing is replaced that is not stated"
         stated = {name: value for name, value in found.items() if name not in NOT_THERE}
         keys = {name.upper(): value for name, value in KEYS.items()}
@@ -96,7 +106,7 @@ def test_the_tables_are_as_they_are_defined(cloud: Cloud) -> None:
 async def test_the_server_runs_against_what_was_created(cloud: Cloud, tmp_path: Path) -> None:
     """The seed fills the tables, which it finds as the template made them; a search has stock from them and an order is told.
     The demo's orders do not come along by themselves, only by name."""
-    settings = cloud.environment
+    settings = cloud.environment(tmp_path)
     orders = {"TableName": f"{cloud.table_prefix}orders"}
     driver = client("dynamodb", cloud.endpoint, cloud.templates.region)
     for asked, loaded in ((), False), (("--orders", str(DEMO / "orders.jsonl")), True):
@@ -104,11 +114,28 @@ async def test_the_server_runs_against_what_was_created(cloud: Cloud, tmp_path: 
         assert done.returncode == 0, done.stderr
         assert "created" not in done.stdout
         assert bool(driver.scan(**orders)["Count"]) is loaded
-    with served(tmp_path, tmp_path / "cache", **settings) as server:
+    with carried(cloud, tmp_path) as audit, served(tmp_path, tmp_path / "cache", **settings) as server:
         search = await whole(server.port, "search_manga_catalog", lambda number: {"query": "berserk", "max_results": number})
         order = await whole(server.port, "lookup_order", lambda _: {"order_id": ORDER})
+        async with asyncio.timeout(AUDIT_SECONDS):
+            line = json.loads(await asyncio.to_thread(audit.readline))
     assert search["results"]
     assert ORDER in json.dumps(order)
+    assert (line["tool"], line["what"]) == ("lookup_order", {"order_id": ORDER})
+
+
+@contextmanager
+def carried(cloud: Cloud, folder: Path) -> Iterator[IO[bytes]]:
+    """What the audit's container writes to its log, its folder being another."""
+    stated = cloud.container("audit")
+    command = [part.replace("/audit", str(folder)) for part in (*stated["EntryPoint"], *stated["Command"])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            wait_until((folder / "orders").is_fifo, "the pipe")
+            yield process.stdout
+        finally:
+            process.kill()
 
 
 async def whole(port: int, tool: str, arguments: Callable[[int], dict[str, Any]]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_what_is_encrypted_can_be_read_and_only_through_its_service(stage: Stage
             {"kms:ViaService": via},
             stage.shop.key_policy(key),
         )
-        for role in ("server", "seed", "agent", "flags", "pod")
+        for role in stage.roles
         for key in keys
         for service, via in through.items()
     }
@@ -112,23 +112,38 @@ def test_the_collection_lets_in_what_is_asked_of_it(by: str, stage: Stage) -> No
 
 
 def test_nobody_else_is_let_in_by_the_collection(stage: Stage) -> None:
-    for role in ("agent", "flags", "pod"):
+    for role in stage.roles.keys() - {"server", "seed"}:
         assert not stage.shop.search_permissions(stage.roles[role].arn)
 
 
-@pytest.mark.parametrize("role", ["server", "agent", "flags", "pod"])
-def test_neighbours_are_denied(role: str, stage: Stage) -> None:
-    asked = [stage.request(role, action, arn, **context) for action, arn, context in neighbours(stage.shop)]
+def test_neighbours_are_denied(stage: Stage) -> None:
+    listed = neighbours(stage.shop)
+    roles = stage.roles.keys() - {"seed"}
+    asked = [stage.request(role, action, arn, **context) for role in roles for action, arn, context in listed]
     allowed = [each for each, decision in zip(asked, decided(asked), strict=True) if decision == ALLOWED]
-    assert not [(each.action, each.resource) for each in allowed]
+    assert not [(each.principal, each.action, each.resource) for each in allowed]
 
 
-@pytest.mark.parametrize("role", ["agent", "flags", "pod"])
-def test_what_the_server_may_no_other_role_may(role: str, stage: Stage) -> None:
-    """The agent converses, the flags agent reads flags, and the task's own role does nothing but become one of them."""
-    calls = by_iam(recorded(stage))
-    asked = [stage.request(role, call.action, stage.shop.arn(call.resource), **stage.shop.context(call)) for call in calls]
+def test_what_the_server_may_no_other_role_may(stage: Stage) -> None:
+    """The agent converses, the flags agent reads flags, and a pod's own role does nothing but become one of them."""
+    asked = [
+        stage.request(role, call.action, stage.shop.arn(call.resource), **stage.shop.context(call))
+        for role in stage.roles.keys() - {"server", "seed"}
+        for call in by_iam(recorded(stage))
+    ]
     assert ALLOWED not in decided(asked)
+
+
+def test_production_has_a_wall_between_agent_and_server(stage: Stage, synthesised: Path) -> None:
+    """Nobody but ECS takes on the role of either, and there is no role that becomes both."""
+    name = stage.shop.stage.name
+    assert ("pod" in stage.roles) is (name == "dev")
+    if name == "prod":
+        templates = Templates.read(synthesised / name, STAGES[name].region)
+        for _, each in templates.of("AWS::IAM::Role"):
+            if each.get("RoleName", "").endswith(("-server", "-agent")):
+                (trust,) = each["AssumeRolePolicyDocument"]["Statement"]
+                assert trust["Principal"] == {"Service": "ecs-tasks.amazonaws.com"}
 
 
 def test_the_seed_neither_makes_nor_empties_tables_nor_touches_what_is_of_customers(stage: Stage) -> None:

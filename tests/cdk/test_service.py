@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+from collections import Counter
 
+from infra.capacity.inputs import read_inputs
 from infra.cdk.stages import STAGES
 from server.config.settings import ROOT
 from server.telemetry.emf.numbers import UNDER_WAY
 from tests.support.cdk import Template
+from tools.store.backends.dynamodb.tables import TABLES
 
 
 def constant(path: str, name: str) -> int:
@@ -49,7 +52,7 @@ def test_scaling_follows_work_and_never_streams(service: Template, stage: str) -
     }
     metric = by_calls["CustomizedMetricSpecification"]
     assert (metric["MetricName"], metric["Statistic"]) == (UNDER_WAY.name, "Average")
-    assert metric["Namespace"] == f"MangaTools/{stage}{'' if service.name == 'pod' else '-shared'}"
+    assert metric["Namespace"] == f"MangaTools/{stage}"
     assert by_calls["TargetValue"] < 50, "where the server refuses calls nothing can be counted"
     assert "Stream" not in json.dumps(policies)
 
@@ -72,18 +75,57 @@ def test_tasks_have_no_address_outside(service: Template) -> None:
     assert service.only("AWS::ECS::Service")["EnableExecuteCommand"] is False
 
 
+def test_what_aws_tells_of_its_own_services_tells_somebody(service: Template, stage: str) -> None:
+    """Tasks, targets, tables, cache and search, each by names that are deployed; and no alarm tells nobody that no other
+    one is made of."""
+    alarms = {name: each["Properties"] for name, each in service.of("AWS::CloudWatch::Alarm").items()}
+    native: dict[str, list[dict[str, object]]] = {}
+    for each in alarms.values():
+        for metric in [part["MetricStat"]["Metric"] for part in each.get("Metrics", ()) if "MetricStat" in part] or [each]:
+            if not metric["Namespace"].startswith("MangaTools/"):
+                dimensions = {pair["Name"]: service.value(pair["Value"]) for pair in metric["Dimensions"]}
+                native.setdefault(metric["MetricName"], []).append(dimensions)
+    own = STAGES[stage]
+    assert native["RunningTaskCount"] == [{"ClusterName": own.prefix, "ServiceName": own.service}]
+    tables = [{"TableName": table.called(own.table_prefix)} for table in TABLES]
+    assert native["ReadThrottleEvents"] == native["WriteThrottleEvents"] == tables
+    assert native["BytesUsedForCache"] == native["ThrottledCmds"] == [{"clusterId": f"{own.prefix}-sessions"}]
+    (search,) = native["SearchOCU"]
+    assert search["CollectionGroupName"] == f"{own.prefix}-search"
+    assert len(native.get("UnHealthyHostCount", ())) == own.walled
+    composed = json.dumps(
+        [each["Properties"]["AlarmRule"] for each in service.of("AWS::CloudWatch::CompositeAlarm").values()]
+    )
+    silent = [each["AlarmName"] for each in alarms.values() if not each.get("AlarmActions")]
+    assert all(name in composed for name in silent)
+
+
+def test_capacity_counts_what_is_deployed(templates: dict[str, Template], stage: str) -> None:
+    counted = read_inputs().stages[stage]
+    every = [each for template in templates.values() for each in template.body["Resources"].values()]
+    alarms = [each["Properties"] for each in every if each["Type"] == "AWS::CloudWatch::Alarm"]
+    numbers = sum(max(1, sum("MetricStat" in part for part in each.get("Metrics", ()))) for each in alarms)
+    kinds = Counter(each["Type"] for each in every)
+    assert counted.alarms == numbers + 5 * kinds["AWS::CloudWatch::CompositeAlarm"]
+    interfaces = [each for each in every if each["Properties"].get("VpcEndpointType") == "Interface"]
+    assert counted.interface_endpoints == len(interfaces) + kinds["AWS::OpenSearchServerless::VpcEndpoint"]
+    assert (counted.keys, counted.secrets) == (kinds["AWS::KMS::Key"], kinds["AWS::SecretsManager::Secret"])
+    assert counted.dashboards == kinds["AWS::CloudWatch::Dashboard"]
+    assert counted.balancer == kinds["AWS::ElasticLoadBalancingV2::LoadBalancer"]
+
+
 def attributes(stated: dict[str, object], of: str) -> dict[str, str]:
     return {each["Key"]: str(each["Value"]) for each in stated[of]}  # type: ignore[attr-defined]
 
 
-def test_the_balancer_is_inside_and_speaks_tls(shared: Template, stage: str) -> None:
+def test_the_balancer_is_inside_and_speaks_tls(shared: Template) -> None:
     balancer, listener = (
         shared.only("AWS::ElasticLoadBalancingV2::LoadBalancer"),
         shared.only("AWS::ElasticLoadBalancingV2::Listener"),
     )
     assert balancer["Scheme"] == "internal"
     assert (listener["Port"], listener["Protocol"]) == (443, "HTTPS")
-    assert listener["Certificates"] == [{"CertificateArn": STAGES[stage].shared.certificate_arn}]
+    assert listener["Certificates"] == [{"CertificateArn": STAGES["prod"].shared.certificate_arn}]
     assert "TLS13" in listener["SslPolicy"]
     said = attributes(balancer, "LoadBalancerAttributes")
     assert said["access_logs.s3.enabled"] == said["routing.http.drop_invalid_header_fields.enabled"] == "true"
@@ -97,19 +139,20 @@ def test_idle_times_fit_streams_and_the_server_s_own(shared: Template) -> None:
     )
 
 
-def test_any_task_takes_any_request_and_ends_after_its_turns(shared: Template, stage: str) -> None:
+def test_any_task_takes_any_request_and_ends_after_its_turns(shared: Template) -> None:
     target = shared.only("AWS::ElasticLoadBalancingV2::TargetGroup")
     said = attributes(target, "TargetGroupAttributes")
     assert said["stickiness.enabled"] == "false"
     assert said["load_balancing.algorithm.type"] == "least_outstanding_requests"
-    assert int(said["deregistration_delay.timeout_seconds"]) > STAGES[stage].turn_budget_ms / 1000 + 2
+    assert int(said["deregistration_delay.timeout_seconds"]) > STAGES["prod"].turn_budget_ms / 1000 + 2
     assert (target["HealthCheckPath"], target["Matcher"]) == ("/readyz", {"HttpCode": "200"})
 
 
 def test_only_the_balancer_reaches_the_shared_tasks(shared: Template) -> None:
     rules = [each["Properties"] for each in shared.of("AWS::EC2::SecurityGroupIngress").values()]
     assert rules
+    assert [rule["FromPort"] for rule in rules] == [443, 8080], "agents reach the balancer, and it alone the tasks"
     for rule in rules:
-        assert (rule["FromPort"], rule["ToPort"]) == (8080, 8080)
+        assert rule["FromPort"] == rule["ToPort"]
         assert "SourceSecurityGroupId" in rule
         assert "CidrIp" not in rule

@@ -4,6 +4,7 @@ DependsOn, and no health command without CMD."""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -25,10 +26,17 @@ def test_no_container_has_rights_that_it_does_not_need(service: Template) -> Non
         assert container["Ulimits"] == [{"Name": "nofile", "SoftLimit": 65536, "HardLimit": 65536}]
 
 
-def test_no_log_holds_a_container_up(service: Template) -> None:
+def test_no_log_holds_a_container_up_and_the_audit_loses_no_line(service: Template, foundation: Template) -> None:
+    """The audit has a log of its own, with a key of its own."""
     for container, _ in containers(service):
         logged = container["LogConfiguration"]
         assert logged["LogDriver"] == "awslogs"
+        if container["Name"] == "audit":
+            group = service.body["Resources"][logged["Options"]["awslogs-group"]["Ref"]]["Properties"]
+            assert (logged["Options"]["mode"], group["LogGroupName"][-6:]) == ("blocking", "/audit")
+            (key,) = [name for name in foundation.of("AWS::KMS::Key") if "KeysAudit" in name]
+            assert key in service.value(group["KmsKeyId"])
+            continue
         assert logged["Options"]["mode"] == "non-blocking"
         assert int(logged["Options"]["max-buffer-size"].removesuffix("b")) == 25 * 2**20
 
@@ -85,7 +93,7 @@ def test_the_health_check_is_stated_as_ecs_runs_it(service: Template) -> None:
 
 def test_a_crash_is_mended_in_place_and_a_wrong_setting_is_not_tried_again(service: Template) -> None:
     for container, _ in containers(service):
-        if container["Name"] in ("manga-tools", "agent", "flags"):
+        if container["Name"] in ("manga-tools", "agent", "flags", "audit"):
             policy = {"Enabled": True, "IgnoredExitCodes": [2], "RestartAttemptPeriod": 60}
             assert container["RestartPolicy"] == policy
 
@@ -97,12 +105,16 @@ def test_what_is_written_goes_to_a_volume_of_its_own(pod: Template) -> None:
         for name, each in named.items()
     }
     assert (tmp["manga-tools"], tmp["agent"], tmp["profiles"]) == (["server-tmp"], ["agent-tmp"], ["aws"])
+    # The flags agent's image has no VOLUME: its /tmp takes its rights from the image that mounts it before.
+    assert tmp["flags"] == tmp["audit"] == ["flags-tmp"]
+    for name in ("flags", "manga-tools"):
+        assert {"ContainerName": "audit", "Condition": "HEALTHY"} in named[name]["DependsOn"]
     for name in ("manga-tools", "agent"):
         (profile,) = [m for m in named[name]["MountPoints"] if m["SourceVolume"] == "aws"]
         assert profile == {"SourceVolume": "aws", "ContainerPath": "/aws", "ReadOnly": True}
 
 
-def test_the_server_reads_its_settings(service: Template, stage: str) -> None:
+def test_the_server_reads_its_settings(service: Template, stage: str, tmp_path: Path) -> None:
     """As the server itself would at its start."""
     servers = [each for each, _ in containers(service) if each["Name"] == "manga-tools"]
     assert servers
@@ -110,12 +122,14 @@ def test_the_server_reads_its_settings(service: Template, stage: str) -> None:
         stated = environment(service, container) | {
             each["Name"]: "0123456789abcdef" for each in container.get("Secrets", ())
         }
+        stated["MANGA_AUDIT_LOG"] = f"{tmp_path}{stated['MANGA_AUDIT_LOG'].removeprefix('/audit')}"  # there is none here
         settings = Settings.from_environment({name: text for name, text in stated.items() if name.startswith("MANGA_")})
+        assert (settings.audit, settings.shop_name) == ("required", STAGES[stage].shop_name)
         assert settings.turn_budget_ms == STAGES[stage].turn_budget_ms
         assert settings.redis_url.startswith("rediss+cluster://")
         assert settings.catalog_url.startswith("aoss+https://")
         assert (settings.auth, settings.loopback) == (("none", True) if service.name == "pod" else ("token", False))
-        assert settings.emf == f"MangaTools/{stage}{'' if service.name == 'pod' else '-shared'}"
+        assert settings.emf == f"MangaTools/{stage}"
 
 
 def test_secrets_are_no_settings(service: Template) -> None:

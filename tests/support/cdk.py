@@ -17,7 +17,8 @@ SECONDS = 240
 ACCOUNT = "111122223333"
 REGION = "ap-northeast-1"
 STAGES = ("dev", "prod")
-STACKS = ("foundation", "pod", "shared")
+STACKS = {"dev": ("foundation", "pod"), "prod": ("foundation", "shared")}
+"""Production has the shape with a wall."""
 NOWHERE = "http://127.0.0.1:9"
 Json = dict[str, Any]
 
@@ -86,9 +87,10 @@ def _attribute(name: str, attribute: str) -> str:
 
 
 def read(folder: Path, stage: str) -> dict[str, Template]:
-    """The templates of a stage, by what follows its prefix: `foundation`, `pod`, `shared`."""
+    """The templates of a stage, by what follows its prefix: `foundation`, and `pod` or `shared`."""
     bodies = {
-        name: json.loads((folder / stage / f"manga-tools-{stage}-{name}.template.json").read_text()) for name in STACKS
+        name: json.loads((folder / stage / f"manga-tools-{stage}-{name}.template.json").read_text())
+        for name in STACKS[stage]
     }
     exports = {
         output["Export"]["Name"]: Template(name, body, {}).value(output["Value"])

@@ -26,6 +26,9 @@ UNKNOWN = (
     "AWS::ECS::ClusterCapacityProviderAssociations",
     "AWS::S3::BucketPolicy",
     "AWS::SNS::TopicPolicy",
+    "AWS::SNS::Subscription",
+    "AWS::Budgets::Budget",
+    "AWS::CloudWatch::Alarm",
     "AWS::SecretsManager::Secret",
 )
 """Types that moto 5.2 does not create from a template; a type by its beginning."""

@@ -47,7 +47,7 @@ class Shop:
     """What is recorded by its own name has an ARN here."""
 
     def __init__(self, stage: Stage, templates: Templates) -> None:
-        self._stage, self._templates = stage, templates
+        self.stage, self._templates = stage, templates
         self.region = templates.region
         self.embeds_by_bedrock = stage.embedder.startswith(BEDROCK)
         model = stage.embedder.removeprefix(BEDROCK) if self.embeds_by_bedrock else "amazon.titan-embed-text-v2:0"
@@ -59,7 +59,7 @@ class Shop:
         kind, _, rest = resource.partition("/")
         if kind == "table":
             table, _, index = rest.partition("/")
-            whole = f"arn:aws:dynamodb:{self.region}:{ACCOUNT}:table/{self._stage.table_prefix}{table}"
+            whole = f"arn:aws:dynamodb:{self.region}:{ACCOUNT}:table/{self.stage.table_prefix}{table}"
             return f"{whole}/{index}" if index else whole
         if kind in ("bucket", "object"):
             return self._bucket if kind == "bucket" else f"{self._bucket}/{self._key(rest)}"

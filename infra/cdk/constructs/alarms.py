@@ -1,30 +1,55 @@
-"""The alarms and the dashboard of one shape, from their definitions in infra/alarms and infra/dashboards."""
+"""The alarms and the dashboard of the service, from their definitions in infra/alarms and infra/dashboards."""
 
 from __future__ import annotations
 
 import json
 
-from aws_cdk import CfnResource
+from aws_cdk import CfnResource, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from infra.alarms.cloudwatch import Deployed, alarms, rollback_names
+from infra.alarms.cloudwatch import Deployed, Resource, alarms, rollback_names
+from infra.alarms.native import Natives, natives
 from infra.cdk.config import Stage
-from infra.cdk.constructs.topics import Topics
+from infra.cdk.constructs.balancer import Balancer
+from infra.cdk.stacks.foundation import Foundation
 from infra.dashboards.cloudwatch import body
+from tools.store.backends.dynamodb.tables import TABLES
+
+GIB = 2**30
 
 
 class Alarms(Construct):
     """`rollback` names those that end a deployment; a service has to wait for `made`."""
 
-    def __init__(self, scope: Construct, stage: Stage, prefix: str, namespace: str, topics: Topics) -> None:
+    def __init__(self, scope: Construct, stage: Stage, foundation: Foundation, balancer: Balancer | None = None) -> None:
         super().__init__(scope, "Alarms")
-        where = Deployed(prefix, namespace, page=topics.page.topic_arn, ticket=topics.ticket.topic_arn)
+        topics = foundation.topics
+        where = Deployed(stage.service, stage.namespace, page=topics.page.topic_arn, ticket=topics.ticket.topic_arn)
         self.rollback = rollback_names(where)
         self.made: dict[str, CfnResource] = {}
-        for name, each in alarms(where).items():
-            self.made[name] = CfnResource(self, name, type=each["Type"], properties=each["Properties"])
+        for name, each in {**alarms(where), **natives(where, self._natives(stage, foundation, balancer))}.items():
+            self.made[name] = make(self, name, each)
             for needed in each.get("DependsOn", ()):
                 self.made[name].add_resource_dependency(self.made[needed])
-        shown = json.dumps(body(namespace, stage.region), sort_keys=True)
-        cloudwatch.CfnDashboard(self, "Dashboard", dashboard_name=prefix, dashboard_body=shown)
+        shown = json.dumps(body(stage.namespace, stage.region, stage.service), sort_keys=True)
+        cloudwatch.CfnDashboard(self, "Dashboard", dashboard_name=stage.service, dashboard_body=shown)
+
+    def _natives(self, stage: Stage, foundation: Foundation, balancer: Balancer | None) -> Natives:
+        return Natives(
+            cluster=stage.prefix,
+            service=stage.service,
+            least_tasks=stage.scaling.least,
+            tables=tuple(table.called(stage.table_prefix) for table in TABLES),
+            cache=foundation.data.cache.name,
+            cache_bytes=stage.cache.most_gb * GIB,
+            account=Stack.of(self).account,
+            search_group=foundation.data.search.group_name,
+            search_group_id=foundation.data.search.group_id,
+            search_units=stage.search.most_search,
+            balancer=balancer.dimensions if balancer else None,
+        )
+
+
+def make(scope: Construct, name: str, resource: Resource) -> CfnResource:
+    return CfnResource(scope, name, type=resource["Type"], properties=resource["Properties"])

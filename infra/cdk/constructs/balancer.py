@@ -30,7 +30,7 @@ class Balancer(Construct):
         inside = ec2.SecurityGroup(
             self, "Callers", vpc=network.vpc, description="The shared service", allow_all_outbound=False
         )
-        inside.add_ingress_rule(ec2.Peer.ipv4(stage.network.cidr), ec2.Port.tcp(443), "Agents of this network")
+        inside.add_ingress_rule(network.agents, ec2.Port.tcp(443), "Agents of this network")
         self.group = ec2.SecurityGroup(
             self, "Behind", vpc=network.vpc, description="Tasks behind the balancer", allow_all_outbound=False
         )
@@ -47,6 +47,12 @@ class Balancer(Construct):
             default_target_groups=[self.target],
             open=False,
         )
+
+    @property
+    def dimensions(self) -> dict[str, str]:
+        """Of its target group's numbers in CloudWatch."""
+        balancer = self._balancer.load_balancer_full_name
+        return {"TargetGroup": self.target.target_group_full_name, "LoadBalancer": balancer}
 
     def attach(self, service: ecs.FargateService, container: str) -> None:
         self.target.add_target(service.load_balancer_target(container_name=container, container_port=PORT))

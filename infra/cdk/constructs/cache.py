@@ -20,12 +20,12 @@ ACCESS = (
 
 
 class Cache(Construct):
-    """`url` is for MANGA_REDIS_URL; `connectable` are the resources of elasticache:Connect."""
+    """`url` is for MANGA_REDIS_URL, `name` the cache's; `connectable` are the resources of elasticache:Connect."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Cache")
         stack = cdk.Stack.of(self)
-        self._name, self._user_name = f"{stage.prefix}-sessions", f"{stage.prefix}-server"
+        self.name, self._user_name = f"{stage.prefix}-sessions", f"{stage.prefix}-server"
         user, group = self._user(), self._group(stage)
         group.add_resource_dependency(user)
         cache = self._cache(stage, network, keys)
@@ -33,13 +33,13 @@ class Cache(Construct):
         cache.apply_removal_policy(removal(stage))
         self.url = (
             f"rediss+cluster://{self._user_name}@{cache.attr_endpoint_address}:{cache.attr_endpoint_port}"
-            f"?iam={self._name}&region={stage.region}"
+            f"?iam={self.name}&region={stage.region}"
         )
         self.connectable = [
             stack.format_arn(
                 service="elasticache", resource=kind, resource_name=name, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
             )
-            for kind, name in (("serverlesscache", self._name), ("user", self._user_name))
+            for kind, name in (("serverlesscache", self.name), ("user", self._user_name))
         ]
 
     def _user(self) -> elasticache.CfnUser:
@@ -72,7 +72,7 @@ class Cache(Construct):
             "Sessions",
             engine="valkey",
             major_engine_version="8",
-            serverless_cache_name=self._name,
+            serverless_cache_name=self.name,
             description="What sessions remember, and the channel between the tasks",
             cache_usage_limits=limits,
             kms_key_id=keys.shop.key_arn,

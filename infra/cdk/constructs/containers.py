@@ -1,4 +1,5 @@
-"""What every container has: a user without rights, a root that cannot be written, a log that waits for nobody."""
+"""What every container has: a user without rights, a root that cannot be written, a log that waits for nobody, unless
+nothing of it may be lost."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 import aws_cdk as cdk
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
@@ -29,7 +31,8 @@ HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a container differs from the others. `essential` ends the task with it."""
+    """How a container differs from the others. `essential` ends the task with it. `log` is a log of its own: its driver
+    waits for room and loses nothing, so that whoever writes has to wait too."""
 
     name: str
     repository: ecr.IRepository
@@ -46,6 +49,7 @@ class Kind:
     restarts: bool = True
     secrets: tuple[tuple[str, ecs.Secret], ...] = ()
     port: int | None = None
+    log: logs.ILogGroup | None = None
 
 
 class Containers(Construct):
@@ -53,14 +57,17 @@ class Containers(Construct):
 
     def __init__(self, scope: Construct, stage: Stage, task: ecs.FargateTaskDefinition, keys: Keys) -> None:
         super().__init__(scope, "Containers")
-        self._task = task
-        self._log = logs.LogGroup(
+        self._stage, self._task = stage, task
+        self._log = self.log("Log", f"/{task.family}", keys.shop)
+
+    def log(self, name: str, called: str, key: kms.IKey) -> logs.LogGroup:
+        return logs.LogGroup(
             self,
-            "Log",
-            log_group_name=f"/{task.family}",
-            retention=_retention(stage.log_days),
-            encryption_key=keys.shop,
-            removal_policy=removal(stage),
+            name,
+            log_group_name=called,
+            retention=_retention(self._stage.log_days),
+            encryption_key=key,
+            removal_policy=removal(self._stage),
         )
 
     def add(self, kind: Kind) -> ecs.ContainerDefinition:
@@ -83,7 +90,7 @@ class Containers(Construct):
             health_check=_health(kind),
             stop_timeout=cdk.Duration.seconds(kind.stop_seconds) if kind.stop_seconds else None,
             port_mappings=[ecs.PortMapping(container_port=kind.port)] if kind.port else None,
-            logging=self._routing(kind.name),
+            logging=self._routing(kind),
             # In its place, without a new task. One that ends again within a minute ends the task, if it is essential.
             enable_restart_policy=kind.restarts or None,
             restart_attempt_period=cdk.Duration.seconds(RESTART_SECONDS) if kind.restarts else None,
@@ -101,9 +108,12 @@ class Containers(Construct):
         linux.drop_capabilities(ecs.Capability.ALL)
         return linux
 
-    def _routing(self, name: str) -> ecs.LogDriver:
+    def _routing(self, kind: Kind) -> ecs.LogDriver:
+        """Both modes are stated: the default is the account's."""
+        if kind.log is not None:
+            return ecs.LogDrivers.aws_logs(stream_prefix=kind.name, log_group=kind.log, mode=ecs.AwsLogDriverMode.BLOCKING)
         return ecs.LogDrivers.aws_logs(
-            stream_prefix=name,
+            stream_prefix=kind.name,
             log_group=self._log,
             mode=ecs.AwsLogDriverMode.NON_BLOCKING,
             max_buffer_size=cdk.Size.mebibytes(LOG_BUFFER),

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.cdk.acknowledged import acknowledge
 from infra.cdk.config import Stage
 from infra.cdk.constructs.keys import Keys
+from infra.cdk.constructs.network import Network
 from infra.cdk.removal import removal
 
 STANDBY = "standby/catalogue.bundle"
 PAGES = "pages"
+ON_BUCKETS = ["s3:ListBucket"]
+ON_OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
 
 
 class Files(Construct):
-    def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
+    def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Files")
         self._stage = stage
         # Balancers can write to buckets with S3's own key only.
@@ -29,6 +33,7 @@ class Files(Construct):
             noncurrent_version_expiration=cdk.Duration.days(30),
             abort_incomplete_multipart_upload_after=cdk.Duration.days(1),
         )
+        self._only_through(network)
 
     @property
     def standby_url(self) -> str:
@@ -37,6 +42,25 @@ class Files(Construct):
     @property
     def pages_url(self) -> str:
         return f"s3://{self.shop.bucket_name}/{PAGES}?region={self._stage.region}"
+
+    def _only_through(self, network: Network) -> None:
+        """What is inside is read and written through the network's own gateway, and the gateway leads to nothing else: a
+        key that was carried away is of no use outside. Those who publish pages come from outside."""
+        both = [self.shop.bucket_arn, self.shop.arn_for_objects("*")]
+        network.s3.add_to_policy(network.through([*ON_BUCKETS, *ON_OBJECTS], both))
+        conditions: dict[str, dict[str, object]] = {"StringNotEquals": {"aws:SourceVpce": network.s3.vpc_endpoint_id}}
+        if self._stage.publishers:
+            conditions["ArnNotLike"] = {"aws:PrincipalArn": list(self._stage.publishers)}
+        self.shop.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="OnlyThroughTheNetwork",
+                effect=iam.Effect.DENY,
+                principals=[iam.AnyPrincipal()],
+                actions=[*ON_BUCKETS, *ON_OBJECTS],
+                resources=both,
+                conditions=conditions,
+            )
+        )
 
     def _bucket(self, name: str, encryption: s3.BucketEncryption, keys: Keys | None) -> s3.Bucket:
         return s3.Bucket(

@@ -1,20 +1,46 @@
 """Which tools are on, and for whom: AppConfig, rolled out in steps. Tasks read it from AppConfig's agent beside them.
 
-AppConfig validates by JSON Schema draft 4 and the flags' schema is of 2020-12, so the server judges a document, and keeps
-the last one that was right.
+AppConfig validates by JSON Schema draft 4, which says most of what the flags' schema of 2020-12 does: a document that is
+wrong by it is never deployed. The server judges by all of it, and keeps the last document that was right. A document that is
+right and does harm is rolled back by the alarms that roll a release back.
 """
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import aws_cdk as cdk
 from aws_cdk import aws_appconfig as appconfig
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from infra.alarms.cloudwatch import Deployed, halves_that_roll_back
+from infra.cdk.acknowledged import acknowledge
 from infra.cdk.config import Stage
+from server.config.settings import ROOT
 
 PORT = 2772
 NO_FLAGS = "{}"
 """Every tool as it is by itself."""
+SCHEMA = Path("server/flags/schema.json")
+DRAFT = "http://json-schema.org/draft-04/schema#"
+NEWER = ("propertyNames", "if", "then", "dependentSchemas", "default", "description", "title")
+"""Words that draft 4 does not know, or that say nothing of a document."""
+
+
+def draft_4(schema: Any) -> Any:
+    """The schema without words that draft 4 does not know, as far as those below `properties` are no names."""
+    if isinstance(schema, list):
+        return [draft_4(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {word: draft_4(said) for word, said in schema.items() if word not in NEWER}
+    for names in ("properties", "patternProperties", "$defs"):
+        if names in schema:
+            kept[names] = {name: draft_4(said) for name, said in schema[names].items()}
+    return kept | ({"$schema": DRAFT} if isinstance(schema.get("$schema"), str) else {})
 
 
 class Flags(Construct):
@@ -23,9 +49,18 @@ class Flags(Construct):
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Flags")
         application = appconfig.CfnApplication(self, "Application", name=stage.prefix)
-        environment = appconfig.CfnEnvironment(self, "Environment", application_id=application.ref, name=stage.name)
+        environment = appconfig.CfnEnvironment(
+            self, "Environment", application_id=application.ref, name=stage.name, monitors=self._monitors(stage)
+        )
+        schema = json.dumps(draft_4(json.loads((ROOT / SCHEMA).read_text("utf-8"))), separators=(",", ":"))
         profile = appconfig.CfnConfigurationProfile(
-            self, "Profile", application_id=application.ref, name="tools", location_uri="hosted", type="AWS.Freeform"
+            self,
+            "Profile",
+            application_id=application.ref,
+            name="tools",
+            location_uri="hosted",
+            type="AWS.Freeform",
+            validators=[appconfig.CfnConfigurationProfile.ValidatorsProperty(type="JSON_SCHEMA", content=schema)],
         )
         self._first(stage, application, environment, profile)
         names = f"{stage.prefix}/environments/{stage.name}/configurations/tools"
@@ -36,6 +71,32 @@ class Flags(Construct):
             resource="application",
             resource_name=f"{application.ref}/environment/{environment.ref}/configuration/{profile.ref}",
         )
+
+    def _monitors(self, stage: Stage) -> list[appconfig.CfnEnvironment.MonitorsProperty]:
+        """Alarms of its own: those of the service are made later than the flags."""
+        role = iam.Role(
+            self,
+            "Monitor",
+            role_name=f"{stage.prefix}-flags-monitor",
+            assumed_by=iam.ServicePrincipal("appconfig.amazonaws.com"),
+            inline_policies={
+                "alarms": iam.PolicyDocument(
+                    statements=[iam.PolicyStatement(actions=["cloudwatch:DescribeAlarms"], resources=["*"])]
+                )
+            },
+        )
+        acknowledge(role, "AwsSolutions-IAM5[Resource::*]", "Alarms are described all together: AppConfig asks by no name.")
+        where = Deployed(f"{stage.prefix}-flags", stage.namespace, page=None, ticket=None)
+        made = [
+            cdk.CfnResource(self, name, type=each["Type"], properties=each["Properties"])
+            for name, each in halves_that_roll_back(where).items()
+        ]
+        return [
+            appconfig.CfnEnvironment.MonitorsProperty(
+                alarm_arn=cdk.Token.as_string(each.get_att("Arn")), alarm_role_arn=role.role_arn
+            )
+            for each in made
+        ]
 
     def _first(
         self,

@@ -12,13 +12,16 @@ from infra.cdk.removal import removal
 
 
 class Keys(Construct):
-    """`personal` is for orders, profiles and secrets; `shop` for everything else, logs among them."""
+    """`personal` is for orders, profiles and secrets, `audit` for who saw which order: whoever may read the one need not
+    read the other. `shop` is for everything else, logs among them."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Keys")
         self.personal = self._key(stage, "personal")
         self.shop = self._key(stage, "shop")
-        self._let_logs_use(self.shop)
+        self.audit = self._key(stage, "audit")
+        for key in (self.shop, self.audit):
+            self._let_logs_use(key)
 
     def _key(self, stage: Stage, name: str) -> kms.Key:
         return kms.Key(

@@ -1,9 +1,11 @@
-"""A network without a way to the internet: what tasks call is reached over endpoints, so nothing can be sent elsewhere."""
+"""A network without a way to the internet: what tasks call is reached over endpoints, each of which lets through what this
+stage needs of its service, to what is this account's."""
 
 from __future__ import annotations
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
@@ -14,39 +16,63 @@ from infra.cdk.removal import removal
 HTTPS = 443
 CACHE_PORTS = (6379, 6380)
 """6380 is ElastiCache Serverless's port for reads from a replica."""
-SERVICES = {
-    "EcrApi": "ecr.api",
-    "EcrDocker": "ecr.dkr",
-    "Logs": "logs",
-    "Secrets": "secretsmanager",
-    "Sts": "sts",
-    "Bedrock": "bedrock-runtime",
-    "Flags": "appconfigdata",
+PULL = ("ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer", "ecr:BatchCheckLayerAvailability")
+TOKEN = ("ecr:GetAuthorizationToken",)
+"""It knows no resource."""
+ENDPOINTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
+    "EcrApi": ("ecr.api", {"ecr:repository/{prefix}/*": PULL, "": TOKEN}),
+    "EcrDocker": ("ecr.dkr", {"ecr:repository/{prefix}/*": PULL, "": TOKEN}),
+    "Logs": ("logs", {"logs:log-group:/{prefix}-*": ("logs:CreateLogStream", "logs:PutLogEvents")}),
+    "Secrets": ("secretsmanager", {"secretsmanager:secret:{prefix}/*": ("secretsmanager:GetSecretValue",)}),
+    "Sts": ("sts", {"iam:role/{prefix}-*": ("sts:AssumeRole",)}),
+    "Bedrock": ("bedrock-runtime", {"": ("bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream")}),
+    "Flags": (
+        "appconfigdata",
+        {"appconfig:application/*": ("appconfig:StartConfigurationSession", "appconfig:GetLatestConfiguration")},
+    ),
 }
-"""What tasks call by an address inside. S3 (the layers of images, too) and DynamoDB have gateways, which cost nothing."""
+"""What tasks call by an address inside: the service, and what its endpoint lets through, by the resource behind region and
+account. S3 (the layers of images, too) and DynamoDB have gateways, which cost nothing."""
 
 
 class Network(Construct):
-    """`tasks`, `cache` and `endpoints` are security groups. Who may reach whom is said here and nowhere else."""
+    """`tasks`, `agents`, `cache` and `endpoints` are security groups; `s3` is a gateway. Who may reach whom is said here and
+    nowhere else."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Network")
+        self._stage, self._stack = stage, cdk.Stack.of(self)
         self.vpc = self._vpc(stage)
         self.tasks = self._group("Tasks", "Containers of the tasks")
         self.cache = self._group("Cache", "Session memory")
         self.endpoints = self._group("Endpoints", "Services of AWS inside the network")
         https, cache = ec2.Port.tcp(HTTPS), ec2.Port.tcp_range(*CACHE_PORTS)
-        # Gateways have addresses that no group names; there is no other route outside.
-        self.tasks.add_egress_rule(ec2.Peer.any_ipv4(), https, "Services of AWS")
+        self._to_aws(self.tasks, stage.network.s3_prefixes, stage.network.dynamodb_prefixes)
         self.tasks.add_egress_rule(self.cache, cache, "Session memory")
         self.cache.add_ingress_rule(self.tasks, cache, "Tasks")
-        self.endpoints.add_ingress_rule(self.tasks, https, "Tasks")
-        self._endpoints(stage)
+        if stage.walled:
+            self.agents = self._group("Agents", "Agents, in tasks of their own")
+            self._to_aws(self.agents, stage.network.s3_prefixes)
+            self.agents.add_egress_rule(ec2.Peer.ipv4(stage.network.cidr), https, "The shared service")
+        self.s3 = self._gateway("S3", ec2.GatewayVpcEndpointAwsService.S3)
+        self._gateway("DynamoDb", ec2.GatewayVpcEndpointAwsService.DYNAMODB).add_to_policy(
+            self.through(["dynamodb:*"], [self._arn(f"dynamodb:table/{stage.table_prefix}*")])
+        )
+        self._endpoints()
         self._flow_log(stage, keys)
 
     @property
     def subnets(self) -> list[str]:
         return [subnet.subnet_id for subnet in self.vpc.isolated_subnets]
+
+    def through(self, actions: list[str], resources: list[str]) -> iam.PolicyStatement:
+        """For whoever is of this account: another's keys are of no use from inside."""
+        return iam.PolicyStatement(
+            principals=[iam.AnyPrincipal()],
+            actions=actions,
+            resources=resources,
+            conditions={"StringEquals": {"aws:PrincipalAccount": self._stack.account}},
+        )
 
     def _vpc(self, stage: Stage) -> ec2.Vpc:
         inside = ec2.SubnetConfiguration(name="inside", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=22)
@@ -62,14 +88,35 @@ class Network(Construct):
     def _group(self, name: str, what: str) -> ec2.SecurityGroup:
         return ec2.SecurityGroup(self, name, vpc=self.vpc, description=what, allow_all_outbound=False)
 
-    def _endpoints(self, stage: Stage) -> None:
-        self.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
-        self.vpc.add_gateway_endpoint("DynamoDb", service=ec2.GatewayVpcEndpointAwsService.DYNAMODB)
-        for name, service in SERVICES.items():
-            there = ec2.InterfaceVpcEndpointService(f"com.amazonaws.{stage.region}.{service}", HTTPS)
-            self.vpc.add_interface_endpoint(
+    def _to_aws(self, group: ec2.SecurityGroup, *prefixes: str) -> None:
+        """To the endpoints, and to the addresses of gateways, which no group names."""
+        https = ec2.Port.tcp(HTTPS)
+        for peer in (self.endpoints, *(ec2.Peer.prefix_list(each) for each in prefixes)):
+            group.add_egress_rule(peer, https, "Services of AWS")
+        self.endpoints.add_ingress_rule(group, https, "Tasks")
+
+    def _gateway(self, name: str, service: ec2.GatewayVpcEndpointAwsService) -> ec2.GatewayVpcEndpoint:
+        gateway = self.vpc.add_gateway_endpoint(name, service=service)
+        if name == "S3":  # the registry's own bucket, by addresses that the registry has signed
+            layers = f"arn:{self._stack.partition}:s3:::prod-{self._stage.region}-starport-layer-bucket/*"
+            gateway.add_to_policy(
+                iam.PolicyStatement(principals=[iam.AnyPrincipal()], actions=["s3:GetObject"], resources=[layers])
+            )
+        return gateway
+
+    def _endpoints(self) -> None:
+        for name, (service, allowed) in ENDPOINTS.items():
+            there = ec2.InterfaceVpcEndpointService(f"com.amazonaws.{self._stage.region}.{service}", HTTPS)
+            endpoint = self.vpc.add_interface_endpoint(
                 name, service=there, security_groups=[self.endpoints], open=False, private_dns_enabled=True
             )
+            for resource, actions in allowed.items():
+                endpoint.add_to_policy(self.through(list(actions), [self._arn(resource) if resource else "*"]))
+
+    def _arn(self, resource: str) -> str:
+        service, _, rest = resource.format(prefix=self._stage.prefix).partition(":")
+        region = "" if service == "iam" else self._stack.region
+        return f"arn:{self._stack.partition}:{service}:{region}:{self._stack.account}:{rest}"
 
     def _flow_log(self, stage: Stage, keys: Keys) -> None:
         group = logs.LogGroup(

@@ -10,8 +10,7 @@ from infra.cdk.constructs.containers import Containers, Kind, mount
 from infra.cdk.constructs.profiles import Profiles
 from infra.cdk.constructs.repositories import Repositories
 from infra.cdk.constructs.roles import Data, Roles
-from infra.cdk.constructs.server import Shape, add_flags_agent, add_server
-from infra.cdk.constructs.surroundings import NAMESPACE
+from infra.cdk.constructs.server import Shape, add_server
 from infra.cdk.constructs.task import fargate_task
 
 AGENT = "agent"
@@ -26,12 +25,10 @@ class Pod(Construct):
 
     def __init__(self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles) -> None:
         super().__init__(scope, "Pod")
-        self.namespace = f"{NAMESPACE}/{stage.name}"
-        self.task = fargate_task(self, f"{stage.prefix}-pod", stage.size, roles.pod)
+        self.task = fargate_task(self, stage.service, stage.size, roles.service)
         containers = Containers(self, stage, self.task, data.keys)
         profiles = Profiles(stage, containers, repositories, {"server": roles.server, "agent": roles.agent})
-        add_flags_agent(stage, containers, repositories, data.flags, roles.flags)
-        server = add_server(stage, containers, repositories, data, Shape(stage.size, self.namespace, {}))
+        server = add_server(stage, containers, repositories, data, roles, Shape(stage.size, {}))
         profiles.give(server, "server")
         agent = self._agent(stage, containers, repositories)
         profiles.give(agent, "agent")

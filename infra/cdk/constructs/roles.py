@@ -1,8 +1,7 @@
-"""Who may do what. Containers of a Fargate task share one task role, so in the pod that role may do nothing but become
-others: the server's, the agent's and the flags agent's, and each container is told which is its own.
-
-That keeps an honest container to its own rights and names it in CloudTrail. It is no wall: whoever takes over one container
-can become any of the three. A wall is a task of its own, as the shared service has, whose task role is the server's itself.
+"""Who may do what. Behind a wall server and agent are tasks of their own, each with its own role. Containers of a Fargate
+task share one task role, so in the pod that role may do nothing but become others: the server's, the agent's and the flags
+agent's, and each container is told which is its own. That keeps an honest container to its own rights and names it in
+CloudTrail, and is no wall: whoever takes over one container can become any of the three.
 """
 
 from __future__ import annotations
@@ -39,6 +38,8 @@ class Data:
 
 
 class Roles(Construct):
+    """`service` is the task role of the service."""
+
     def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
         super().__init__(scope, "Roles")
         self._stage, self._stack = stage, cdk.Stack.of(self)
@@ -47,14 +48,14 @@ class Roles(Construct):
         store = may.reads_the_store(data.tables)
         rest = (may.searches(data.search), may.remembers(data.cache), keys, *may.fetches(data.files), *embedder)
         tasks = _ecs(self._stack)
-        self.flags = self._role("flags", self._one_of("pod", "server"), (may.reads_flags(data.flags),))
-        own = (*store, *rest, may.allow("BecomeTheFlagsAgent", ("sts:AssumeRole",), (self.flags.role_arn,)))
-        self.server = self._role("server", iam.CompositePrincipal(self._one_of("pod"), tasks), own)
-        self.agent = self._role("agent", self._one_of("pod"), (may.converses(self._stack, stage.model),))
+        theirs = tasks if stage.walled else self._one_of("pod")
+        self.flags = self._role("flags", self._one_of("server" if stage.walled else "pod"), (may.reads_flags(data.flags),))
+        becomes = (may.allow("BecomeTheFlagsAgent", ("sts:AssumeRole",), (self.flags.role_arn,)),) if stage.walled else ()
+        self.server = self._role("server", theirs, (*store, *rest, *becomes))
+        self.agent = self._role("agent", theirs, (may.converses(self._stack, stage.model),))
         load = (*may.writes_the_store(data.tables), may.searches(data.search), *may.puts_the_standby(data.files))
         self.seed = self._role("seed", tasks, (*load, keys, *embedder))
-        becomes = [role.role_arn for role in (self.server, self.agent, self.flags)]
-        self.pod = self._role("pod", tasks, (may.allow("BecomeOneOfThem", ("sts:AssumeRole",), becomes),))
+        self.service = self.server if stage.walled else self._pod(tasks)
         data.search.let_in([self.server.role_arn], [self.seed.role_arn])
         self._explain(stage, data)
 
@@ -66,6 +67,10 @@ class Roles(Construct):
             assumed_by=trusted,
             inline_policies={"adapters": iam.PolicyDocument(statements=list(statements))},
         )
+
+    def _pod(self, tasks: iam.IPrincipal) -> iam.Role:
+        arns = [role.role_arn for role in (self.server, self.agent, self.flags)]
+        return self._role("pod", tasks, (may.allow("BecomeOneOfThem", ("sts:AssumeRole",), arns),))
 
     def _one_of(self, *names: str) -> iam.PrincipalBase:
         """Roles of those names, by condition: a principal that is not there yet would be refused."""

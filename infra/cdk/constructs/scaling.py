@@ -17,7 +17,7 @@ OUT_S, IN_S = 30, 300
 """Quick to add, slow to take away: a task that is stopped asks its agents to connect anew."""
 
 
-def scale(scope: Construct, stage: Stage, service: ecs.FargateService, family: str, namespace: str) -> None:
+def scale(scope: Construct, stage: Stage, service: ecs.FargateService) -> None:
     target = scaling.CfnScalableTarget(
         scope,
         "Tasks",
@@ -38,7 +38,7 @@ def scale(scope: Construct, stage: Stage, service: ecs.FargateService, family: s
     by_calls = scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
         target_value=stage.scaling.calls_under_way,
         customized_metric_specification=scaling.CfnScalingPolicy.CustomizedMetricSpecificationProperty(
-            namespace=namespace, metric_name=CALLS, statistic="Average"
+            namespace=stage.namespace, metric_name=CALLS, statistic="Average"
         ),
         scale_out_cooldown=OUT_S,
         scale_in_cooldown=IN_S,
@@ -47,7 +47,7 @@ def scale(scope: Construct, stage: Stage, service: ecs.FargateService, family: s
         scaling.CfnScalingPolicy(
             scope,
             name,
-            policy_name=f"{family}-{name.lower()}",
+            policy_name=f"{stage.service}-{name.lower()}",
             policy_type="TargetTrackingScaling",
             scaling_target_id=target.ref,
             target_tracking_scaling_policy_configuration=tracking,

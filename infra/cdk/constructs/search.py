@@ -32,7 +32,8 @@ REDUNDANT, SINGLE = "ENABLED", "DISABLED"
 
 
 class Search(Construct):
-    """`url` is for MANGA_CATALOG_URL, `arn` the resource of aoss:APIAccessAll. Nobody may read until `let_in`."""
+    """`url` is for MANGA_CATALOG_URL, `arn` the resource of aoss:APIAccessAll, `group_…` what its
+    capacity is counted by. Nobody may read until `let_in`."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Search")
@@ -48,6 +49,7 @@ class Search(Construct):
         )
         policies = (self._encryption(keys), self._network(endpoint))
         group = self._group()
+        self.group_name, self.group_id = group.name, group.attr_id
         collection = aoss.CfnCollection(
             self,
             "Titles",

@@ -13,7 +13,7 @@ from infra.cdk.constructs.task import fargate_task
 
 SIZE = TaskSize(cpu=1024, memory=4096, server_cpu=960, server_memory=3840, agent_cpu=0, agent_memory=0)
 """Vectors of a whole catalogue are computed in it."""
-UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF")
+UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF", "MANGA_AUDIT", "MANGA_AUDIT_LOG")
 """What the seed does not look at."""
 
 
@@ -24,7 +24,7 @@ class Seed(Construct):
         super().__init__(scope, "Seed")
         task = fargate_task(self, f"{stage.prefix}-seed", SIZE, roles.seed)
         containers = Containers(self, stage, task, data.keys)
-        needed = {name: value for name, value in settings(stage, data, "").items() if name not in UNUSED}
+        needed = {name: value for name, value in settings(stage, data).items() if name not in UNUSED}
         container = containers.add(
             Kind(
                 name="seed",

@@ -28,7 +28,6 @@ class Service(Construct):
         cluster: ecs.ICluster,
         network: Network,
         task: ecs.FargateTaskDefinition,
-        namespace: str,
         rollback_alarms: Sequence[str],
         groups: Sequence[ec2.ISecurityGroup] = (),
     ) -> None:
@@ -57,4 +56,4 @@ class Service(Construct):
         resource = self.service.node.default_child
         assert isinstance(resource, cdk.CfnResource)
         resource.add_property_override("Monitoring", FINE)
-        scale(self, stage, self.service, task.family, namespace)
+        scale(self, stage, self.service)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from infra.cdk.config import Stage
 from infra.cdk.constructs.roles import Data
 
-NAMESPACE = "MangaTools"
+AUDIT = "audit"
+"""The volume of the audit's pipe, and the folder that it is in."""
+PIPE = f"/{AUDIT}/orders"
 
 
-def settings(stage: Stage, data: Data, namespace: str) -> dict[str, str]:
-    """MANGA_* of both shapes; `namespace` is that of the shape's metrics."""
+def settings(stage: Stage, data: Data) -> dict[str, str]:
+    """MANGA_* of both shapes."""
     standby = {"MANGA_STANDBY_URL": data.files.standby_url} if stage.standby != "off" else {}
     return {
         "MANGA_CATALOG_URL": data.search.url,
@@ -20,8 +22,12 @@ def settings(stage: Stage, data: Data, namespace: str) -> dict[str, str]:
         "MANGA_EMBEDDER": stage.embedder,
         "MANGA_STANDBY": stage.standby,
         **standby,
+        **({"MANGA_POLICIES_FILE": stage.policies_file} if stage.policies_file else {}),
+        "MANGA_SHOP_NAME": stage.shop_name,
+        "MANGA_AUDIT_LOG": PIPE,
+        "MANGA_AUDIT": "required",
         "MANGA_TURN_BUDGET_MS": str(stage.turn_budget_ms),
-        "MANGA_EMF": namespace,
+        "MANGA_EMF": stage.namespace,
     }
 
 

@@ -31,7 +31,8 @@ class Tables(Construct):
             attribute_definitions=[_attribute(each) for each in created["AttributeDefinitions"]],
             key_schema=_schema(created["KeySchema"]),
             local_secondary_indexes=[_local(table, each) for each in table.indexes if each.partition_key is None] or None,
-            global_secondary_indexes=[_global(table, each) for each in table.indexes if each.partition_key] or None,
+            global_secondary_indexes=[_global(table, each, self._bound()) for each in table.indexes if each.partition_key]
+            or None,
             point_in_time_recovery_specification=dynamodb.CfnTable.PointInTimeRecoverySpecificationProperty(
                 point_in_time_recovery_enabled=table.recovery
             ),
@@ -39,6 +40,7 @@ class Tables(Construct):
                 sse_enabled=True, sse_type="KMS", kms_master_key_id=key.key_arn
             ),
             time_to_live_specification=_ends(table),
+            on_demand_throughput=self._bound(),
             deletion_protection_enabled=self._stage.keep,
         )
         made.apply_removal_policy(removal(self._stage))
@@ -47,6 +49,13 @@ class Tables(Construct):
                 made, "AwsSolutions-DDB3", "The seed and the warehouse write all of it anew; there is nothing to recover."
             )
         return made
+
+    def _bound(self) -> dynamodb.CfnTable.OnDemandThroughputProperty:
+        """An index has its own: without one it would be bounded by nothing."""
+        bounds = self._stage.bounds
+        return dynamodb.CfnTable.OnDemandThroughputProperty(
+            max_read_request_units=bounds.most_read_units, max_write_request_units=bounds.most_write_units
+        )
 
 
 def _ends(table: Table) -> dynamodb.CfnTable.TimeToLiveSpecificationProperty | None:
@@ -79,8 +88,10 @@ def _local(table: Table, index: Index) -> dynamodb.CfnTable.LocalSecondaryIndexP
     )
 
 
-def _global(table: Table, index: Index) -> dynamodb.CfnTable.GlobalSecondaryIndexProperty:
+def _global(
+    table: Table, index: Index, bound: dynamodb.CfnTable.OnDemandThroughputProperty
+) -> dynamodb.CfnTable.GlobalSecondaryIndexProperty:
     schema = _schema(index.creation(table.partition_key)["KeySchema"])
     return dynamodb.CfnTable.GlobalSecondaryIndexProperty(
-        index_name=index.name, key_schema=schema, projection=_projection(index)
+        index_name=index.name, key_schema=schema, projection=_projection(index), on_demand_throughput=bound
     )

@@ -1,8 +1,9 @@
-"""Who is told: those who are woken, and those who read in the morning. Addresses are subscribed by hand."""
+"""Who is told: those who are woken, those who read in the morning, and the latter of what the account costs too."""
 
 from __future__ import annotations
 
 import aws_cdk as cdk
+from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -10,32 +11,63 @@ from constructs import Construct
 from infra.cdk.config import Stage
 from infra.cdk.constructs.keys import Keys
 
+TELLERS = ("cloudwatch.amazonaws.com", "budgets.amazonaws.com")
+EARLY_PERCENT = 80
+
 
 class Topics(Construct):
+    """Each has a subscription. Mail has to be confirmed once by whoever gets it."""
+
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Topics")
         self.page, self.ticket = (
             sns.Topic(self, name.title(), topic_name=f"{stage.prefix}-{name}", master_key=keys.shop, enforce_ssl=True)
             for name in ("page", "ticket")
         )
-        alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com")
+        tellers = [iam.ServicePrincipal(each) for each in TELLERS]
         account = {"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}}
         keys.shop.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="AlarmsOfThisAccount",
-                principals=[alarms],
+                principals=tellers,
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 resources=["*"],
                 conditions=account,
             )
         )
-        for topic in (self.page, self.ticket):
+        for topic, address in ((self.page, stage.told.page), (self.ticket, stage.told.ticket)):
             topic.add_to_resource_policy(
                 iam.PolicyStatement(
                     sid="AlarmsOfThisAccount",
-                    principals=[alarms],
+                    principals=tellers,
                     actions=["sns:Publish"],
                     resources=[topic.topic_arn],
                     conditions=account,
                 )
             )
+            protocol = sns.SubscriptionProtocol.HTTPS if address.startswith("https:") else sns.SubscriptionProtocol.EMAIL
+            sns.Subscription(topic, "Told", topic=topic, endpoint=address, protocol=protocol)
+        self._budget(stage)
+
+    def _budget(self, stage: Stage) -> None:
+        """Of the whole account: a filter by tag counts nothing until somebody has switched the tag on for billing."""
+        told = budgets.CfnBudget.SubscriberProperty(address=self.ticket.topic_arn, subscription_type="SNS")
+        budget = budgets.CfnBudget.BudgetDataProperty(
+            budget_name=stage.prefix,
+            budget_type="COST",
+            time_unit="MONTHLY",
+            budget_limit=budgets.CfnBudget.SpendProperty(amount=stage.bounds.dollars_a_month, unit="USD"),
+        )
+        notices = [
+            budgets.CfnBudget.NotificationWithSubscribersProperty(
+                notification=budgets.CfnBudget.NotificationProperty(
+                    notification_type=kind,
+                    comparison_operator="GREATER_THAN",
+                    threshold=percent,
+                    threshold_type="PERCENTAGE",
+                ),
+                subscribers=[told],
+            )
+            for kind, percent in (("ACTUAL", EARLY_PERCENT), ("FORECASTED", 100))
+        ]
+        budgets.CfnBudget(self, "Budget", budget=budget, notifications_with_subscribers=notices)

@@ -18,6 +18,6 @@ class Beside(StageStack):
         super().__init__(scope, stage, "pod", "The agent with the manga tools beside it, as one service")
         Seed(self, stage, foundation.data, foundation.repositories, foundation.roles)
         pod = Pod(self, stage, foundation.data, foundation.repositories, foundation.roles)
-        alarms = Alarms(self, stage, f"{stage.prefix}-pod", pod.namespace, foundation.topics)
-        service = Service(self, stage, foundation.cluster, foundation.network, pod.task, pod.namespace, alarms.rollback)
+        alarms = Alarms(self, stage, foundation)
+        service = Service(self, stage, foundation.cluster, foundation.network, pod.task, alarms.rollback)
         service.node.add_dependency(alarms)

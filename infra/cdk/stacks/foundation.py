@@ -34,7 +34,7 @@ class Foundation(StageStack):
             search=Search(self, stage, self.network, self.keys),
             cache=Cache(self, stage, self.network, self.keys),
             flags=Flags(self, stage),
-            files=Files(self, stage, self.keys),
+            files=Files(self, stage, self.network, self.keys),
         )
         self.repositories = Repositories(self, stage, self.keys)
         self.secrets = Secrets(self, stage, self.keys)

@@ -1,4 +1,4 @@
-"""The other shape: the server as a service of its own, for agents of other tasks."""
+"""The shape with a wall: the server as a service of its own, for agents of other tasks, and the seed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from infra.cdk.config import Stage
 from infra.cdk.constructs.alarms import Alarms
 from infra.cdk.constructs.balancer import PORT, Balancer
 from infra.cdk.constructs.containers import Containers
-from infra.cdk.constructs.server import NAME, Shape, add_flags_agent, add_server
+from infra.cdk.constructs.seed import Seed
+from infra.cdk.constructs.server import NAME, Shape, add_server
 from infra.cdk.constructs.service import Service
-from infra.cdk.constructs.surroundings import NAMESPACE
 from infra.cdk.constructs.task import fargate_task
 from infra.cdk.stacks.foundation import Foundation
 from infra.cdk.stacks.stage_stack import StageStack
@@ -21,22 +21,22 @@ from infra.cdk.stacks.stage_stack import StageStack
 class Shared(StageStack):
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation) -> None:
         super().__init__(scope, stage, "shared", "The manga tools behind a load balancer, for agents of other tasks")
-        namespace = f"{NAMESPACE}/{stage.name}-shared"
+        Seed(self, stage, foundation.data, foundation.repositories, foundation.roles)
         balancer = Balancer(self, stage, foundation.network, foundation.data.files.logs)
-        task = self._task(stage, foundation, namespace)
-        alarms = Alarms(self, stage, f"{stage.prefix}-shared", namespace, foundation.topics)
+        task = self._task(stage, foundation)
+        alarms = Alarms(self, stage, foundation, balancer)
         # Not to be changed from here: what lets the balancer in is a rule of the other group.
         tasks = ec2.SecurityGroup.from_security_group_id(
             self, "TasksGroup", foundation.network.tasks.security_group_id, mutable=False
         )
         groups: list[ec2.ISecurityGroup] = [tasks, balancer.group]
-        service = Service(self, stage, foundation.cluster, foundation.network, task, namespace, alarms.rollback, groups)
+        service = Service(self, stage, foundation.cluster, foundation.network, task, alarms.rollback, groups)
         balancer.attach(service.service, NAME)
         service.node.add_dependency(alarms)
 
-    def _task(self, stage: Stage, foundation: Foundation, namespace: str) -> ecs.FargateTaskDefinition:
+    def _task(self, stage: Stage, foundation: Foundation) -> ecs.FargateTaskDefinition:
         """Its task role is the server's own: here the two are walled off from each other."""
-        task = fargate_task(self, f"{stage.prefix}-shared", stage.shared_size, foundation.roles.server)
+        task = fargate_task(self, stage.service, stage.shared_size, foundation.roles.service)
         containers = Containers(self, stage, task, foundation.keys)
         token = ecs.Secret.from_secrets_manager(foundation.secrets.read_by(self, task.obtain_execution_role()))
         environment = {
@@ -45,7 +45,6 @@ class Shared(StageStack):
             "MANGA_ALLOWED_HOSTS": stage.shared.domain,
             "MANGA_TRUSTED_PROXIES": stage.network.cidr,
         }
-        shape = Shape(stage.shared_size, namespace, environment, (("MANGA_AUTH_TOKENS", token),), PORT)
-        add_server(stage, containers, foundation.repositories, foundation.data, shape)
-        add_flags_agent(stage, containers, foundation.repositories, foundation.data.flags, foundation.roles.flags)
+        shape = Shape(stage.shared_size, environment, (("MANGA_AUTH_TOKENS", token),), PORT)
+        add_server(stage, containers, foundation.repositories, foundation.data, foundation.roles, shape)
         return task

@@ -213,7 +213,7 @@ def test_nobody_has_more_than_they_need() -> None:
     for dockerfile in DOCKERFILES:
         assert instructions(dockerfile, "USER") == ["10001"]
         # On Fargate /tmp is root's own unless the image declares it.
-        assert instructions(dockerfile, "VOLUME") == ['["/tmp"]']
+        assert '"/tmp"' in instructions(dockerfile, "VOLUME")[0]
 
 
 def test_the_server_is_given_the_time_to_end_a_turn() -> None:

@@ -1,0 +1,128 @@
+"""Alarms on what AWS tells of its own services, which Prometheus does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from infra.alarms.cloudwatch import MINUTE, Deployed, Resource, compared, describe, told
+from infra.alarms.slos import PAGE, TICKET
+
+NAMES = (
+    "MangaTasksMissing",
+    "MangaTargetsUnhealthy",
+    "MangaTableThrottled",
+    "MangaCacheFull",
+    "MangaCacheThrottled",
+    "MangaSearchAtItsMost",
+)
+FULL = 0.8
+"""Of the cache's bound: beyond it the oldest go soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Natives:
+    """What is watched, by the names that it has in CloudWatch; a reference of a template will do. `balancer` has the
+    dimensions of its target group, where there is one."""
+
+    cluster: str
+    service: str
+    least_tasks: int
+    tables: tuple[str, ...]
+    cache: str
+    cache_bytes: int
+    account: Any
+    search_group: str
+    search_group_id: Any
+    search_units: int
+    balancer: dict[str, Any] | None = None
+
+
+def natives(where: Deployed, of: Natives) -> dict[str, Resource]:
+    """Returns every alarm, by its logical id."""
+    return {
+        name.replace("-", ""): _alarm(where, name, severity, words, watched)
+        for name, severity, words, watched in _listed(of)
+        if watched
+    }
+
+
+def _listed(of: Natives) -> Iterator[tuple[str, str, str, Resource]]:
+    """The name, whom it tells, what it says, and what it looks at."""
+    running = {"ClusterName": of.cluster, "ServiceName": of.service}
+    yield (
+        "MangaTasksMissing",
+        PAGE,
+        f"Fewer than {of.least_tasks} tasks run. See why the last one stopped.",
+        _metric("ECS/ContainerInsights", "RunningTaskCount", running, "Minimum")
+        | compared(of.least_tasks, 5, 5, below=True, missing="breaching"),
+    )
+    yield (
+        "MangaTargetsUnhealthy",
+        TICKET,
+        "A task has not been ready for the balancer for ten minutes. See the end of its log.",
+        _metric("AWS/ApplicationELB", "UnHealthyHostCount", of.balancer, "Maximum") | compared(0, 10, 10)
+        if of.balancer
+        else {},
+    )
+    for table in of.tables:
+        parts = [("reads", "ReadThrottleEvents"), ("writes", "WriteThrottleEvents")]
+        sums = [_part(name, "AWS/DynamoDB", metric, {"TableName": table}) for name, metric in parts]
+        total = {"Id": "refused", "Expression": "FILL(reads, 0) + FILL(writes, 0)", "Label": "refused"}
+        yield (
+            f"MangaTableThrottled-{table.rpartition('-')[2]}",
+            TICKET,
+            f"DynamoDB refuses requests to {table}. See whether it is at its bound.",
+            {"Metrics": [*sums, total]} | compared(0, 2, 5),
+        )
+    cache = {"clusterId": of.cache}
+    yield (
+        "MangaCacheFull",
+        TICKET,
+        f"The cache has taken {FULL:.0%} of what it may. Raise its bound, or the oldest go.",
+        _metric("AWS/ElastiCache", "BytesUsedForCache", cache, "Maximum") | compared(FULL * of.cache_bytes, 15, 15),
+    )
+    yield (
+        "MangaCacheThrottled",
+        TICKET,
+        "The cache refuses commands. See whether it is at its bound of processing units.",
+        _metric("AWS/ElastiCache", "ThrottledCmds", cache, "Sum") | compared(0, 2, 5),
+    )
+    group = {"ClientId": of.account, "CollectionGroupId": of.search_group_id, "CollectionGroupName": of.search_group}
+    yield (
+        "MangaSearchAtItsMost",
+        TICKET,
+        f"Search has taken all of its {of.search_units} compute units. Raise the bound before it is slow.",
+        _metric("AWS/AOSS", "SearchOCU", group, "Maximum") | compared(of.search_units - 0.5, 15, 15),
+    )
+
+
+def _alarm(where: Deployed, name: str, severity: str, words: str, watched: Resource) -> Resource:
+    section = name.partition("-")[0]
+    properties = {
+        "AlarmName": f"{where.prefix}-{name}",
+        "AlarmDescription": describe(words, "", section, where),
+        **watched,
+        **told(where, severity),
+    }
+    return {"Type": "AWS::CloudWatch::Alarm", "Properties": properties}
+
+
+def _dimensions(of: dict[str, Any]) -> list[Resource]:
+    return [{"Name": name, "Value": value} for name, value in of.items()]
+
+
+def _metric(namespace: str, metric: str, of: dict[str, Any], statistic: str) -> Resource:
+    return {
+        "Namespace": namespace,
+        "MetricName": metric,
+        "Dimensions": _dimensions(of),
+        "Statistic": statistic,
+        "Period": MINUTE,
+    }
+
+
+def _part(name: str, namespace: str, metric: str, of: dict[str, Any]) -> Resource:
+    measured = {"Namespace": namespace, "MetricName": metric, "Dimensions": _dimensions(of)}
+    return {"Id": name, "MetricStat": {"Metric": measured, "Period": MINUTE, "Stat": "Sum"}, "ReturnData": False}
