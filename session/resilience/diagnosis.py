@@ -6,9 +6,11 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+
+from session.resilience.deadline import Deadline
 
 OK, DEGRADED, DOWN = "ok", "degraded", "down"
 CONNECT_SECONDS = 0.7
@@ -38,6 +40,30 @@ class Diagnosis:
     @classmethod
     def of(cls, problem: Problem, version: str | None = None, state: str = DOWN) -> Diagnosis:
         return cls(state, problem.what, problem.remedy, version)
+
+
+Check = Callable[[Deadline], Awaitable[Diagnosis]]
+
+
+def always(diagnosis: Diagnosis) -> Check:
+    """Answers for what needs no asking."""
+
+    async def check(deadline: Deadline) -> Diagnosis:
+        return diagnosis
+
+    return check
+
+
+def once(check: Check) -> Check:
+    """Asks once, whoever wants to know."""
+    asked: list[asyncio.Task[Diagnosis]] = []
+
+    async def shared(deadline: Deadline) -> Diagnosis:
+        if not asked:
+            asked.append(asyncio.ensure_future(check(deadline)))
+        return await asyncio.shield(asked[0])
+
+    return shared
 
 
 def network_problem(error: BaseException, setting: str) -> Problem | None:

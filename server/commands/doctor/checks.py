@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Collection
 from contextlib import AsyncExitStack
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from server.backends import EMBEDDED
 from server.backends.catalog import default_data_dir
 from server.backends.redis import redis_credentials
-from server.commands.doctor import embedded, packages
-from server.commands.doctor.check import Check, always, once
-from server.commands.doctor.embedder import opened_embedder
+from server.commands.doctor import local
+from server.commands.doctor.models import classifier_check, opened_embedder
 from server.commands.doctor.relay import relay_check
-from server.commands.doctor.workers import workers_check
 from server.commands.installed_tools import installed_tools
 from server.config.flags_url import shown
 from server.config.settings import Settings
 from server.config.urls import file_of
+from server.flags.document import Document, DocumentError, Flag, parse
+from server.flags.sources.opening import open_source
+from server.flags.sources.source import Unreadable
 from server.packages.loading import GROUP
-from server.packages.reload_socket import Report
+from server.packages.reload_socket import PackageReport, Report
 from session.redis.address import RedisAddress
-from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import OK, Diagnosis
+from session.resilience.diagnosis import DEGRADED, OK, Check, Diagnosis, Problem, always, network_problem, once
 from tools.registry import Registry
 from tools.store.ports import Embedder
+
+IMPORT_SECONDS = 2.0
+"""Less than a server gives them: others are still to be examined."""
+MEND = "mend or remove the package, then `python -m server tools reload`; until then a server keeps the version that it has"
+
+
+FLAGS_SETTING = "MANGA_FLAGS_URL"
+KEEPS = "a running server keeps to what it read last"
 
 
 async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
     """Tells where each is and how it is asked, in the order of the table."""
     embedder, embedding = await opened_embedder(settings, stack)
-    registry, report = await installed_tools(settings, packages.IMPORT_SECONDS)
+    registry, report = await installed_tools(settings, IMPORT_SECONDS)
     at_redis, redis = _redis(settings, stack)
     return {
         "catalog": _catalog(settings, embedder, stack),
@@ -53,7 +60,7 @@ async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tupl
 
 def _catalog(settings: Settings, embedder: Embedder | None, stack: AsyncExitStack) -> tuple[str, Check]:
     if settings.catalog_url == EMBEDDED:
-        return f"{EMBEDDED} {settings.catalog_file.name}", embedded.catalog_check(settings)
+        return f"{EMBEDDED} {settings.catalog_file.name}", local.catalog_check(settings)
     from tools.store.backends.opensearch.address import OpenSearchAddress
     from tools.store.backends.opensearch.diagnosis import diagnose
 
@@ -72,7 +79,7 @@ def _standby(settings: Settings, embedder: Embedder | None, stack: AsyncExitStac
 
 def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
     if settings.store_url == EMBEDDED:
-        check = embedded.store_check(settings)
+        check = local.store_check(settings)
         profile = always(Diagnosis(OK, "in this process, until it ends"))
         return {
             **dict.fromkeys(("titles", "stock", "releases", "orders"), (EMBEDDED, check)),
@@ -98,9 +105,7 @@ def _pages(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
     if settings.pages_url == EMBEDDED:
         return EMBEDDED, always(Diagnosis(OK, "pictures of the demo"))
     if folder := file_of(settings.pages_url):
-        from server.commands.doctor import files
-
-        return str(folder), _on_a_thread(files.pages, folder)
+        return str(folder), local.on_a_thread(local.pages, folder)
     from tools.store.backends.pages.s3.address import S3Address
     from tools.store.backends.pages.s3.diagnosis import diagnose
 
@@ -112,7 +117,7 @@ def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
     from session.redis import diagnosis
 
     if settings.redis_url == EMBEDDED:
-        return EMBEDDED, embedded.redis_check(stack)
+        return EMBEDDED, local.redis_check(stack)
     address = RedisAddress.parse(settings.redis_url)
     signed_in = redis_credentials(address)
     credentials = signed_in.get_credentials if signed_in else None
@@ -132,45 +137,90 @@ def _issuer(settings: Settings) -> dict[str, tuple[str, Check]]:
 def _packages(report: Report) -> dict[str, tuple[str, Check]]:
     if not report.packages and report.problem is None:
         return {}
-    return {"packages": (GROUP, always(packages.diagnosed(report)))}
+    return {"packages": (GROUP, always(_brought_by(report)))}
 
 
 def _flags(settings: Settings, stack: AsyncExitStack, registry: Registry) -> dict[str, tuple[str, Check]]:
     url = settings.flags_url
     if url is None:
         return {}
-    from server.commands.doctor.flags import diagnose
-
-    return {"flags": (shown(url), lambda deadline: diagnose(url, stack, [tool.flag for tool in registry]))}
+    return {"flags": (shown(url), lambda deadline: _of_flags(url, stack, [tool.flag for tool in registry]))}
 
 
 async def _classifier(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
     if settings.classifier == "local":
         return {}
-    from server.commands.doctor.classifier import classifier_check
-
     return {"classifier": (settings.classifier, await classifier_check(settings, stack))}
 
 
 def _files(settings: Settings) -> dict[str, tuple[str, Check]]:
     """Names the policies' and those that are set; the data folder too where the catalogue is in this process and keeps its
     vectors there."""
-    from server.commands.doctor import files
-
     policies = settings.policies_file
-    found: dict[str, tuple[str, Check]] = {"policies": (policies.name, _on_a_thread(files.policies, policies))}
+    found: dict[str, tuple[str, Check]] = {"policies": (policies.name, local.on_a_thread(local.policies, policies))}
     if path := settings.audit_log:
-        found["audit"] = (str(path), _on_a_thread(files.audit, path))
+        found["audit"] = (str(path), local.on_a_thread(local.audit, path))
     if settings.data_dir or settings.catalog_url == EMBEDDED:
         folder = settings.data_dir or default_data_dir()
-        found["data"] = (str(folder), _on_a_thread(files.data, folder))
+        found["data"] = (str(folder), local.on_a_thread(local.data, folder))
     return found
 
 
-def _on_a_thread(examined: Callable[[Path], Diagnosis], path: Path) -> Check:
-    """A disk that hangs is waited for no longer than anything else."""
+def workers_check(settings: Settings) -> dict[str, tuple[str, Check]]:
+    """Says nothing of a process by itself."""
+    if settings.workers == 1:
+        return {}
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    found = Diagnosis(OK, f"on {processors} processors")
+    if processors < settings.workers:
+        remedy = f"set MANGA_WORKERS to {processors} at most, or give the task more"
+        found = Diagnosis(DEGRADED, f"they share {processors} processors, and wait for one another", remedy)
+    return {"workers": (str(settings.workers), always(found))}
 
-    async def check(deadline: Deadline) -> Diagnosis:
-        return await asyncio.to_thread(examined, path)
 
-    return check
+def _brought_by(report: Report) -> Diagnosis:
+    if not report.well:
+        told = [report.problem] if report.problem else [str(each) for each in report.packages if each.refused]
+        return Diagnosis.of(Problem("; ".join(told), MEND))
+    return Diagnosis(OK, "; ".join(map(_brought, report.packages)))
+
+
+def _brought(package: PackageReport) -> str:
+    return f"{package.package} {package.version}: {', '.join(package.loaded) or 'no tools'}"
+
+
+async def _of_flags(url: str, stack: AsyncExitStack, tools: Collection[str]) -> Diagnosis:
+    source = await open_source(url, stack)
+    try:
+        return Diagnosis(OK, _switched(parse(await source.read() or b""), tools))
+    except DocumentError as error:
+        return Diagnosis.of(Problem(str(error), f"correct it; {KEEPS}"))
+    except Unreadable as error:
+        return Diagnosis.of(_flags_problem(url, error))
+
+
+def _switched(document: Document, tools: Collection[str]) -> str:
+    """A flag of another version's tool is no more than worth knowing."""
+    changed = [f"{name} {_state_of(flag)}" for name, flag in document.flags.items() if _state_of(flag) != "on"]
+    unknown = document.unknown(tools)
+    missing = [f"no tool of this version: {', '.join(unknown)}"] if unknown else []
+    return "; ".join([", ".join(changed) or "every tool that is named is on for everyone", *missing])
+
+
+def _state_of(flag: Flag) -> str:
+    if not flag:
+        return "off"
+    if flag[0].conditions or len(flag) > 1 or flag[0].name != "on":
+        return f"in {len(flag)} segments"
+    return "on" if flag[0].rollout >= 100 else f"{flag[0].rollout:g} %"
+
+
+def _flags_problem(url: str, error: Unreadable) -> Problem:
+    if url.startswith("file:"):
+        return Problem(str(error), f"check {FLAGS_SETTING}, and the file's owner and mode")
+    if url.startswith("dynamodb:") and error.__cause__ is not None:
+        from tools.store.backends.aws_problems import aws_problem, code_of
+
+        if code_of(error) != "ResourceNotFoundException":
+            return aws_problem(error, FLAGS_SETTING, "dynamodb:GetItem on the table of the flags")
+    return network_problem(error, FLAGS_SETTING) or Problem(str(error), f"check {FLAGS_SETTING}; {KEEPS}")

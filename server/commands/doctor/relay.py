@@ -14,14 +14,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from server.backends import EMBEDDED, open_redis
-from server.commands.doctor.check import Check, always
 from server.config.settings import Settings
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.keys import relay, relay_alive, relay_message
 from session.redis.keyvalue import Command
 from session.redis.subscriber import ListeningWire, Redis
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import DOWN, OK, Diagnosis, Problem
+from session.resilience.diagnosis import DOWN, OK, Check, Diagnosis, Problem, always
 
 HEARD_SECONDS = 1.0
 KEPT_MS = 1000

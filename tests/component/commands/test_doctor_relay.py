@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from server.commands.doctor import relay
-from server.commands.doctor.check import always
 from server.commands.doctor.relay import diagnose, relay_check
 from server.config.settings import Settings
 from session.redis.connection import Dialer
 from session.redis.keyvalue import Reply, Step
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import DOWN, OK, Diagnosis
+from session.resilience.diagnosis import DOWN, OK, Diagnosis, always
 from tests.support.ports import free_port
 from tests.support.redis_kinds import all_keys, as_cluster_of_one, reached
 from tests.support.valkey import PrivateValkey, ask, connected, private_valkey

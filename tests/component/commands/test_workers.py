@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import CollectorRegistry
 from starlette.requests import Request
 
-from server.commands.doctor.workers import workers_check
+from server.commands.doctor.checks import workers_check
 from server.commands.workers.backoff import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff
 from server.commands.workers.channel import Report, channel
 from server.commands.workers.peers import Peers
