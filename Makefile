@@ -23,7 +23,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-stack pod clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
+.PHONY: run test test-all test-stack pod clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
@@ -31,8 +31,12 @@ help: ## what there is
 run: $(VENV)/.runtime ## serve the demo catalogue on 127.0.0.1:8080; MANGA_* settings pass through
 	@exec $(if $(filter command,$(origin PORT)),env MANGA_PORT=$(PORT)) $(BIN)/python -m server serve --with-parent
 
-test: $(VENV)/.dev $(CLIENTS) ## all tests that this machine can run
+test: $(VENV)/.dev $(CLIENTS) ## the gate: all tests but those that are marked slow; ARGS="-m slow tests/chaos" are some of those
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+test-all: $(VENV)/.dev $(CLIENTS) ## everything: the slow tests too, make example, make pod (an hour)
 	@$(PYTEST) $(ARGS)
+	@$(MAKE) --no-print-directory example pod ARGS=
 
 clients: $(CLIENTS) ## the environments of the clients that tests drive
 

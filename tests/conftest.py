@@ -1,5 +1,5 @@
-"""No setting of whoever runs the tests reaches them: neither from the environment nor from the .env that make reads. And some
-have the machine to themselves, where there are several processes of tests."""
+"""No setting of whoever runs the tests reaches them: neither from the environment nor from the .env that make reads. Some have
+the machine to themselves, where there are several processes of tests. And the gate (`make test`) leaves some out."""
 
 from __future__ import annotations
 
@@ -15,6 +15,23 @@ from server.config.declaration import PREFIX
 from server.config.settings import Settings
 from tests.support.alone import turn
 
+SLOW = {
+    "tests/browser": "one card and one page say that the browser works",
+    "tests/chaos": "each fault takes seconds by itself; one says that all are lived through",
+    "tests/component/tools/test_loop_work.py": "counts every line of every tool",
+    "tests/load": "each runs a bench that is no part of the server",
+    "tests/observability": "draws what the documents show",
+    "tests/pod": "builds two images",
+    "tests/quality": "asks every judged query",
+}
+"""Folders and files that only `make test-all` runs, and why. A single test or parameter has the mark itself."""
+KEPT = (
+    "tests/browser/cards/test_search_card.py",
+    "tests/browser/operators_page/test_used.py",
+    "tests/chaos/test_chaos_short.py::test_every_call_is_answered_in_time_and_truthfully_and_all_is_well_again[redis hang after accept]",
+)
+"""What of them the gate runs all the same."""
+
 
 def pytest_configure() -> None:
     """What only tests know (MANGA_TEST_…, MANGA_STACK_…) stays."""
@@ -24,6 +41,12 @@ def pytest_configure() -> None:
         del os.environ[name]
     settings.register_profile("untimed", settings.default, deadline=None)  # no test fails because its machine is busy
     settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(tuple(SLOW)) and not item.nodeid.startswith(KEPT):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # what is waited for counts for no test's timeout

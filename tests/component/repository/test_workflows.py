@@ -32,7 +32,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 
 def test_there_is_one_for_each_purpose() -> None:
-    assert [path.stem for path in FILES] == ["cdk", "compose", "image", "release", "scan", "test"]
+    assert [path.stem for path in FILES] == ["cdk", "compose", "image", "nightly", "release", "scan", "test"]
 
 
 def test_actionlint_has_nothing_to_say() -> None:
