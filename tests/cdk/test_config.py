@@ -10,13 +10,14 @@ import pytest
 from infra.cdk.config import Bounds, Cache, Network, Scaling, Search, Shared, TaskSize, Told
 from infra.cdk.rules import ConfigError, fargate_memory
 from infra.cdk.stages import DEV, PROD, STAGES
+from tests.support.cases import cases
 
 SIZE = {"cpu": 512, "memory": 2048, "server_cpu": 256, "server_memory": 896, "agent_cpu": 192, "agent_memory": 896}
 NETWORK = {"cidr": "10.0.0.0/16", "zones": ("a", "b"), "s3_prefixes": "pl-61a54008", "dynamodb_prefixes": "pl-78a54011"}
 ARN = DEV.shared.certificate_arn
 
 
-@pytest.mark.parametrize(
+@cases(
     ("make", "arguments", "told"),
     [
         (Network, NETWORK | {"cidr": "10.0.0.0/8"}, "network.cidr has to be a /16"),
@@ -50,7 +51,7 @@ def test_a_wrong_value_is_named(make: Any, arguments: dict[str, Any], told: str)
         make(**arguments)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "told"),
     [
         ({"name": "Production"}, "name"),

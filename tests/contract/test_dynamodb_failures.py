@@ -13,6 +13,7 @@ import pytest
 
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.wrong_dynamodb import Answer, Behaviour, HangUp, Request, WrongDynamo, never, wrong_dynamodb
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
@@ -63,7 +64,7 @@ DEPENDENCIES = {
 }
 READS = ["stock", "order", "latest", "purchased", "bought", "releases", "recall", "forget"]
 
-each_call = pytest.mark.parametrize("call", CALLS)
+each_call = cases("call", CALLS)
 
 
 @asynccontextmanager
@@ -101,7 +102,7 @@ async def failing(store: DynamoStore, call: str, deadline: Deadline) -> BackendF
 
 
 @each_call
-@pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"])
+@cases("code", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"])
 async def test_a_refusal_for_load_is_throttling_and_tried_once(call: str, code: str) -> None:
     """Asking again is the affair of the product's own retries, which have a budget; the driver's have none."""
     async with playing(lambda _: Answer.error(code, message=f"slow down {SECRET}")) as (store, server):
@@ -112,7 +113,7 @@ async def test_a_refusal_for_load_is_throttling_and_tried_once(call: str, code: 
 
 
 @each_call
-@pytest.mark.parametrize(
+@cases(
     ("code", "status", "says"),
     [
         ("ResourceNotFoundException", 400, "is not there"),
@@ -144,7 +145,7 @@ async def test_an_empty_object_is_no_word_on_whether_there_is_such_an_order() ->
 
 
 @each_call
-@pytest.mark.parametrize("answer", [None, Answer(b"{" + b" " * 100_000 + b"}", drip=0.01)], ids=["never", "in drips"])
+@cases("answer", [None, Answer(b"{" + b" " * 100_000 + b"}", drip=0.01)], ids=["never", "in drips"])
 async def test_an_answer_that_does_not_come_costs_the_deadline_and_no_more(call: str, answer: Answer | None) -> None:
     """The driver alone would wait for 20 s here, and for ever where a byte comes now and then."""
     async with playing(lambda _: answer or never(), in_bulk=True) as (store, _), asyncio.timeout(10):
@@ -152,7 +153,7 @@ async def test_an_answer_that_does_not_come_costs_the_deadline_and_no_more(call:
 
 
 @each_call
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         Answer(b"<html>proxy</html>"),
@@ -314,7 +315,7 @@ async def test_a_table_that_answers_no_key_at_all_is_throttled() -> None:
         assert 1 < len(server.requests) < 100
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         lambda _: batch(item("m-1"), item("m-9")),
@@ -352,7 +353,7 @@ WRONG_STOCK = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG_STOCK.values(), ids=WRONG_STOCK)
+@cases("wrong", WRONG_STOCK.values(), ids=WRONG_STOCK)
 async def test_an_item_that_cannot_be_read_costs_its_own_title_alone(wrong: dict[str, Any]) -> None:
     changed = {name: value for name, value in (item("m-1") | wrong).items() if value is not None}
     async with playing(lambda _: batch(changed, item("m-2"))) as (store, _):
@@ -376,7 +377,7 @@ WRONG_ORDERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG_ORDERS.values(), ids=WRONG_ORDERS)
+@cases("wrong", WRONG_ORDERS.values(), ids=WRONG_ORDERS)
 async def test_an_order_that_cannot_be_believed_is_not_shown(wrong: dict[str, Any]) -> None:
     changed = {name: value for name, value in (order_item("reader", ORDER) | wrong).items() if value is not None}
     async with playing(lambda _: Answer.json({"Item": changed})) as (store, _):
@@ -392,7 +393,7 @@ async def test_an_order_may_have_attributes_that_this_version_does_not_know() ->
         assert await store.order("reader", "MNG-AAAA0001", Deadline.after(5)) == ORDER
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
     [
         {"owner": {"S": owner_key("another")}},
@@ -409,7 +410,7 @@ async def test_purchases_that_cannot_be_believed_are_a_failure(wrong: dict[str, 
         assert type(await failing(store, "purchased", Deadline.after(5))) is DependencyFailure
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
     [{"owner": {"S": owner_key("another")}}, {"kind": {"S": "sold"}}, {"at": {"S": "now"}}, {"subject": None}],
     ids=str,
@@ -420,7 +421,7 @@ async def test_events_that_cannot_be_believed_are_a_failure(wrong: dict[str, Any
         assert type(await failing(store, "recall", Deadline.after(5))) is DependencyFailure
 
 
-@pytest.mark.parametrize("call", ["purchased", "recall", "forget"])
+@cases("call", ["purchased", "recall", "forget"])
 async def test_pages_that_go_round_in_a_circle_end(call: str) -> None:
     page = Answer.json({"Items": [], "LastEvaluatedKey": {"owner": {"S": "x"}}})
     async with playing(lambda _: page) as (store, server):

@@ -7,13 +7,12 @@ import json
 import socket
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from session.keys import preferences
 from session.preferences import Kept, Preference, encode
 from session.profile import RECALLED, Event, EventKind, Profile
 from session.resilience.deadline import Deadline
 from tests.stack.dynamodb import REGION
+from tests.support.cases import cases
 from tests.support.process import run
 from tests.support.valkey import ask, connected, private_valkey
 from tools.store.backends.dynamodb.address import DynamoAddress
@@ -93,7 +92,7 @@ async def test_what_cannot_be_removed_is_said_and_is_no_success() -> None:
     assert USER not in why + where
 
 
-@pytest.mark.parametrize("user", ["", "x" * 256])
+@cases("user", ["", "x" * 256])
 async def test_no_customer_and_an_impossible_one_are_wrong_arguments(user: str) -> None:
     status, said, why = await forget(user, store_url="embedded:")
     assert (status, said) == (2, "")

@@ -18,6 +18,7 @@ from session.resilience.deadline import Deadline
 from tests.stack import opensearch
 from tests.stack.children import free_port
 from tests.stack.require import require
+from tests.support.cases import cases
 from tests.support.catalogs import loaded, new_address
 from tests.support.process import until
 from tests.support.wrong_opensearch import answers, packed, serving
@@ -234,7 +235,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("status", "said", "kind"), WRONG)
+@cases(("status", "said", "kind"), WRONG)
 async def test_whatever_is_answered_ends_as_a_failure_of_the_store(
     status: int, said: Any, kind: type[BackendFailure]
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from server.commands.broken_pipe import BROKEN_PIPE, while_read
 from server.config.settings import ROOT
 from server.results import META_KEY
+from tests.support.cases import cases
 from tests.support.process import environment, run
 from tests.support.raw import INITIALIZE, call
 
@@ -36,8 +37,8 @@ def into_a_closed_pipe(*command: str, **variables: str) -> subprocess.CompletedP
         os.close(writing)
 
 
-@pytest.mark.parametrize("buffered", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
-@pytest.mark.parametrize(
+@cases("buffered", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+@cases(
     "command",
     [
         ("server", "doctor", "--json"),
@@ -55,7 +56,7 @@ def test_a_reader_who_leaves_is_no_error(command: tuple[str, ...], buffered: dic
         assert word not in done.stderr
 
 
-@pytest.mark.parametrize("command", [("server", "--help"), ("server", "--version"), ("infra.seed", "--help")], ids=" ".join)
+@cases("command", [("server", "--help"), ("server", "--version"), ("infra.seed", "--help")], ids=" ".join)
 def test_help_into_a_closed_pipe_is_quiet(command: tuple[str, ...]) -> None:
     done = into_a_closed_pipe(*command)
     assert (done.returncode, done.stderr) == (BROKEN_PIPE, b"")
@@ -111,7 +112,7 @@ async def test_a_stdio_host_that_can_state_no_identity_is_started_with_one() -> 
     assert (await order_over_stdio("--user", "demo-user-1", meta=stated))["error"]["name"] == "NOT_FOUND"
 
 
-@pytest.mark.parametrize("command", [(), ("serve",), ("call", "lookup_order"), ("forget", "--user", "x")])
+@cases("command", [(), ("serve",), ("call", "lookup_order"), ("forget", "--user", "x")])
 async def test_a_customer_for_everybody_is_refused_where_callers_state_their_own(command: tuple[str, ...]) -> None:
     """Over HTTP it would make one customer of all who do not say who they are."""
     async with run(*command, user="demo-user-1") as process:

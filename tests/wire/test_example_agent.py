@@ -13,6 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.agent.bedrock import problem_of
+from tests.support.cases import cases
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving
 
@@ -190,7 +191,7 @@ def test_bedrock_that_cannot_be_asked_is_told_in_one_line(aws: dict[str, str], s
     assert done.stderr.startswith(f"amazon.nova-lite-v1:0: {said}")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("code", "said"),
     [
         ("AccessDeniedException", "ask for access to the model"),

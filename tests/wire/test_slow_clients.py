@@ -10,9 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from tests.support import raw
+from tests.support.cases import cases
 from tests.support.fuzzing import encoded
 from tests.support.process import LISTENING, Process, run, until
 from tests.support.sse import SseClient
@@ -186,7 +185,7 @@ async def test_a_server_full_of_sessions_still_answers_who_needs_none() -> None:
             assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
 
 
-@pytest.mark.parametrize("limit", [128, 4096])
+@cases("limit", [128, 4096])
 async def test_a_low_limit_on_open_files_is_told_and_kept_to(limit: int) -> None:
     """With no file for the next connection a server can only stop taking any."""
     lower = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))"

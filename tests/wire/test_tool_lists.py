@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
 from server.results import compact
+from tests.support.cases import cases
 from tests.support.clients import Client, Connections, OfSdk
 from tests.support.listed import LISTED
 from tests.support.raw import in_2026, message
@@ -74,7 +75,7 @@ def _descriptions(value: Any) -> Iterator[str]:
         yield value["description"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_every_output_schema_admits_the_error_envelope(name: str) -> None:
     """Some clients check failures against the output schema too, and would throw the answer away."""
     validator = Draft202012Validator(snapshot(name)["outputSchema"])

@@ -13,6 +13,7 @@ from server.identity.jwt.diagnosis import diagnose, where
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis
 from tests.support import issuer as kinds
+from tests.support.cases import cases
 from tests.support.issuer import Issuer, SigningKey, compact_json, issuing
 
 
@@ -34,7 +35,7 @@ async def test_an_issuer_that_is_not_there_is_told_with_what_to_do() -> None:
     assert "MANGA_JWT_JWKS_URL" in (found.remedy or "")
 
 
-@pytest.mark.parametrize("behaviour", [kinds.GARBAGE, kinds.FAILING, kinds.REDIRECTING, kinds.HUGE])
+@cases("behaviour", [kinds.GARBAGE, kinds.FAILING, kinds.REDIRECTING, kinds.HUGE])
 async def test_an_answer_that_is_no_key_set_is_told(behaviour: str) -> None:
     with issuing(issuer=Issuer(behaves=behaviour)) as issuer:
         found = await said(issuer.jwks_url)

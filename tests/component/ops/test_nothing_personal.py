@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from server.config.settings import Settings
 from server.ops.hashes import Hashes
 from server.ops.waterfalls import is_plain
 from session.keys import user_hash
+from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.ops import watching
 from tests.support.raw import Connection, call, in_2026
@@ -75,7 +74,7 @@ def test_a_hash_is_of_this_process_and_of_one_kind() -> None:
     assert len(own.of("user", "\ud800")) == 8
 
 
-@pytest.mark.parametrize("value", ["MNG-DEMO1001", "a@b.example", "x" * 41, "日本", "https://u:p@host", "10.0.0.1"])
+@cases("value", ["MNG-DEMO1001", "a@b.example", "x" * 41, "日本", "https://u:p@host", "10.0.0.1"])
 def test_an_attribute_that_could_be_anything_stays_in_the_process(value: str) -> None:
     assert not is_plain(value)
     assert is_plain("batch get")

@@ -15,6 +15,7 @@ import pytest
 from server.config.settings import Settings
 from server.ops.visitors import NOT_HERE, SCOPE
 from server.ops.whereabouts import Whereabouts
+from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.issuer import Issuer, issuing
 from tests.support.ops import EVENTS, PAGE, watching
@@ -160,7 +161,7 @@ async def test_without_auth_nobody_is_let_in_from_elsewhere(path: str) -> None:
         assert (await asked(own, path, {"x-forwarded-for": "127.0.0.1"})).status == 403
 
 
-@pytest.mark.parametrize(
+@cases(
     "told",
     [
         {"x-forwarded-for": "unknown"},
@@ -186,7 +187,7 @@ async def test_loopback_as_a_proxy_elsewhere_sees_it_is_not_this_machine() -> No
         assert (await asked(own, PAGE)).status == 200
 
 
-@pytest.mark.parametrize(
+@cases(
     ("client", "here"),
     [
         (("127.9.9.9", 1), True),

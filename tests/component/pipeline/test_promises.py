@@ -17,6 +17,7 @@ from session.resilience.rate_limit import Rate
 from session.resilience.retry import RetryPolicy
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.breakers import trip, until_probed
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.pipeline import Answer, Kit, open_kit, registered
 from tests.support.store import Backends, Mood
@@ -61,7 +62,7 @@ def told(failure: Failure, *, left_ms: int | None = None, name: TurnName = NAMED
     return data["retryable"], data["retry_after_ms"], data["fallback_available"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("failure", "retryable", "soon_ms"),
     [
         (InvalidArguments([]), False, None),
@@ -85,7 +86,7 @@ def test_every_failure_says_whether_and_when_to_try_again(failure: Failure, retr
     assert told(failure, tool=ORDER) == (retryable, soon_ms, False), "orders have no fallback"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("left_ms", "name", "retryable"),
     [
         (2000, NAMED, True),

@@ -10,8 +10,6 @@ from dataclasses import fields
 from fnmatch import fnmatch
 from pathlib import Path
 
-import pytest
-
 from infra.agent.options import parser as agent_parser
 from infra.agent.options import patience_ms
 from infra.seed.__main__ import _parser as seed_parser
@@ -20,6 +18,7 @@ from server.config.unknown import unknown_settings
 from server.transport.http.origins import AllowedOrigins
 from session.redis.address import RedisAddress
 from tests.stack import artefacts
+from tests.support.cases import cases
 from tests.support.compose import OBSERVABILITY, composed, tool
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
@@ -66,7 +65,7 @@ def test_compose_takes_the_file_with_every_profile() -> None:
     assert set(without) == {"server", "seed", "opensearch", "dynamodb", "valkey"}
 
 
-@pytest.mark.parametrize("service", OURS)
+@cases("service", OURS)
 def test_the_server_starts_with_these_settings_and_knows_every_one(service: str) -> None:
     """As the server itself reads them, together with those of the image."""
     environment = manga({**image_environment(), **composed()[service]["environment"]})
@@ -265,7 +264,7 @@ def test_what_is_mounted_and_copied_is_there() -> None:
         assert not any(each.startswith(("tests", ".git", ".env")) for each in through)
 
 
-@pytest.mark.parametrize("dockerfile", DOCKERFILES)
+@cases("dockerfile", DOCKERFILES)
 def test_hadolint_has_nothing_to_say(dockerfile: str) -> None:
     command = [tool("hadolint"), "--no-color", str(ROOT / dockerfile)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

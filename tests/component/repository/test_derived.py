@@ -10,11 +10,12 @@ from server.config.settings import ROOT
 from tests.snapshots import rooms
 from tests.snapshots.derived import SNAPSHOTS, derived
 from tests.snapshots.rooms import COLUMNS, House, Room, house
+from tests.support.cases import cases
 
 FILES = derived()
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+@cases("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_it_is_up_to_date(file: Path) -> None:
     assert file.exists(), "make snapshots writes it"
     assert file.read_text("utf-8") == FILES[file], "make snapshots writes it anew"
@@ -48,7 +49,7 @@ def test_an_arrow_that_follows_from_two_others_is_left_out() -> None:
     assert chain.arrows("server") == {one: {two}, two: {three}, three: set()}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("module", "room"),
     [
         ("server", None),

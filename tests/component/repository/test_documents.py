@@ -27,6 +27,7 @@ from server.ops.opening import open_ops
 from server.results import META_KEY
 from server.transport.http.app import http_app
 from tests.support.calling import called, opened
+from tests.support.cases import cases
 from tests.support.documents import (
     DOCUMENTS,
     GUIDE,
@@ -89,14 +90,14 @@ def test_settings_with_values_are_found() -> None:
     assert {"MANGA_HOST", "MANGA_PORT", "MANGA_AUTH", "MANGA_CATALOG_URL", "MANGA_STORE_URL"} <= {name for name, _ in SHOWN}
 
 
-@pytest.mark.parametrize(("name", "value"), SHOWN)
+@cases(("name", "value"), SHOWN)
 def test_a_setting_is_shown_with_a_value_that_the_server_takes(name: str, value: str) -> None:
     """`NAME=value` in the text, with what it needs beside it, and a path that exists in the place of the sample."""
     here = str(ROOT / "infra/demo/catalog.jsonl") if value.startswith("/path/to") else value
     Settings.from_environment({**BESIDE.get((name, value), {}), name: here})
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@cases("document", DOCUMENTS)
 def test_links_lead_somewhere(document: str) -> None:
     """Paths exist beside the document, headings in it; addresses are https."""
     for target, path in links_in(document):
@@ -116,7 +117,7 @@ def headings(text: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("document", [each for each in DOCUMENTS if each != NEWEST_FIRST])
+@cases("document", [each for each in DOCUMENTS if each != NEWEST_FIRST])
 def test_paths_exist(document: str) -> None:
     for path in paths_in(text_of(document)) - EXAMPLE:
         assert (ROOT / path).exists(), path
@@ -128,7 +129,7 @@ def test_the_guide_and_contributing_name_paths() -> None:
     assert len(paths_in(text_of("CONTRIBUTING.md"))) >= 25
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@cases("document", DOCUMENTS)
 def test_tests_that_are_named_exist(document: str) -> None:
     """`path::name`, wherever a document gives one as a proof."""
     for path, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(document)):
@@ -160,7 +161,7 @@ def test_rooms_of_tests_are_small() -> None:
             assert len(list(room.glob("test_*.py"))) <= MOST_FILES, room
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@cases("document", DOCUMENTS)
 def test_make_targets_exist(document: str) -> None:
     """`make NAME`, wherever it is said."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
@@ -190,7 +191,7 @@ def test_server_commands_parse() -> None:
         _parser().parse_args(words[words.index("server") + 1 :])
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@cases("document", DOCUMENTS)
 def test_modules_that_are_run_exist(document: str) -> None:
     """`-m NAME` in text, blocks and JSON, but for what is installed."""
     for module in set(re.findall(r"-m\"?,? \"?([a-z_]+(?:\.\w+)*)", text_of(document))) - {"pytest", "slow"}:
@@ -250,7 +251,7 @@ def test_what_an_answer_can_lack_is_named() -> None:
         assert f"`{word}`" in text_of("infra/docs/results.md"), word
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@cases("document", DOCUMENTS)
 def test_the_json_is_valid(document: str) -> None:
     """Every block, and every request body in a shell block."""
     for block in blocks("json", text_of(document)):
@@ -283,7 +284,7 @@ def takes(**settings: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
+@cases(
     ("word", "there"),
     [
         ("OpenSearch", lambda: takes(catalog_url="https://search.example.com")),

@@ -14,6 +14,7 @@ import pytest
 from infra.dotenv import values
 from server.config.settings import ROOT
 from tests.stack.require import require
+from tests.support.cases import cases
 
 READ = {
     "A=a": "a",
@@ -53,12 +54,12 @@ REFUSED = (
 )
 
 
-@pytest.mark.parametrize(("text", "value"), READ.items())
+@cases(("text", "value"), READ.items())
 def test_a_value_is_read_as_it_is_written(text: str, value: str) -> None:
     assert values(text) == {"A": value}
 
 
-@pytest.mark.parametrize("text", REFUSED)
+@cases("text", REFUSED)
 def test_what_two_programs_could_read_differently_is_refused_by_its_line_and_not_shown(text: str) -> None:
     with pytest.raises(ValueError, match="^line 2") as caught:
         values(f"B=hunter2\n{text}")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from server.config.settings import ROOT
+from tests.support.cases import cases
 from tools.registry import TOOLS
 
 SECONDS = 60
@@ -84,7 +85,7 @@ def test_the_import_rule_holds() -> None:
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("module", "without"),
     [
         ("server.pipeline", (*DRIVERS, "mcp", "starlette", "uvicorn")),

@@ -12,6 +12,7 @@ from server.config.declaration import PREFIX
 from server.config.settings import ROOT, Settings
 from tests.new_tool import REGISTRY, copied, differing, follow_the_guide, naming, take_out
 from tests.snapshots.guide import FROM_THE_GUIDE, GUIDE, example, guide_as_the_files_are
+from tests.support.cases import cases
 from tests.support.registry_line import with_line, without_line
 from tools.registry import TOOLS
 
@@ -79,8 +80,8 @@ ONE_LINE = "from tools import a, b, c\n\nTOOLS: tuple[Tool, ...] = (\n    b.TOOL
 MANY_LINES = ONE_LINE.replace("import a, b, c", "import (\n    a,\n    b,\n    c,\n)")
 
 
-@pytest.mark.parametrize("registry", [ONE_LINE, MANY_LINES], ids=["one line", "many lines"])
-@pytest.mark.parametrize("module", ["a", "b", "c"])
+@cases("registry", [ONE_LINE, MANY_LINES], ids=["one line", "many lines"])
+@cases("module", ["a", "b", "c"])
 def test_a_line_and_its_import_are_taken_out_and_put_in(registry: str, module: str) -> None:
     line = (module, ".TOOL")
     without, place = without_line(registry, line)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from infra.alarms.alarm import RUNBOOKS
 from infra.alarms.rules import NAMES
 from infra.dashboards.panels import PANELS
 from server.config.settings import ROOT
 from tests.snapshots.rehearsed import MARKER, runbooks
+from tests.support.cases import cases
 
 TEXT = (ROOT / RUNBOOKS).read_text("utf-8")
 PARTS = ("Customers see", "Confirm", "Do", "Over when", "Rehearsed")
@@ -21,7 +20,7 @@ def test_there_is_one_for_every_alarm_and_for_nothing_else() -> None:
     assert sorted(SECTIONS) == sorted(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_it_says_what_customers_see_how_to_confirm_what_to_do_and_when_it_is_over(name: str) -> None:
     """In this order, each with words of its own."""
     said = re.findall(r"^- \*\*([\w ]+?)\.?\*\*,? ?(.*)", SECTIONS[name], re.MULTILINE)
@@ -30,7 +29,7 @@ def test_it_says_what_customers_see_how_to_confirm_what_to_do_and_when_it_is_ove
     assert re.match(r"\n(Page|Ticket)\b", SECTIONS[name])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_it_was_rehearsed_by_a_scenario_or_by_a_test_that_there_is(name: str) -> None:
     rehearsed = SECTIONS[name].partition("**Rehearsed.**")[2]
     tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", rehearsed)

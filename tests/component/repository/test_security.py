@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-import pytest
-
 from server.config.settings import ROOT
+from tests.support.cases import cases
 
 ROWS = [
     line
@@ -17,7 +16,7 @@ ROWS = [
 OWASP = [f"LLM{number:02}" for number in range(1, 11)]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("|")[1].strip()[:40])
+@cases("row", ROWS, ids=lambda row: row.split("|")[1].strip()[:40])
 def test_each_row_names_a_test_that_exists(row: str) -> None:
     """By file, and by name where one test is the proof."""
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", row.rstrip("| ").rpartition("|")[2])

@@ -13,6 +13,7 @@ import yaml
 
 from infra.release_notes import notes_of
 from server.config.settings import ROOT
+from tests.support.cases import cases
 from tests.support.compose import tool
 
 FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -20,7 +21,7 @@ TARGETS = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text("utf
 USES = re.compile(r"^\s*(?:- )?uses: (?P<action>[\w.-]+/[\w./-]+)@(?P<commit>\S+)(?: # (?P<version>\S+))?$", re.MULTILINE)
 # Beyond reading: a job's name, and why it may.
 MAY_WRITE = {"push": {"packages", "id-token", "attestations"}, "release": {"contents"}}
-workflows = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+workflows = cases("path", FILES, ids=lambda path: path.stem)
 
 
 def jobs(path: Path) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def test_nobody_may_more_than_the_job_needs(path: Path) -> None:
             assert step["with"]["persist-credentials"] is False
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / ".ci").iterdir()), ids=lambda path: path.name)
+@cases("script", sorted((ROOT / ".ci").iterdir()), ids=lambda path: path.name)
 def test_a_script_is_one_that_bash_can_read(script: Path) -> None:
     """And that stops at the first failure."""
     assert "\nset -euo pipefail\n" in script.read_text("utf-8")
@@ -109,7 +110,7 @@ def test_a_release_says_what_the_changelog_says_of_it() -> None:
     assert notes_of("v0.1.0", CHANGELOG, "0.1.0") == "- first\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tag", "version", "reason"),
     [("v0.2.1", "0.2.0", "the tag is v0.2.1"), ("nightly", "0.2.0", "the tag is nightly"), ("v0.3.0", "0.3.0", "nothing")],
     ids=["another version", "no version", "no section"],

@@ -7,12 +7,13 @@ import pytest
 from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.retry import RetryPolicy
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.store.failures import CircuitOpen, DependencyFailure, Throttled, TimedOut
 from tools.store.guarded.backend import AttemptTime, Backend, BackendPolicy
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "had", "left", "tells"),
     [
         (2.0, 1.0, False, True),  # slow already

@@ -7,10 +7,11 @@ import asyncio
 import pytest
 
 from session.resilience.periodic import run_periodically
+from tests.support.cases import cases
 
 
 @pytest.mark.virtual_time
-@pytest.mark.parametrize(("fails", "pause"), [(False, 100.0), (True, 30.0)])
+@cases(("fails", "pause"), [(False, 100.0), (True, 30.0)])
 async def test_rounds_come_a_tenth_sooner_or_later_than_they_are_due(fails: bool, pause: float) -> None:
     """After one that failed by accident, half a minute later."""
     began: list[float] = []

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
-
 from session.failures import MemoryUnavailable
 from session.local.turn_arithmetic import TurnArithmetic
 from session.local.turn_shadows import TurnShadows
@@ -14,6 +12,7 @@ from session.redis.keyvalue import Command, Reply, Step
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
 STEPS = [Command(("PING",))]
@@ -35,7 +34,7 @@ class Silent:
         pass
 
 
-@pytest.mark.parametrize(
+@cases(
     ("seconds", "state"),
     [(HURRY, BreakerState.CLOSED), (TRIP_SECONDS, BreakerState.OPEN), (None, BreakerState.OPEN)],
 )

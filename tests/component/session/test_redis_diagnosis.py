@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import hiredis
-import pytest
 
 from session.redis.address import RedisAddress
 from session.redis.diagnosis import SCRIPT, SETTING, diagnose
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis
+from tests.support.cases import cases
 
 PLAIN = "redis_version:7.2.4\r\ncluster_enabled:0\r\n"
 CLUSTER = "redis_version:7.2.4\r\ncluster_enabled:1\r\n"
@@ -89,7 +89,7 @@ async def test_what_does_not_say_whether_it_is_a_cluster_is_taken_for_what_the_a
         assert (await told({"INFO": "redis_version:7.2.4"}, scheme)).state == OK
 
 
-@pytest.mark.parametrize(
+@cases(
     ("scheme", "info", "what"),
     [("redis", CLUSTER, "it is a cluster"), ("redis+cluster", PLAIN, "it is no cluster")],
 )
@@ -110,7 +110,7 @@ async def test_a_key_that_another_node_has_is_no_trouble_in_a_cluster_and_troubl
     assert (await told({"INFO": PLAIN, **moved})).state == DOWN
 
 
-@pytest.mark.parametrize("scheme", ["redis", "redis+cluster"])
+@cases("scheme", ["redis", "redis+cluster"])
 async def test_a_replica_that_takes_no_writes_is_told_of(scheme: str) -> None:
     refused = "-READONLY You can't write against a read only replica."
     found = await told({"INFO": CLUSTER if "+" in scheme else PLAIN, "EVAL": refused}, scheme)
@@ -159,7 +159,7 @@ async def test_credentials_that_are_not_there_are_told_of() -> None:
     assert found.detail == "there are no AWS credentials to sign in with"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("refusal", "what"),
     [
         ("-NOAUTH Authentication required.", "it wants a password"),
@@ -175,7 +175,7 @@ async def test_a_user_that_may_not_ask_is_no_trouble() -> None:
     assert found == Diagnosis(OK, "read and written")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("refusal", "what"),
     [
         ("-ERR AUTH <password> called without any password configured", "it has no such user, or wants no password"),

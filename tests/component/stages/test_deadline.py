@@ -15,6 +15,7 @@ from server.stages.deadline import EnforceDeadline
 from server.stages.fallback import Ladder
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.pipeline import open_kit
 from tests.support.store import Backends
@@ -51,7 +52,7 @@ async def limited(call: Call, inner: Callable[..., Any]) -> Outcome:
         return await EnforceDeadline()(call, inner)
 
 
-@pytest.mark.parametrize(("deadline", "flight"), [(OVER, None), (FAR, OVER), (None, OVER)])
+@cases(("deadline", "flight"), [(OVER, None), (FAR, OVER), (None, OVER)])
 async def test_what_hangs_is_cancelled_at_the_deadline_of_the_work(
     deadline: Deadline | None, flight: Deadline | None
 ) -> None:
@@ -64,7 +65,7 @@ async def test_what_hangs_is_cancelled_at_the_deadline_of_the_work(
     assert told.value.retryable
 
 
-@pytest.mark.parametrize(("deadline", "flight"), [(FAR, None), (OVER, FAR)])
+@cases(("deadline", "flight"), [(FAR, None), (OVER, FAR)])
 async def test_what_is_in_time_is_handed_on(deadline: Deadline, flight: Deadline | None) -> None:
     outcome = Outcome({"n": 1})
 
@@ -107,7 +108,7 @@ def _tool(name: str) -> Tool:
     return next(tool for tool in TOOLS if tool.name == name)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("left", "held"),
     [
         (3600.0, 0.025),  # all that a rung ever has

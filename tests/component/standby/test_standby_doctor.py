@@ -14,6 +14,7 @@ from server.standby.diagnosis import diagnose
 from server.standby.manifest import NAMES
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Diagnosis
+from tests.support.cases import cases
 from tests.support.s3 import Bucket, hangs, serving
 from tests.support.standby import bundle_of
 from tests.support.store import RECORDS
@@ -67,7 +68,7 @@ async def test_a_bucket_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPat
     assert (found.state, found.detail) == ("degraded", "it does not answer")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("set_to", "said"),
     [
         ({"MANGA_STANDBY": "full"}, "needs MANGA_STANDBY_URL"),

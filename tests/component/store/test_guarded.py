@@ -15,6 +15,7 @@ from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.retry import Backoff, RetryBudget, RetryPolicy
 from tests.support.breakers import mend, trip
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Shelf
 from tools.store.failures import (
@@ -155,7 +156,7 @@ async def left_after(backend: Backend, clock: HandClock, seconds: float, given: 
         await task
 
 
-@pytest.mark.parametrize(
+@cases(
     ("left", "given", "state"),
     [
         (0.25, 5.0, BreakerState.CLOSED),  # a healthy backend that answers after 0.3 s, and callers who do not wait for it

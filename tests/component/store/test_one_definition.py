@@ -15,13 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from session.profile import Event
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.nouns import AVAILABILITIES, EVENTS, OFFERS, TITLES, VOLUMES, orders
 from tools import check_inventory, compare_prices, get_manga_details, search_manga_catalog
 from tools.prices.compared import Priced, comparison
@@ -180,7 +180,7 @@ ANSWERED = {
 """Where the fields of a noun are answered, and under which other names."""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("noun", "field"),
     [(noun, field.name) for noun in ANSWERED for field in fields(noun)],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
@@ -201,7 +201,7 @@ def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
     assert inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Title)])
+@cases("field", [field.name for field in fields(Title)])
 def test_a_field_of_a_title_is_in_its_record(field: str) -> None:
     """As one of the record's own, or inside its names or its synopsis."""
     inside = {of for names in NESTED.values() for of in names.values()}

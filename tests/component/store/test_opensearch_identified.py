@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.wrong_opensearch import serving
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
@@ -52,7 +53,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("status", "body"), OTHERS, ids=[f"{status} {body!r:.30}" for status, body in OTHERS])
+@cases(("status", "body"), OTHERS, ids=[f"{status} {body!r:.30}" for status, body in OTHERS])
 async def test_another_server_is_told_from_an_opensearch_without_the_catalogue(status: int, body: Any) -> None:
     """Its 404 would else be taken for a missing index, and the seed be asked for."""
     async with answering(status, body) as address:
@@ -75,7 +76,7 @@ async def test_who_may_not_ask_may_search() -> None:
         assert await identified(address) is None
 
 
-@pytest.mark.parametrize("status", [401, 429, 500, 503])
+@cases("status", [401, 429, 500, 503])
 async def test_trouble_says_nothing_of_what_it_is(status: int) -> None:
     """It may be an OpenSearch that is starting, or wants a password."""
     async with answering(status, {"error": "x", "status": status}) as address:

@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.wrong_opensearch import answers, packed, serving
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
@@ -130,7 +131,7 @@ async def test_what_is_kept_is_there_while_the_cluster_is_not() -> None:
         assert list(await shelf.of(at("ab"), soon())) == ["a", "b"]
 
 
-@pytest.mark.parametrize("wrong", [{"card": ["e30"]}, {"card": ["\ud800"]}, {"card": []}, {"packed": []}, {"title_id": []}])
+@cases("wrong", [{"card": ["e30"]}, {"card": ["\ud800"]}, {"card": []}, {"packed": []}, {"title_id": []}])
 async def test_columns_that_are_none_of_ours_are_not_kept(wrong: dict[str, list[str]]) -> None:
     index = Index(wrong=wrong)
     async with shelf_of(index) as shelf:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.driver import Driver, DriverError
 from tests.support.environments import LOCKS, ROOT, problem, python_of
 
@@ -42,7 +43,7 @@ def test_an_environment_is_right_only_with_its_own_lock(name: str, tmp_path: Pat
     assert problem(name, tmp_path) is None
 
 
-@pytest.mark.parametrize("name", list(LOCKS))
+@cases("name", list(LOCKS))
 def test_make_knows_each_environment(name: str) -> None:
     """What a test says to run is a target."""
     assert (ROOT / LOCKS[name]).is_file()

@@ -15,6 +15,7 @@ from server.telemetry.audit.file import AuditFile
 from server.telemetry.audit.log import NAME, AuditLog, audit_sink
 from server.telemetry.log.repeats import EACH, SECONDS, Repeats
 from session.redis.multiplexed import MultiplexedRedis
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 from tests.support.pipeline import open_kit
@@ -55,7 +56,7 @@ def test_calls_of_tools_that_touch_no_orders_leave_none() -> None:
     assert sink.lines == []
 
 
-@pytest.mark.parametrize("outcome", ["ok", "NOT_FOUND", "cancelled"])
+@cases("outcome", ["ok", "NOT_FOUND", "cancelled"])
 def test_each_access_has_its_line(outcome: str) -> None:
     """Whoever goes through the numbers shows, call by call."""
     sink = Sink()
@@ -65,7 +66,7 @@ def test_each_access_has_its_line(outcome: str) -> None:
     assert len(sink.lines) == 1000
 
 
-@pytest.mark.parametrize("outcome", ["VALIDATION_ERROR", "RATE_LIMITED", "FORBIDDEN", "SERVER_BUSY"])
+@cases("outcome", ["VALIDATION_ERROR", "RATE_LIMITED", "FORBIDDEN", "SERVER_BUSY"])
 def test_calls_that_are_refused_again_and_again_are_counted(outcome: str) -> None:
     """Nothing was looked for, and a caller can be refused without end."""
     sink, clock = Sink(), HandClock(0.0)

@@ -24,6 +24,7 @@ from server.transport.http.sse.streams import SseStreams
 from server.transport.http.streamable.answered import ENDED
 from server.transport.http.streamable.endpoint import McpEndpoint
 from server.transport.http.streamable.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, call, message
 
@@ -287,7 +288,7 @@ async def test_of_a_client_only_its_name_is_kept() -> None:
             assert gone not in who.content
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(message("tools/list")).encode(), b"x" * (MOST_BYTES + 1)])
+@cases("body", [b"{", b"[]", json.dumps(message("tools/list")).encode(), b"x" * (MOST_BYTES + 1)])
 async def test_what_opens_no_session_takes_nobody_s_place(body: bytes) -> None:
     """It is refused for what it is, full or not."""
     async with serving(most=1) as edge:

@@ -15,6 +15,7 @@ from mcp.server.subscriptions import ResourceUpdated, ServerEvent
 from server.transport.changes.events import OwnUpdated
 from server.transport.changes.message import read, write
 from session.keys import owner
+from tests.support.cases import cases
 from tests.support.inmemory import LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 
@@ -149,7 +150,7 @@ async def test_a_listener_is_told_of_calls_on_another_replica(opener: Opener) ->
         assert heard == [HISTORY]
 
 
-@pytest.mark.parametrize("wrong", [b'{"resource": "manga://session/history", "owner": 7}', b'{"owner": "x"}'])
+@cases("wrong", [b'{"resource": "manga://session/history", "owner": 7}', b'{"owner": "x"}'])
 def test_a_message_that_names_no_owner_is_nobodys(wrong: bytes) -> None:
     """It must not be told to everybody instead."""
     assert read(wrong, "here") is None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 
 from tests.support.cards import DECLARED, JUNK, LISTED_PAGE, LISTED_TOOL, MIME_TYPE, NAME, OF_TOOLS, URIS
+from tests.support.cases import cases
 from tools.cards.extension import cards, understood
 from tools.registry import TOOLS
 
@@ -20,12 +20,12 @@ def test_it_is_the_extension_of_the_specification() -> None:
     assert {each.mime_type for each in CARDS.resources} == {MIME_TYPE}
 
 
-@pytest.mark.parametrize("more", [{}, {"features": ["streaming"]}, {"mimeTypes": ["text/uri-list", MIME_TYPE, None]}])
+@cases("more", [{}, {"features": ["streaming"]}, {"mimeTypes": ["text/uri-list", MIME_TYPE, None]}])
 def test_a_host_that_shows_our_kind_of_page_is_one_whatever_else_it_says(more: dict[str, Any]) -> None:
     assert understood({**DECLARED, **more}) == DECLARED
 
 
-@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
+@cases("junk", JUNK.values(), ids=JUNK.keys())
 def test_junk_declares_nothing(junk: Any) -> None:
     assert understood(junk) is None
 
@@ -38,14 +38,14 @@ def test_each_card_is_of_tools_that_there_are() -> None:
     }
 
 
-@pytest.mark.parametrize("name", list(OF_TOOLS))
+@cases("name", list(OF_TOOLS))
 def test_what_is_said_of_a_tool_is_of_the_specifications_form_and_of_the_older_one(name: str) -> None:
     meta = CARDS.of_tools[name]
     Draft202012Validator(LISTED_TOOL).validate({"name": name, "_meta": meta})
     assert meta["ui/resourceUri"] == meta["ui"]["resourceUri"]
 
 
-@pytest.mark.parametrize("page", CARDS.resources, ids=URIS)
+@cases("page", CARDS.resources, ids=URIS)
 def test_a_page_may_reach_nothing_outside_of_it(page: Any) -> None:
     listed = {"uri": page.uri, "name": page.name, "mimeType": page.mime_type, "_meta": page.meta}
     Draft202012Validator(LISTED_PAGE).validate(listed)

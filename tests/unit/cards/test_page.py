@@ -11,6 +11,7 @@ from importlib.resources import files
 
 import pytest
 
+from tests.support.cases import cases
 from tools.cards.card import CARDS, Card
 from tools.cards.page import MOST_CHARACTERS, page, read_file
 
@@ -64,20 +65,20 @@ def test_parts_stand_in_their_order() -> None:
     assert sorted(order, key=html.index) == order
 
 
-@pytest.mark.parametrize("name", [name for name in PARTS if name != "shelf.css"])
+@cases("name", [name for name in PARTS if name != "shelf.css"])
 def test_a_file_that_is_missing_is_named(name: str) -> None:
     with pytest.raises(ValueError, match=name.replace(".", r"\.")):
         page(ONE, reading(**{name.replace(".", "_"): None}))
 
 
-@pytest.mark.parametrize("name", [name.replace(".", "_") for name in PARTS if name != "one.html"])
-@pytest.mark.parametrize("inside", ["a </script> b", "a </STYLE> b", "a <!-- b"])
+@cases("name", [name.replace(".", "_") for name in PARTS if name != "one.html"])
+@cases("inside", ["a </script> b", "a </STYLE> b", "a <!-- b"])
 def test_a_part_that_would_end_what_it_is_in_is_refused(name: str, inside: str) -> None:
     with pytest.raises(ValueError, match=name.replace("_", ".")):
         page(ONE, reading(**{name: inside}))
 
 
-@pytest.mark.parametrize("unseen", ["\u200b", "\u202e", "\ufeff", "\x00", "\ufe0f"])
+@cases("unseen", ["\u200b", "\u202e", "\ufeff", "\x00", "\ufe0f"])
 def test_characters_that_nobody_sees_are_refused(unseen: str) -> None:
     """They are taken out of whatever is read, which would make another script of it than the page's policy lets run."""
     with pytest.raises(ValueError, match="one"):
@@ -106,7 +107,7 @@ def test_there_is_no_file_that_no_card_has() -> None:
     assert there == {"bridge.js", "frame.css", *own, *styles, *(f"{part}.js" for part in parts)}
 
 
-@pytest.mark.parametrize("card", CARDS, ids=NAMES)
+@cases("card", CARDS, ids=NAMES)
 def test_only_its_own_script_runs_in_a_card(card: Card) -> None:
     outline = Outline(page(card))
     [script] = outline.scripts
@@ -122,7 +123,7 @@ def test_only_its_own_script_runs_in_a_card(card: Card) -> None:
     assert names.index("meta") < names.index("style") < names.index("script"), "a policy holds for what stands behind it"
 
 
-@pytest.mark.parametrize("card", CARDS, ids=NAMES)
+@cases("card", CARDS, ids=NAMES)
 def test_a_card_asks_for_nothing_and_makes_no_html_of_text(card: Card) -> None:
     html = page(card)
     assert ASKS.findall(html) == []

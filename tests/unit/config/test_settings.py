@@ -15,6 +15,7 @@ from server.config.settings import ROOT, Settings
 from server.config.unknown import unknown_settings
 from server.config.urls import file_of
 from tests.snapshots.derived import env_example
+from tests.support.cases import cases
 from tools.store.catalog.adult import Adult
 
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
@@ -32,7 +33,7 @@ def test_the_example_is_that_of_the_code() -> None:
     assert list(stated_in_example()) == list(SETTINGS)
 
 
-@pytest.mark.parametrize("name", [name for name, each in SETTINGS.items() if each.type == "int"])
+@cases("name", [name for name, each in SETTINGS.items() if each.type == "int"])
 def test_the_range_of_a_number_is_stated_and_true(name: str) -> None:
     """Both ends are taken, and what lies beyond them is refused with the same range in words."""
     least, most = map(int, re.search(r" From (\d+) to (\d+)\.$", SETTINGS[name].metadata["about"]).groups())  # type: ignore[union-attr]
@@ -55,7 +56,7 @@ def test_the_examples_values_are_the_defaults_when_they_are_read() -> None:
     assert Settings.from_environment(environment) == Settings()
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@cases("name", SETTINGS)
 def test_an_empty_value_is_the_default(name: str) -> None:
     assert Settings.from_environment({name: " "}) == Settings()
 
@@ -69,7 +70,7 @@ def wrong_values() -> list[tuple[str, str]]:
     return numbers + switches
 
 
-@pytest.mark.parametrize(("name", "text"), wrong_values())
+@cases(("name", "text"), wrong_values())
 def test_a_wrong_number_or_switch_is_told_in_one_line_that_does_not_repeat_it(name: str, text: str) -> None:
     with pytest.raises(SettingError) as caught:
         Settings.from_environment({name: text})
@@ -78,7 +79,7 @@ def test_a_wrong_number_or_switch_is_told_in_one_line_that_does_not_repeat_it(na
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("where", list(Adult))
+@cases("where", list(Adult))
 def test_titles_for_adults_appear_where_the_store_knows_to_keep_them(where: Adult) -> None:
     assert Settings.from_environment({"MANGA_ADULT": where}).adult == where
 
@@ -89,7 +90,7 @@ def test_every_field_has_a_rule_and_words() -> None:
         assert each.metadata["about"].endswith((".", ":"))
 
 
-@pytest.mark.parametrize("text", ["1", "on", "TRUE", "Yes"])
+@cases("text", ["1", "on", "TRUE", "Yes"])
 def test_a_switch_is_read_as_people_write_it(text: str) -> None:
     assert Settings.from_environment({"MANGA_ALLOW_INSECURE": text}).allow_insecure
     assert not Settings.from_environment({"MANGA_CACHE": {"1": "0", "on": "off", "TRUE": "FALSE", "Yes": "No"}[text]}).cache
@@ -111,7 +112,7 @@ def test_whatever_may_hold_a_secret_is_not_shown() -> None:
     assert {"auth_tokens", "redis_url", "catalog_url"} <= hidden
 
 
-@pytest.mark.parametrize(
+@cases(
     "environment",
     [
         {"MANGA_REDIS_URL": f"redis://u:{SECRET}@h:port"},
@@ -175,7 +176,7 @@ def test_what_jwt_needs_is_read() -> None:
     assert settings.jwt_audience == ("https://tools.example/mcp", "web-shop")
 
 
-@pytest.mark.parametrize("missing", [name for name in JWT if name.startswith("MANGA_JWT")])
+@cases("missing", [name for name in JWT if name.startswith("MANGA_JWT")])
 def test_jwt_without_one_of_its_settings_is_told(missing: str) -> None:
     """A token of anybody, or for anybody, would be believed."""
     for empty in ({name: value for name, value in JWT.items() if name != missing}, {**JWT, missing: " , "[:1]}):
@@ -185,7 +186,7 @@ def test_jwt_without_one_of_its_settings_is_told(missing: str) -> None:
         Settings.from_environment({"MANGA_AUTH": "jwt"})
 
 
-@pytest.mark.parametrize("auth", [{}, {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x" * 12}])
+@cases("auth", [{}, {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x" * 12}])
 def test_settings_of_jwt_that_would_do_nothing_stop_the_start(auth: dict[str, str]) -> None:
     """Whoever sets an issuer means it to be asked."""
     for name in (name for name in JWT if name.startswith("MANGA_JWT")):
@@ -193,9 +194,7 @@ def test_settings_of_jwt_that_would_do_nothing_stop_the_start(auth: dict[str, st
             Settings.from_environment({name: JWT[name], **auth})
 
 
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1/jwks", "http://localhost/jwks", "http://[::1]:1/jwks", "https://x/a?p=b"]
-)
+@cases("url", ["http://127.0.0.1:1/jwks", "http://localhost/jwks", "http://[::1]:1/jwks", "https://x/a?p=b"])
 def test_keys_come_by_https_or_from_this_machine(url: str) -> None:
     assert Settings.from_environment({**JWT, "MANGA_JWT_JWKS_URL": url}).jwt_jwks_url == url
 
@@ -208,7 +207,7 @@ def test_keys_from_a_file_that_is_not_there_are_told(tmp_path: Path) -> None:
     Settings.from_environment({**JWT, "MANGA_JWT_JWKS_URL": file.as_uri()})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("host", "loopback"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("shop.example", False)],
 )  # fmt: skip
@@ -230,7 +229,7 @@ def test_a_flags_file_may_have_any_name(tmp_path: Path) -> None:
     assert file_of(settings.flags_url or "") == file
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "said"),
     [
         (APPCONFIG, APPCONFIG),

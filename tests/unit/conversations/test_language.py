@@ -10,6 +10,7 @@ from tests.conversations.language import expectation
 from tests.conversations.notebook import Notebook, NotShown, Page
 from tests.conversations.shelf import Shelf
 from tests.conversations.vocabulary import Slip, Vocabulary
+from tests.support.cases import cases
 
 SHELF = Shelf.of_the_demo()
 WORDS = Vocabulary(SHELF)
@@ -69,7 +70,7 @@ TOLD_APART: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "good", "bad"), TOLD_APART, ids=[each[0] for each in TOLD_APART])
+@cases(("line", "good", "bad"), TOLD_APART, ids=[each[0] for each in TOLD_APART])
 def test_it_is_met_by_the_one_and_not_by_the_other(line: str, good: dict[str, Any], bad: dict[str, Any]) -> None:
     assert problem(line, good) is None
     assert problem(line, bad)
@@ -104,14 +105,14 @@ def test_filled_arguments() -> None:
     assert notes.filled("{id of Nana}") == ID["Nana"]
 
 
-@pytest.mark.parametrize("reference", ["{third}", "{result_set}", "{id of Death Note}"])
+@cases("reference", ["{third}", "{result_set}", "{id of Death Note}"])
 def test_what_was_not_shown_cannot_be_referred_to(reference: str) -> None:
     notes = Notebook(SHELF, [Page("fantasy", [{"results": rows("Nana", "Monster")}])])
     with pytest.raises(NotShown, match="shown|no answer"):
         notes.filled(reference)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("line", "says"),
     [
         ("every resutl: volumes <= 10", "did you mean 'result'"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.conversations.agent import Agent, Heard
 from tests.conversations.script import Conversation, load_all
 from tests.conversations.shelf import Json, Shelf
 from tests.conversations.vocabulary import OF_TITLES
+from tests.support.cases import cases
 from tools.registry import TOOLS
 
 SHELF = Shelf.of_the_demo()
@@ -45,7 +44,7 @@ class Broken:
         return Heard(FAILURE)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("server", "right"),
     [(SameForAll(), []), (Nothing(), NOTHING_IS_RIGHT), (Broken(), [])],
     ids=["same", "nothing", "broken"],

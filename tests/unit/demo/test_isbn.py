@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.demo.isbn import IsbnRegister, with_check_digit
+from tests.support.cases import cases
 from tools.store.records.volume import is_isbn13
 
 bodies = st.from_regex(r"\A97[89][0-9]{9}\Z")
 
 
-@pytest.mark.parametrize("isbn", ["9780306406157", "9783161484100"])
+@cases("isbn", ["9780306406157", "9783161484100"])
 def test_the_check_digit_is_the_one_of_published_isbns(isbn: str) -> None:
     assert with_check_digit(isbn[:12]) == isbn
     assert is_isbn13(isbn)
@@ -26,9 +27,7 @@ def test_any_one_wrong_digit_is_noticed(body: str, place: int, change: int) -> N
     assert not is_isbn13(isbn[:place] + wrong + isbn[place + 1 :])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "978-0306406157", "978030640615\uff17", "9780306406157\n", "1230306406157", "97803064061570"]
-)
+@cases("text", ["", "978-0306406157", "978030640615\uff17", "9780306406157\n", "1230306406157", "97803064061570"])
 def test_what_is_not_thirteen_plain_digits_is_no_isbn(text: str) -> None:
     assert not is_isbn13(text)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from infra.demo.shipping import REGIONS, region_of, shipping_fee
+from tests.support.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("prefecture", "fee"),
     [
         ("Tokyo", 680),

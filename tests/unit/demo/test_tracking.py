@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.demo.tracking import s10_number, tracking_number, twelve_digits
+from tests.support.cases import cases
 
 
-@pytest.mark.parametrize("number", ["444413758703", "405548424886", "512547514334"])
+@cases("number", ["444413758703", "405548424886", "512547514334"])
 def test_the_check_digit_is_the_carriers_own(number: str) -> None:
     """One number each as Yamato, Japan Post and Sagawa give them out."""
     assert twelve_digits(int(number[:11])) == number
@@ -28,7 +28,7 @@ def test_an_s10_number_is_a_fixed_point_of_the_check(serial: int) -> None:
     assert number == f"EN{serial:08}{expected}JP"
 
 
-@pytest.mark.parametrize(("service", "length"), [("takkyubin", 12), ("yu_pack", 12), ("ems", 13)])
+@cases(("service", "length"), [("takkyubin", 12), ("yu_pack", 12), ("ems", 13)])
 def test_a_parcel_always_gets_the_same_number(service: str, length: int) -> None:
     number = tracking_number(service, "MNG-DEMO1001", 0)
     assert number == tracking_number(service, "MNG-DEMO1001", 0)

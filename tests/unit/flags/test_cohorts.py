@@ -6,17 +6,17 @@ import os
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from server.config.settings import ROOT
 from server.flags.cohorts import cohort_key, in_share, place
+from tests.support.cases import cases
 
 USERS = [f"user-{n}" for n in range(100_000)]
 
 
-@pytest.mark.parametrize("flag", ["preview_manga_pages", "check_inventory", "x"])
+@cases("flag", ["preview_manga_pages", "check_inventory", "x"])
 def test_a_fifth_is_a_fifth_of_the_users(flag: str) -> None:
     """20 ± 1 % of 100,000."""
     found = sum(in_share(flag, user, 20) for user in USERS)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from server.call import Principal
 from server.flags.evaluation import Decision
 from server.flags.facts import kind
+from tests.support.cases import cases
 from tests.support.flags import flags_of
 from tests.support.pipeline import registered
 
@@ -68,7 +67,7 @@ def test_nothing_else_that_becomes_known_of_a_user_moves_them() -> None:
             assert flags_of(check_inventory={"percent": 20}, lookup_order=False).decide(TOOL, known).on is first
 
 
-@pytest.mark.parametrize(
+@cases(
     ("about", "value", "who"),
     [
         ("user", "u", {STATED, VOUCHED, SIGNED}),
@@ -120,7 +119,7 @@ def test_why_names_no_user() -> None:
     assert "hunter2" not in decided(flag, Principal(user="hunter2")).why
 
 
-@pytest.mark.parametrize(
+@cases(
     ("flag", "depends"),
     [
         (True, False),

@@ -16,6 +16,7 @@ from server.config.settings import ROOT
 from server.flags.document import MOST_BYTES, Condition, Document, DocumentError, Segment, parse
 from server.flags.facts import facts
 from server.flags.problem import SCHEMA
+from tests.support.cases import cases
 
 SECRET = "reader-hunter2"
 
@@ -34,7 +35,7 @@ def why_not(flag: Any) -> str:
     return why(json.dumps({"check_inventory": flag}).encode())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("stated", "flag"),
     [
         (True, (Segment("on"),)),
@@ -74,7 +75,7 @@ def test_a_tool_of_another_version_is_taken_and_named() -> None:
     assert found.unknown(["check_inventory"]) == ["sell_house"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "told"),
     [
         (b"", "not JSON"),
@@ -99,7 +100,7 @@ def test_a_wrong_document_says_what_is_wrong(content: bytes, told: str) -> None:
 IN = {"property": "user", "operator": "in", "value": [SECRET]}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("flag", "told"),
     [
         (1, "$.check_inventory has to be of type boolean or object"),

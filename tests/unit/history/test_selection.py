@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from session.history import HistoryEntry
+from tests.support.cases import cases
 from tests.support.pipeline import registered
 from tools.history.selection import About, bearing
 
@@ -22,7 +21,7 @@ PAST = [ORDER, PIRATES, GIANTS, STOCK, ROMANCE]
 """Latest first."""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("query", "chosen"),
     [
         ("is there another pirate story?", [PIRATES]),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import pytest
-
 from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection
+from tests.support.cases import cases
 from tools.history.lines import spoken
 from tools.history.summary import CALLS, MOST_TOKENS, NOT_KNOWN, NOTHING_YET, summary
 from tools.results.tokens import estimate
@@ -37,7 +36,7 @@ def test_a_call_is_a_line_of_what_was_asked_what_came_of_it_and_what_was_shown()
     assert told(entry()) == [CALLS, '2m search "pirates": 2 of 9 titles: Pirate Sea; Chess Ghost']
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "line"),
     [
         (entry(words="海賊の話", at=NOW - 3), '3s search "海賊の話": 2 of 9 titles: Pirate Sea; Chess Ghost'),
@@ -84,7 +83,7 @@ def test_nothing_asked_and_nothing_known_are_told_apart() -> None:
     assert "2. manga-000002 Chess Ghost" in summary(Recollection(last_shown=LAST, known=False), (), NOW)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@cases("seed", range(30))
 def test_twenty_calls_of_any_kind_fit_400_tokens_and_each_has_its_line(seed: int) -> None:
     draw = random.Random(seed)
     names = [*LONG_NAMES, "Pirate Sea", "海賊の海", "ベルセルク"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from server.identity.request_metadata import read_metadata
+from tests.support.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("baggage", "session"),
     [
         ("account=a,session.id=s,zone=z", "s"),

@@ -15,6 +15,7 @@ from server.flags.document import parse
 from server.identity import TrustEverybody, TrustTokens, Unproven
 from server.identity.bearer import bearer_of
 from server.identity.tool_access import ToolAccess
+from tests.support.cases import cases
 from tests.support.listed import LISTED
 from tests.support.pipeline import COMPILED, registered, registry_of
 from tests.support.process import until
@@ -44,7 +45,7 @@ async def test_any_of_the_tokens_proves_the_agent_who_states_the_user() -> None:
         await tokens.identify(RequestMetadata(user=LONG), "old")
 
 
-@pytest.mark.parametrize("bearer", [None, "", "ol", "old ", "OLD", "\udcff", "ö"])
+@cases("bearer", [None, "", "ol", "old ", "OLD", "\udcff", "ö"])
 async def test_anything_else_proves_nothing(bearer: str | None) -> None:
     tokens = TrustTokens(["old", "new"])
     with pytest.raises(Unproven):
@@ -96,7 +97,7 @@ async def refused(tokens: TrustTokens, bearer: str) -> bool:
     return not await accepted(tokens, bearer)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("header", "token"),
     [("Bearer abc", "abc"), ("bearer  abc ", "abc"), ("Bearer", None), ("Bearer ", None), ("Basic abc", None), ("", None)],
 )

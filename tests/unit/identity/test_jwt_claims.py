@@ -15,6 +15,7 @@ from server.identity.jwt.jwks import Key, KeySet, parse_jwks
 from server.identity.jwt.strict_json import strict_json
 from server.identity.jwt.token_header import LONGEST_TOKEN, token_header
 from server.identity.jwt.verifier import Verified
+from tests.support.cases import cases
 from tests.support.issuer import Issuer, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying
 
@@ -38,12 +39,12 @@ async def verified_holder(own: Verifying, **changes: object) -> Proven:
     return await own.verifier.verify(RSA.token({**CLAIMS, **changes}))
 
 
-@pytest.mark.parametrize("subject", ["u", "u" * 255, "\ud7ff", "\ue000", "尾田"])
+@cases("subject", ["u", "u" * 255, "\ud7ff", "\ue000", "尾田"])
 def test_a_subject_is_text_of_up_to_255_characters(subject: str) -> None:
     assert holder(sub=subject).user == subject
 
 
-@pytest.mark.parametrize("subject", ["", "u" * 256, "u" * 257, "\ud800", "a\udfff", 7, None, ["u"]])
+@cases("subject", ["", "u" * 256, "u" * 257, "\ud800", "a\udfff", 7, None, ["u"]])
 def test_anything_else_names_no_subject(subject: object) -> None:
     with pytest.raises(Unproven, match="does not name its subject"):
         holder(sub=subject)
@@ -87,7 +88,7 @@ def test_the_client_is_the_first_name_that_is_one() -> None:
     assert holder(azp="\ud800").client is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("claims", "user"),
     [
         ({"gty": "client-credentials"}, None),
@@ -110,18 +111,18 @@ def token(header: object, payload: bytes = b"{}") -> str:
     return ".".join(map(b64, (compact_json(header), payload, b"s")))
 
 
-@pytest.mark.parametrize("kid", ["k", "k" * 256])
+@cases("kid", ["k", "k" * 256])
 def test_a_key_is_named_with_up_to_256_characters(kid: str) -> None:
     assert token_header(token({"alg": "RS256", "kid": kid})).kid == kid
 
 
-@pytest.mark.parametrize("kid", ["", "k" * 257, None, 7])
+@cases("kid", ["", "k" * 257, None, 7])
 def test_anything_else_names_no_key(kid: object) -> None:
     with pytest.raises(Unproven, match="does not name its key"):
         token_header(token({"alg": "RS256", "kid": kid}))
 
 
-@pytest.mark.parametrize("length", range(1, 9))
+@cases("length", range(1, 9))
 def test_every_length_of_a_header_is_read(length: int) -> None:
     assert token_header(token({"alg": "ES256", "kid": "k" * length})).kid == "k" * length
 
@@ -138,7 +139,7 @@ async def test_a_token_has_one_spelling(stray: int, believing: Verifying) -> Non
         await believing.verifier.verify(only[:-1] + alphabet[at + stray])
 
 
-@pytest.mark.parametrize("member", ["crit", "b64"])
+@cases("member", ["crit", "b64"])
 def test_extensions_are_refused(member: str) -> None:
     with pytest.raises(Unproven, match="extension"):
         token_header(token({"alg": "RS256", "kid": "k", member: True}))
@@ -154,9 +155,7 @@ def test_a_token_of_8_kib_is_looked_at_and_a_longer_one_is_not() -> None:
         token_header(token({**header, "x": "x" * lengths[longer]}, b"p" * 6000))
 
 
-@pytest.mark.parametrize(
-    "text", [b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": {"b": 1, "b": 1}}', b"\xff", b"{", b"[" * 100_000]
-)
+@cases("text", [b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": {"b": 1, "b": 1}}', b"\xff", b"{", b"[" * 100_000])
 def test_json_that_can_be_read_in_two_ways_is_malformed(text: bytes) -> None:
     with pytest.raises(Unproven, match="malformed"):
         strict_json(text)
@@ -170,12 +169,12 @@ def test_a_keys_text_shows_its_name_and_nothing_else() -> None:
         assert repr(key) == f"Key(kid={key.kid!r}, alg={key.alg!r})"
 
 
-@pytest.mark.parametrize("kid", ["k", "k" * 256])
+@cases("kid", ["k", "k" * 256])
 def test_a_key_of_the_issuers_may_have_such_a_name(kid: str) -> None:
     assert {key.kid for key in keys_of(ISSUER, kid=kid).values()} == {kid}
 
 
-@pytest.mark.parametrize("kid", ["", "k" * 257, 7, None])
+@cases("kid", ["", "k" * 257, 7, None])
 def test_a_key_without_such_a_name_is_none(kid: object) -> None:
     assert keys_of(ISSUER, kid=kid) == {}
 

@@ -16,6 +16,7 @@ from server.identity.choice import open_identifier
 from server.identity.jwt import issuer_keys
 from server.identity.scopes import as_issued
 from server.runtime.background import Background
+from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, scope
 from tests.support.verifying import NOW, Verifying, verifying
 from tools.registry import TOOLS
@@ -225,7 +226,7 @@ async def test_a_stream_belongs_to_a_user_of_a_client_whatever_token_they_hold(o
     assert len(names) == 1 + len(others)
 
 
-@pytest.mark.parametrize("local", [True, False])
+@cases("local", [True, False])
 async def test_on_stdio_the_parent_process_is_believed_and_no_issuer_asked(local: bool) -> None:
     """Whatever MANGA_AUTH says: the settings of a machine are those of its HTTP server too."""
     settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:9/jwks", jwt_issuer="i", jwt_audience=("a",))

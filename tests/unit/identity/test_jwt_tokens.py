@@ -19,6 +19,7 @@ from server.identity import Unproven
 from server.identity.jwt.access_token import LEEWAY_SECONDS
 from server.identity.jwt.token_header import LONGEST_TOKEN
 from server.identity.jwt.verifier import Verified
+from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying
 from tools.registry import TOOLS
@@ -270,7 +271,7 @@ KEYS_FOR_SOMETHING_ELSE = {
 }
 
 
-@pytest.mark.parametrize("name", KEYS_FOR_SOMETHING_ELSE)
+@cases("name", KEYS_FOR_SOMETHING_ELSE)
 async def test_a_key_for_something_else_verifies_nothing(name: str) -> None:
     """And does not keep the others from doing so."""
 

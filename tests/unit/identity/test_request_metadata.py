@@ -20,6 +20,7 @@ from server.identity.request_metadata import (
     read_metadata,
 )
 from session.turn import IMPLICIT, TurnKind, TurnName
+from tests.support.cases import cases
 from tools.store.failures import InvalidArguments
 
 P = "com.mangaassist/"
@@ -37,7 +38,7 @@ FIELDS = [
 ]
 
 
-@pytest.mark.parametrize(("field", "key", "header", "value"), FIELDS)
+@cases(("field", "key", "header", "value"), FIELDS)
 def test_meta_comes_before_the_header_and_an_empty_one_is_none(field: str, key: str, header: str, value: str) -> None:
     assert getattr(read_metadata({P + key: value}, {}), field) == value
     assert getattr(read_metadata({}, {header: value}), field) == value
@@ -58,9 +59,7 @@ def test_an_empty_header_is_no_mistake() -> None:
     assert checked_key(stated.idempotency_key) is None
 
 
-@pytest.mark.parametrize(
-    ("meta", "header", "conflict"), [("u", "u", False), ("u", "v", True), ("u", None, False), (None, "v", False)]
-)
+@cases(("meta", "header", "conflict"), [("u", "u", False), ("u", "v", True), ("u", None, False), (None, "v", False)])
 def test_a_user_in_meta_and_another_in_the_header_are_a_conflict(meta: Any, header: str | None, conflict: bool) -> None:
     stated = read_metadata({P + "userId": meta}, {"x-user-id": header} if header else {})
     assert stated.user_conflict is conflict
@@ -74,14 +73,14 @@ def test_a_user_in_a_header_is_utf_8() -> None:
     assert read_metadata({}, {"x-user-id": "読者"}).user == "読者", "what was never bytes"
 
 
-@pytest.mark.parametrize("value", [True, False, ["u"], {"id": "u"}, [], {}])
+@cases("value", [True, False, ["u"], {"id": "u"}, [], {}])
 def test_a_user_that_is_no_text_is_nobody(value: Any) -> None:
     with pytest.raises(InvalidArguments, match="no text"):
         checked_user(read_metadata({P + "userId": value}, {}).user)
 
 
-@pytest.mark.parametrize("value", [True, ["s"], {}])
-@pytest.mark.parametrize("key", ["sessionId", "turnId", "idempotencyKey", "turnBudgetMs", "tokenBudget", "expectedCalls"])
+@cases("value", [True, ["s"], {}])
+@cases("key", ["sessionId", "turnId", "idempotencyKey", "turnBudgetMs", "tokenBudget", "expectedCalls"])
 def test_nothing_else_that_is_no_text_passes_either(key: str, value: Any) -> None:
     with pytest.raises(InvalidArguments):
         check_all(read_metadata({P + key: value}, {}))
@@ -97,8 +96,8 @@ def check_all(stated: Any) -> None:
     checked_expected_calls(stated.expected_calls)
 
 
-@pytest.mark.parametrize("key", ["sessionId", "turnId", "idempotencyKey"])
-@pytest.mark.parametrize("value", ["a b", "a\n", "{x}", "é", "a/b", "x" * 129, " ", "\ud800"])
+@cases("key", ["sessionId", "turnId", "idempotencyKey"])
+@cases("value", ["a b", "a\n", "{x}", "é", "a/b", "x" * 129, " ", "\ud800"])
 def test_a_malformed_name_is_refused_and_says_which_and_how(key: str, value: str) -> None:
     with pytest.raises(InvalidArguments) as caught:
         check_all(read_metadata({P + key: value}, {}))
@@ -108,28 +107,26 @@ def test_a_malformed_name_is_refused_and_says_which_and_how(key: str, value: str
     assert value.strip() == "" or value not in caught.value.message
 
 
-@pytest.mark.parametrize("value", ["a", "x" * 128, "A-z.0_9:-", 5])
+@cases("value", ["a", "x" * 128, "A-z.0_9:-", 5])
 def test_a_name_of_the_right_form_passes(value: str | int) -> None:
     stated = read_metadata({P + "sessionId": value, P + "turnId": value, P + "idempotencyKey": value}, {})
     check_all(stated)
     assert checked_turn(stated) == TurnName(TurnKind.NAMED, str(value))
 
 
-@pytest.mark.parametrize("user", ["x" * 255, "読" * 255, "a b\n🐟", "(not text)"])
+@cases("user", ["x" * 255, "読" * 255, "a b\n🐟", "(not text)"])
 def test_any_text_of_255_characters_is_a_user(user: str) -> None:
     assert checked_user(read_metadata({P + "userId": user}, {}).user) == user
     with pytest.raises(InvalidArguments, match="too long"):
         checked_user(user + "x" * 256)
 
 
-@pytest.mark.parametrize(
-    ("text", "ms"), [("0", 0), ("900", 900), (900, 900), (899.6, 899), ("1e3", 1000), ("1000000000", 10**9)]
-)
+@cases(("text", "ms"), [("0", 0), ("900", 900), (900, 900), (899.6, 899), ("1e3", 1000), ("1000000000", 10**9)])
 def test_a_budget_is_whole_ms(text: str | float, ms: int) -> None:
     assert checked_budget_ms(text) == ms
 
 
-@pytest.mark.parametrize("text", ["", "soon", "-1", -5, "nan", "inf", "-inf", "1e999", "9" * 400, "1000000001", "0x10"])
+@cases("text", ["", "soon", "-1", -5, "nan", "inf", "-inf", "1e999", "9" * 400, "1000000001", "0x10"])
 def test_a_budget_that_is_no_number_in_range_is_refused(text: str | float) -> None:
     with pytest.raises(InvalidArguments, match="turnBudgetMs"):
         checked_budget_ms(text)
@@ -137,7 +134,7 @@ def test_a_budget_that_is_no_number_in_range_is_refused(text: str | float) -> No
         checked_token_budget(text)
 
 
-@pytest.mark.parametrize("text", ["0", "101", "-1", "x", 0])
+@cases("text", ["0", "101", "-1", "x", 0])
 def test_expected_calls_are_one_to_a_hundred(text: str | int) -> None:
     assert checked_expected_calls("100") == 100
     with pytest.raises(InvalidArguments, match="expectedCalls"):
@@ -151,7 +148,7 @@ def test_a_turn_is_the_named_one_else_the_traces_else_the_sessions() -> None:
     assert len({TurnName(kind, "x").field for kind in TurnKind}) == 3, "a turn named like a trace is another one"
 
 
-@pytest.mark.parametrize(
+@cases(
     "parent",
     [None, "", 5, "00-x", PARENT.upper(), PARENT.replace("00-", "ff-", 1), f"00-{'0' * 32}-b7ad6b7169203331-01", f"00-{TRACE}-{'0' * 16}-01", PARENT + "\n"],
 )  # fmt: skip
@@ -160,7 +157,7 @@ def test_a_malformed_traceparent_is_ignored(parent: Any) -> None:
     assert (stated.trace, stated.traceparent) == (None, None)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("baggage", "session"),
     [
         ("session.id=abc", "abc"),

@@ -10,6 +10,7 @@ from infra.alarms.cloudwatch import Deployed, alarms, rollback_names
 from infra.alarms.rules import NAMES
 from infra.alarms.slos import BURNS, DAY, SERVICE_LEVELS
 from server.telemetry.emf.numbers import NUMBERS
+from tests.support.cases import cases
 from tests.support.cloudwatch import Alarms, Key, Minute, Phase, Timeline, calculated
 
 WHERE = Deployed("shop", "MangaTools/test", "page", "ticket", "https://example.com/repository")
@@ -44,7 +45,7 @@ def test_a_service_that_is_well_rings_nothing() -> None:
     assert ringing([(4 * DAY, minute())], at=0) == set()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("minutes", "bad", "expected"),
     [
         (3, 50, {"MangaUnusableBurn-fast"}),

@@ -7,6 +7,7 @@ import io
 import pytest
 from PIL import Image
 
+from tests.support.cases import cases
 from tests.support.images import SVG, jpeg, png, webp
 from tools.store.backends.pages.checked import MOST_PIXELS_A_SIDE, Unfit, page_of, preview_of
 from tools.store.backends.pages.images import ImageHeader, image_header
@@ -14,15 +15,15 @@ from tools.store.models import Page
 from tools.store.models.page import MOST_PAGE_BYTES, MOST_PREVIEW_BYTES
 
 
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
-@pytest.mark.parametrize("options", [{}, {"lossless": True}, {"progressive": True}])
+@cases("kind", ["PNG", "JPEG", "WEBP"])
+@cases("options", [{}, {"lossless": True}, {"progressive": True}])
 def test_the_header_says_what_another_encoder_has_written(kind: str, options: dict[str, bool]) -> None:
     written = io.BytesIO()
     Image.effect_noise((321, 123), 9).convert("RGB").save(written, kind, **options)
     assert image_header(written.getvalue()) == ImageHeader(f"image/{kind.lower()}", 321, 123)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "expected"),
     [
         (png(10, 20), ImageHeader("image/png", 10, 20)),
@@ -36,18 +37,18 @@ def test_each_form_of_a_header_is_read(data: bytes, expected: ImageHeader) -> No
     assert image_header(data) == expected
 
 
-@pytest.mark.parametrize("whole", [png(), jpeg(), webp("VP8 "), webp("VP8L"), webp("VP8X")])
+@cases("whole", [png(), jpeg(), webp("VP8 "), webp("VP8L"), webp("VP8X")])
 def test_no_part_of_an_image_is_one(whole: bytes) -> None:
     assert image_header(whole) is not None
     assert [cut for cut in range(len(whole)) if image_header(whole[:cut])] == []
 
 
-@pytest.mark.parametrize("data", [b"", SVG, b"GIF89a" + bytes(40), b"\xff\xd8\xff" + b"\xff" * 60_000 + b"\xff\xd9"])
+@cases("data", [b"", SVG, b"GIF89a" + bytes(40), b"\xff\xd8\xff" + b"\xff" * 60_000 + b"\xff\xd9"])
 def test_what_is_no_image_of_ours_is_none(data: bytes) -> None:
     assert image_header(data) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "why"),
     [
         (SVG, "no whole WebP, PNG or JPEG"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import cases
 from tools.store.backends.pages.s3.address import S3Address
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "expected"),
     [
         ("s3://b-1.x?region=eu-west-1", S3Address("b-1.x", "", "eu-west-1")),
@@ -22,7 +23,7 @@ def test_an_address_names_bucket_prefix_region_and_endpoint(url: str, expected: 
     assert S3Address.parse(url) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "said"),
     [
         ("http://pages", "is not s3"),

@@ -18,6 +18,7 @@ from session.begin import Begun
 from session.history import LastShown
 from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Turn
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.registry import Registry
 from tools.store.failures import DependencyFailure, ServerBusy, TimedOut
@@ -75,7 +76,7 @@ async def test_whoever_has_less_than_an_equal_share_is_let_in_beyond() -> None:
     assert "".join(let_in) == "aaaabbc"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("other", "let_in"),
     [
         ({"origin": "agent", "address": "10.0.0.2"}, False),  # the same principal, wherever it calls from
@@ -135,7 +136,7 @@ async def test_a_tool_is_known_to_be_slow_after_twenty_calls_and_tried_once_a_se
     assert await answers(admit, clock, 0.25, 0.125) == "ran"
 
 
-@pytest.mark.parametrize(("seconds", "then"), [(0.0625, "ran"), (0.25, "refused")])
+@cases(("seconds", "then"), [(0.0625, "ran"), (0.25, "refused")])
 async def test_a_probe_that_comes_back_in_half_the_time_has_found_the_tool_well(seconds: float, then: str) -> None:
     clock = HandClock(0.0)
     admit = Admit(clock)

@@ -7,12 +7,12 @@ from base64 import b64decode
 from typing import Any
 
 import mcp_types as types
-import pytest
 from mcp_types.methods import serialize_server_result
 
 from server.call import Call, Outcome, RequestMetadata
 from server.content_blocks import MOST_BYTES, content_blocks, within_bounds
 from server.results import TOO_LARGE, call_tool_result
+from tests.support.cases import cases
 from tests.support.pipeline import registered
 from tools.results.content import Audio, Content, EmbeddedBlob, EmbeddedText, Image, Text
 
@@ -55,7 +55,7 @@ def test_text_beside_a_result_hides_nothing_either() -> None:
     assert (text["text"], image["_meta"]["com.mangaassist/alt"], resource["resource"]["text"]) == ("ab", "ab", "ab")
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"])
+@cases("version", ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"])
 def test_every_version_of_the_protocol_takes_them(version: str) -> None:
     result = call_tool_result(a_call(), Outcome({"title": "x"}, content=ONE_OF_EACH))
     sent = serialize_server_result("tools/call", version, result)

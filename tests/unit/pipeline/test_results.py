@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from server.call import Call, Outcome, RequestMetadata
 from server.results import META_KEY, call_tool_result
 from session.begin import Begun
 from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.pipeline import registered
 from tools.store.failures import (
@@ -53,7 +52,7 @@ def test_text_that_is_there_already_is_not_made_again() -> None:
     assert call_tool_result(a_call(), Outcome({"a": 1}, text='{"a":1.0}'))["content"][0]["text"] == '{"a":1.0}'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("failure", "retryable", "after", "fallback"),
     [
         (NotFound("no"), False, None, False),
@@ -119,7 +118,7 @@ def test_a_turn_that_nobody_named_has_no_id() -> None:
     assert told(a_call(left_ms=1, name=TurnName(TurnKind.TRACE, "f" * 32)), Outcome({}))["budget"]["turnId"] == "f" * 32
 
 
-@pytest.mark.parametrize(
+@cases(
     ("outcome", "without", "left", "said"),
     [
         (Outcome({}), "", 2000, []),

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import cases
 from tools.preferences.payment_card import names_card
 from tools.remember_preference import TOOL
 
 
-@pytest.mark.parametrize(
-    "text", ["my card is 4111 1111 1111 1111", "5555-5555-5555-4444", "カード番号は378282246310005です"]
-)
+@cases("text", ["my card is 4111 1111 1111 1111", "5555-5555-5555-4444", "カード番号は378282246310005です"])
 def test_a_number_with_the_check_digit_of_a_card_is_one(text: str) -> None:
     assert names_card(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["4111 1111 1111 1112", "at most 700 yen", "call 03-1234-5678", "41111111111111111111111111", "2000 to 2010, volume 12"],
 )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session.preferences import KEPT_DAYS, LONGEST, MOST_KEPT, Preference, decode, encode, still_kept
+from tests.support.cases import cases
 
 NOW = datetime(2026, 11, 23, 9, 30, tzinfo=UTC)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=LONGEST)
@@ -19,14 +20,14 @@ def test_it_is_dated_by_the_day_of_greenwich() -> None:
     assert Preference.stated("no gore", datetime(2026, 11, 24, 5, 0, tzinfo=tokyo)).at == "2026-11-23"
 
 
-@pytest.mark.parametrize("days", [0, 1, KEPT_DAYS])
+@cases("days", [0, 1, KEPT_DAYS])
 def test_it_holds_for_a_year_and_not_a_day_longer(days: int) -> None:
     own = Preference.stated("no gore", NOW)
     assert still_kept([own], NOW + timedelta(days=days)) == (own,)
     assert still_kept([own], NOW + timedelta(days=KEPT_DAYS + 1)) == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "at"),
     [
         ("", "2026-11-23"),

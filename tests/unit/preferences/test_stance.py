@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import cases
 from tests.support.reading import read
 from tools.store.models import Audience, Conditions, Range, Status
 from tools.store.preferences.stance import Stance, stance_of
@@ -14,7 +13,7 @@ NO_GORE = Conditions(without_tags=("Gore", "Horror"))
 BUDGET = Conditions(price=Range(None, 700))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("now", "older", "left"),
     [
         (Stance(), NO_GORE, NO_GORE),
@@ -42,7 +41,7 @@ def test_what_is_stated_later_takes_the_place_of_the_same_matter_and_of_nothing_
     assert now.leaves(older) == left
 
 
-@pytest.mark.parametrize(
+@cases(
     ("new", "older", "left"),
     [
         (NO_GORE, Conditions(without_tags=("Gore",)), Conditions()),
@@ -55,7 +54,7 @@ def test_what_is_said_again_adds_nothing(new: Conditions, older: Conditions, lef
     assert Stance(new).adds_to(older) == left
 
 
-@pytest.mark.parametrize(
+@cases(
     ("subject", "welcome"),
     [
         ("I like gore", True),
@@ -73,7 +72,7 @@ def test_of_a_preference_only_what_is_said_to_be_welcome_is(subject: str, welcom
         assert "Gore" in stance_of(reading, words).welcome, "in a query whatever is named is asked for"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("subject", "older", "left"),
     [
         ("dark fantasy with swords", ("Gore",), ("Gore",)),
@@ -93,7 +92,7 @@ def test_what_only_may_go_with_what_is_asked_for_is_still_ruled_out(
     assert now.leaves(Conditions(without_tags=older)) == Conditions(without_tags=left)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "older", "left"),
     [
         ("やっぱり完結していなくてもいい", Conditions(statuses=(Status.FINISHED,)), Conditions()),

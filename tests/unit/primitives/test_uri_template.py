@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import cases
 from tools.primitives.uri_template import LONGEST_VALUE, UriTemplate
 
 ORDER = UriTemplate("manga://orders/{order_id}/lines/{line}")
@@ -15,7 +16,7 @@ def test_an_address_gives_its_variables_decoded() -> None:
     assert UriTemplate("a://{q}").match("a://%E9%BB%92%2F%3F") == {"q": "黒/?"}
 
 
-@pytest.mark.parametrize(
+@cases(
     "uri",
     [
         "manga://orders/MNG-1/lines/",
@@ -36,9 +37,7 @@ def test_what_stands_around_the_variables_is_taken_as_it_is() -> None:
     assert UriTemplate("a://b.c/{d}").match("a://bxc/1") is None
 
 
-@pytest.mark.parametrize(
-    "text", ["a://b", "a://{b}{c}", "a://{b}-{c}", "a://{b}/{b}", "a://{b", "a://{b+}", "a://{}", "a://{/b}/{c}"]
-)
+@cases("text", ["a://b", "a://{b}{c}", "a://{b}-{c}", "a://{b}/{b}", "a://{b", "a://{b+}", "a://{}", "a://{/b}/{c}"])
 def test_what_is_no_such_template_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no URI template"):
         UriTemplate(text)

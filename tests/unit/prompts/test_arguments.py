@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tools.prompts.arguments import some_text, whole_number
 from tools.prompts.language import language_of
 from tools.prompts.quotation import LONGEST, quoted, shortened
@@ -32,7 +33,7 @@ def test_no_text_gets_out_of_its_quotation() -> None:
     assert quoted("あ" * 2_000) == f'"{"あ" * (LONGEST - 1)}…"'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "number"),
     [
         ("", None),
@@ -53,7 +54,7 @@ def test_numbers_are_read_as_people_write_them(text: str, number: int | None) ->
     assert whole_number({}, "n", 1, 5000) is None
 
 
-@pytest.mark.parametrize("text", ["ten", "-1", "1e3", "5001", "0", "9" * 2_000, "1.5", HOSTILE, "1 2", ",", "٣"])
+@cases("text", ["ten", "-1", "1e3", "5001", "0", "9" * 2_000, "1.5", HOSTILE, "1 2", ",", "٣"])
 def test_what_is_no_number_is_told_how_to_be_one(text: str) -> None:
     with pytest.raises(
         InvalidArguments, match=r"\$\.n: n is no number in range \(give a whole number from 1 to 5000"
@@ -62,7 +63,7 @@ def test_what_is_no_number_is_told_how_to_be_one(text: str) -> None:
     assert len(told.value.message) < 200, "and the text is not given back"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("said", "language"),
     [("", "en"), ("EN", "en"), ("en-GB", "en"), ("ja_JP", "ja"), (" Japanese ", "ja"), ("日本語", "ja")],
 )
@@ -76,7 +77,7 @@ def test_other_languages_are_refused_with_those_that_there_are() -> None:
     assert language_of({}) == "en"
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t"])
+@cases("text", ["", " ", "\n\t"])
 def test_a_text_that_has_to_be_there_is(text: str) -> None:
     with pytest.raises(InvalidArguments, match="title is empty .give some text"):
         some_text({"title": text}, "title")

@@ -6,9 +6,8 @@ import json
 import re
 from itertools import chain
 
-import pytest
-
 from server.transport.tool_listing import listed_tool
+from tests.support.cases import cases
 from tools.prompts.instructions import LONGEST, instructions
 from tools.prompts.policies_in_short import MOST_TOKENS
 from tools.prompts.rule import Rule
@@ -48,7 +47,7 @@ def test_the_instructions_fit_what_clients_read_and_name_no_tool() -> None:
     assert "{" not in instructions()
 
 
-@pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.name)
+@cases("rule", rules().values(), ids=lambda rule: rule.name)
 def test_both_languages_say_the_same(rule: Rule) -> None:
     """The same tools and the same fields, in each sentence."""
     for saying in sayings(rule):
@@ -78,7 +77,7 @@ def test_fields_that_a_rule_speaks_of_are_fields_of_results() -> None:
     assert [each for each in sorted(fields - OF_FAILURES - {"_meta", "truncated"}) if f'"{each}"' not in known] == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@cases("language", LANGUAGES)
 def test_all_rules_leave_room_for_the_policies(language: Language) -> None:
     """Also those about tools that are not everywhere."""
     told = "\n".join(f"- {rule.text(language, lambda name: True)}" for rule in rules().values())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.pipeline import COMPILED, registry_of
 from tools.contract import TEXT, Tool
 from tools.register import NameTaken, NotRegistered
@@ -160,7 +161,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("changes", "reason"), BAD.values(), ids=BAD)
+@cases(("changes", "reason"), BAD.values(), ids=BAD)
 def test_a_bad_tool_is_refused_with_the_reason(changes: dict[str, Any], reason: str) -> None:
     registry = registry_of([STOCK])
     wrong: Tool = replace(LATER, **changes)

@@ -7,9 +7,8 @@ import errno
 import socket
 import ssl
 
-import pytest
-
 from session.resilience.diagnosis import DOWN, OK, Diagnosis, Problem, network_problem, silence
+from tests.support.cases import cases
 
 
 def not_trusted(why: str) -> ssl.SSLCertVerificationError:
@@ -22,7 +21,7 @@ class ServerDisconnectedError(Exception):
     """As aiohttp's."""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("error", "what"),
     [
         (socket.gaierror(-2, "Name or service not known"), "no such host: its name is not known"),
@@ -48,7 +47,7 @@ def test_each_kind_of_trouble_is_told(error: BaseException, what: str) -> None:
     assert problem.what == what
 
 
-@pytest.mark.parametrize("error", [ValueError("[Errno 111]"), OSError(errno.EIO, "an error of a disk"), Exception()])
+@cases("error", [ValueError("[Errno 111]"), OSError(errno.EIO, "an error of a disk"), Exception()])
 def test_what_is_not_the_networks_is_nobodys_guess(error: BaseException) -> None:
     assert network_problem(error, "MANGA_X") is None
 
@@ -77,7 +76,7 @@ def wrapped_by(how: str) -> BaseException:
     return outer
 
 
-@pytest.mark.parametrize("how", ["cause", "context", "keyword", "os_error", "certificate_error", "info", "error"])
+@cases("how", ["cause", "context", "keyword", "os_error", "certificate_error", "info", "error"])
 def test_it_is_found_in_whatever_a_driver_wraps_it(how: str) -> None:
     twice = RuntimeError("another")
     twice.__cause__ = wrapped_by(how)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from session.failures import LeftAlone, MemoryUnavailable
 from session.resilience.deadline import Deadline
 from session.resilience.timeline import MOST_INTERVALS, Timeline, outcome_of
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.store.failures import TimedOut
 
@@ -34,7 +35,7 @@ def test_what_is_done_within_something_says_so_and_when() -> None:
     assert len({each.span_id for each in (timeline.call, outer, inner)}) == 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("error", "outcome"),
     [
         (TimedOut("late"), "TIMEOUT"),

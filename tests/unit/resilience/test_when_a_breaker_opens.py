@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
 CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.HALF_OPEN
@@ -24,12 +23,12 @@ def rested(jitter: float, failed_probes: int = 0) -> int:
     return breaker.retry_after_ms()
 
 
-@pytest.mark.parametrize(("failed_probes", "ms"), [(0, 500), (1, 1000), (2, 1500), (3, 1500), (30, 1500)])
+@cases(("failed_probes", "ms"), [(0, 500), (1, 1000), (2, 1500), (3, 1500), (30, 1500)])
 def test_each_failed_probe_doubles_its_rest_up_to_the_longest(failed_probes: int, ms: int) -> None:
     assert rested(0.5, failed_probes) == ms
 
 
-@pytest.mark.parametrize(("jitter", "ms"), [(0.0, 375), (0.5, 500), (1.0, 625)])
+@cases(("jitter", "ms"), [(0.0, 375), (0.5, 500), (1.0, 625)])
 def test_its_rest_is_a_quarter_shorter_to_a_quarter_longer(jitter: float, ms: int) -> None:
     assert rested(jitter) == ms
 
@@ -57,7 +56,7 @@ def test_it_lets_a_probe_through_from_the_moment_its_rest_is_over() -> None:
     assert (breaker.state, breaker.admits()) == (HALF_OPEN, True)
 
 
-@pytest.mark.parametrize(("seconds", "state"), [(0.0999, CLOSED), (0.1, OPEN), (5.0, OPEN)])
+@cases(("seconds", "state"), [(0.0999, CLOSED), (0.1, OPEN), (5.0, OPEN)])
 def test_an_answer_is_slow_from_the_given_seconds_on(seconds: float, state: BreakerState) -> None:
     breaker = Breaker("it", BreakerPolicy(slow_seconds=0.1), HandClock())
     for _ in range(5):
@@ -65,7 +64,7 @@ def test_an_answer_is_slow_from_the_given_seconds_on(seconds: float, state: Brea
     assert breaker.state is state
 
 
-@pytest.mark.parametrize(
+@cases(
     ("calls", "state"),
     [("gbgbgbgbgb", OPEN), ("ggbgbgbggb", CLOSED), ("ggbgbgbgbgb", CLOSED), ("gbgbgbgb", CLOSED), ("gbgbgbgbb", CLOSED)],
 )
@@ -80,7 +79,7 @@ def test_half_of_at_least_ten_calls_open_it(calls: str, state: BreakerState) -> 
     assert breaker.state is state
 
 
-@pytest.mark.parametrize(("later", "state"), [(10.0, OPEN), (10.001, CLOSED)])
+@cases(("later", "state"), [(10.0, OPEN), (10.001, CLOSED)])
 def test_a_call_counts_for_ten_seconds(later: float, state: BreakerState) -> None:
     """Five good and four bad ones, and then one more bad one: together they are half of ten."""
     clock = HandClock(0.0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from session.redis.address import RedisAddress
+from tests.support.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "expected"),
     [
         ("redis://cache", RedisAddress("cache")),
@@ -23,7 +24,7 @@ def test_an_address_is_read_from_its_url(url: str, expected: RedisAddress) -> No
     assert RedisAddress.parse(url) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "url",
     [
         "http://x",
@@ -58,7 +59,7 @@ def test_tls_verifies_who_answers() -> None:
         RedisAddress.parse("rediss://cache?ssl_ca_certs=/no/such/file")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("of", "node", "certified"),
     [("cache", "10.0.0.1", "cache"), ("cache", "node", None), ("10.0.0.1", "10.0.0.2", None), ("cache", "::1", "cache")],
 )

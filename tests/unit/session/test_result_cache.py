@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from session.result_cache import LARGEST_BYTES, CachedResult, decode, digest, encode, result_set_name
+from tests.support.cases import cases
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -28,7 +28,7 @@ def test_any_bytes_are_a_result_or_nothing(stored: bytes) -> None:
     assert result is None or isinstance(result.value, dict)
 
 
-@pytest.mark.parametrize(
+@cases(
     "stored",
     [None, b"", b"{}", b"x {}", b"1", b"1 []", b"1 1", b"1 {", b"\xff {}", b"9" * 5000 + b" {}", b"1 " + b"[" * 100_000],
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-import pytest
-
 from session.scripts import Script
+from tests.support.cases import cases
 
 FILES = {
     file.name.removesuffix(".lua"): file.read_text("utf-8")
@@ -18,7 +17,7 @@ SCRIPTS = sorted(FILES.keys() - {"bucket"})
 CALL = re.compile(r"redis\.p?call\('(\w+)'(?:, (\w+(?:\[\d\])?))?")
 
 
-@pytest.mark.parametrize("name", ["begin", "limit"])
+@cases("name", ["begin", "limit"])
 def test_both_limits_take_from_the_one_token_bucket(name: str) -> None:
     """It is part of what Redis gets, once, and what is included is no longer a comment that asks for it."""
     text = Script.load(name).text
@@ -32,7 +31,7 @@ def test_the_token_bucket_stands_in_no_other_file() -> None:
     assert [name for name, text in FILES.items() if "'refilled'" in text or "function take" in text] == ["bucket"]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@cases("name", SCRIPTS)
 def test_every_key_of_a_script_is_a_declared_one(name: str) -> None:
     """None is made up inside: a cluster, and ElastiCache Serverless above all, has to know them beforehand. The function of
     the bucket is given its key by those who include it."""

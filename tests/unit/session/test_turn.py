@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from session.local.turn_arithmetic import TurnArithmetic
 from session.local.turn_shadows import Shadow, TurnShadows
 from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName, TurnRequest
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
 NAMED = TurnName(TurnKind.NAMED, "t")
@@ -19,7 +19,7 @@ def turn_with(left_ms: int) -> Turn:
     return Turn(NAMED, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0)))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("left", "timeout", "expected", "allowed"),
     [
         (2800, 800, 1, 800),
@@ -46,7 +46,7 @@ def test_no_allowance_exceeds_what_is_left_less_the_ladders_share(left: int, tim
     assert 0 <= turn_with(left).allowance_ms(timeout, expected) <= max(0, min(timeout, left - 50))
 
 
-@pytest.mark.parametrize(("left", "exhausted"), [(0, True), (100, True), (101, False)])
+@cases(("left", "exhausted"), [(0, True), (100, True), (101, False)])
 def test_with_a_hundred_ms_or_less_a_turn_is_used_up(left: int, exhausted: bool) -> None:
     assert turn_with(left).exhausted is exhausted
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 
+from tests.support.cases import cases
 from tests.support.nouns import AVAILABILITIES, DAYS
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Campaign, Offer, VolumeStock
 from tools.store.stock.as_sold import as_sold
@@ -31,7 +31,7 @@ def test_a_campaign_that_runs_has_the_date_of_its_end() -> None:
     assert sold(Offer(DIGITAL, 300, None, 480, FAIR)) == Offer(DIGITAL, 300, None, 480, Campaign("2026-12-15", name="Fair"))
 
 
-@pytest.mark.parametrize("day", ["2026-11-14", "2026-12-16"])
+@cases("day", ["2026-11-14", "2026-12-16"])
 def test_at_any_other_time_the_list_price_is_asked_for(day: str) -> None:
     assert sold(Offer(DIGITAL, 300, None, 480, FAIR), day=day) == Offer(DIGITAL, 480)
 
@@ -45,7 +45,7 @@ def test_an_e_book_may_be_reduced_for_good_and_never_raised() -> None:
     assert sold(Offer(DIGITAL, 480, None, 300)) == Offer(DIGITAL, 480)
 
 
-@pytest.mark.parametrize("campaign", [None, FAIR])
+@cases("campaign", [None, FAIR])
 def test_new_paper_has_its_publishers_price_whatever_discount_is_on_record(campaign: Campaign | None) -> None:
     assert sold(Offer(PAPER, 400, 3, 528, campaign)) == Offer(PAPER, 528, 3)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 
+from tests.support.cases import cases
 from tests.support.nouns import DAYS, campaigns
 from tools.store.models import Campaign
 
@@ -16,7 +16,7 @@ YEARLY = Campaign("06-30", "06-01")
 NEW_YEAR = Campaign("01-05", "12-20")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("campaign", "day", "end"),
     [
         (ONCE, "2026-11-30", None),
@@ -41,9 +41,7 @@ def test_it_runs_from_its_first_day_to_the_end_of_its_last(campaign: Campaign, d
     assert campaign.end(day) == end
 
 
-@pytest.mark.parametrize(
-    "broken", [Campaign("12-31"), Campaign("2026-12-31", "12-01"), Campaign("2026-12-01", "2026-12-31")]
-)
+@cases("broken", [Campaign("12-31"), Campaign("2026-12-31", "12-01"), Campaign("2026-12-01", "2026-12-31")])
 def test_one_whose_days_cannot_be_meant_never_runs(broken: Campaign) -> None:
     assert broken.end("2026-12-15") is None
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tools.store.classification.classifying import MERITS, offered
 from tools.store.classification.judgement import readerships, tags
 from tools.store.classification.said import Said, is_explicit, said_in, telling
@@ -89,7 +90,7 @@ def test_neighbours_without_a_readership_have_no_vote_on_it() -> None:
     assert readerships(mixed, NOTHING_SAID, TERMS) == readerships(near(title(21, "seinen")), NOTHING_SAID, TERMS)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "readership", "tag"),
     [
         ("a shonen manga about cooking", "shonen", "Cooking"),
@@ -122,7 +123,7 @@ def test_whatever_the_evidence_confidences_are_between_0_and_1(
         assert all(0 <= confidence <= 1 for confidence in found.values())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "least", "most"),
     [
         ("hentai", 0.1, 0.3),
@@ -141,8 +142,6 @@ def test_what_a_few_words_come_near_to_is_little_evidence() -> None:
     assert word < whole
 
 
-@pytest.mark.parametrize(
-    ("text", "explicit"), [("hentai", True), ("エロ漫画", True), ("成人向け", True), ("a love story", False)]
-)
+@cases(("text", "explicit"), [("hentai", True), ("エロ漫画", True), ("成人向け", True), ("a love story", False)])
 def test_words_of_what_is_for_adults_are_known(text: str, explicit: bool) -> None:
     assert is_explicit(text) is explicit

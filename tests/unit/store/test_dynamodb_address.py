@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from tests.support.addresses import refused
+from tests.support.cases import cases
 from tools.store.backends.dynamodb.address import DEFAULT_PREFIX, DynamoAddress
 
 
@@ -27,7 +26,7 @@ def test_a_private_endpoint_with_tls_is_no_emulator() -> None:
     assert not DynamoAddress.parse("dynamodb://ap-northeast-1?endpoint=https://vpce-1.example.com").emulated
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "says"),
     [
         ("redis://ap-northeast-1", "scheme"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from session.keys import user_hash
 from session.profile import KEPT_DAYS, Event, EventKind
+from tests.support.cases import cases
 from tools.store.backends.dynamodb.attributes import attribute, plain
 from tools.store.backends.dynamodb.items import event_item, event_of, order_item, owner_key, stock_item, stock_row
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
@@ -85,7 +86,7 @@ def test_an_event_expires_half_a_year_after_it_happened() -> None:
     assert event_of(item, "reader") == event
 
 
-@pytest.mark.parametrize(
+@cases(
     ("subject", "at"),
     [
         ("", "2026-11-02T09:30:00.000Z"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from server.config.settings import DEMO
 from tests.support.addresses import refused
+from tests.support.cases import cases
 from tests.support.conditions import conditions as any_conditions
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.index import definition as module
@@ -52,7 +53,7 @@ WRONG_ADDRESSES = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "said"),
     [
         ("http://localhost", "http://localhost:9200, alias manga-titles"),
@@ -79,7 +80,7 @@ def test_parts_of_an_address_are_decoded() -> None:
     assert OpenSearchAddress.parse(SERVERLESS_URL).region == "ap-northeast-1"
 
 
-@pytest.mark.parametrize(("url", "problem"), WRONG_ADDRESSES.items())
+@cases(("url", "problem"), WRONG_ADDRESSES.items())
 def test_a_wrong_address_is_refused_by_the_part_that_is_wrong(url: str, problem: str) -> None:
     refused(OpenSearchAddress.parse, url, problem)
 

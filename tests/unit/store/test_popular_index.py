@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tests.support.conditions import conditions as any_conditions
 from tools.store.catalog.popular_index import LONGEST_NAME, PopularIndex
 from tools.store.models import Author, Conditions, Title
@@ -30,7 +30,7 @@ def called(query: str, conditions: Conditions = ANY, limit: int = 10) -> list[st
     return [title.title_id for title in SHELF.called(query, PARSER, conditions, limit)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("query", "first"),
     [
         ("one piece", "a"),
@@ -57,7 +57,7 @@ def test_the_nearest_name_comes_first_and_of_equals_the_more_popular() -> None:
     assert called("Urasawa") == ["c", "d"]
 
 
-@pytest.mark.parametrize("query", ["a story about friendship", "ghost", "???", "manga", "x" * (LONGEST_NAME + 1)])
+@cases("query", ["a story about friendship", "ghost", "???", "manga", "x" * (LONGEST_NAME + 1)])
 def test_what_is_no_name_is_called_nothing(query: str) -> None:
     assert called(query) == []
 

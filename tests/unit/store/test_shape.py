@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tests.support.nouns import orders
 from tools.store.models import Order, OrderLine, VolumeStock
 from tools.store.records.shape import ShapeError, decode, decode_json
@@ -59,7 +60,7 @@ def test_what_a_later_version_knows_is_refused_or_passed_over_wherever_it_stands
         decode(Order, {**record, "lines": [line]})
 
 
-@pytest.mark.parametrize("value", [float("nan"), {"a": {1, 2}}, object(), "\ud800"])
+@cases("value", [float("nan"), {"a": {1, 2}}, object(), "\ud800"])
 def test_what_no_json_can_say_is_refused(value: object) -> None:
     with pytest.raises(ShapeError):
         decode(VolumeStock, {**asdict(VolumeStock(1, None, "physical", 528, 3)), "stock": value})

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tools.store.catalog.reader import TitleReader, TitleReading
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
 from tools.store.models import Title
@@ -96,7 +97,7 @@ async def test_a_catalogue_that_answers_before_the_records_is_believed() -> None
     assert (catalog.cancelled, records.cancelled) == (0, 1)
 
 
-@pytest.mark.parametrize("records", [Port([]), Port(DOWN)], ids=["know nothing", "fail"])
+@cases("records", [Port([]), Port(DOWN)], ids=["know nothing", "fail"])
 async def test_records_that_know_nothing_do_not_say_that_a_title_is_not_there(records: Port) -> None:
     """They may not have been loaded yet: the catalogue's own failure is told, or its late answer."""
     failure = DependencyFailure("the catalogue", dependency="catalog")
@@ -126,7 +127,7 @@ async def test_whoever_leaves_leaves_nothing_under_way() -> None:
     assert (catalog.cancelled, records.cancelled, asyncio.all_tasks()) == (1, 1, before)
 
 
-@pytest.mark.parametrize("broken", ["catalog", "records"])
+@cases("broken", ["catalog", "records"])
 async def test_what_nobody_foresaw_is_raised_as_it_is(broken: str) -> None:
     error = KeyError("a bug")
     ports = {"catalog": Port(DOWN), "records": Port([OLD])} | {broken: Port(error)}

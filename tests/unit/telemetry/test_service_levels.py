@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from server.telemetry.metrics import Metrics
 from server.telemetry.service_levels import OWN_FAILURES, usable
+from tests.support.cases import cases
 from tests.support.events import an_event
 from tools.store import failures
 from tools.store.failures import CallerFailure, Failure
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changed", "verdict"),
     [
         ({}, True),

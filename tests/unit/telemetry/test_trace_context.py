@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from server.telemetry.trace_context import TraceContext
+from tests.support.cases import cases
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
-@pytest.mark.parametrize(("flags", "sampled"), [("00", False), ("01", True), ("02", False), ("03", True)])
+@cases(("flags", "sampled"), [("00", False), ("01", True), ("02", False), ("03", True)])
 def test_its_ids_and_whether_it_is_sampled(flags: str, sampled: bool) -> None:
     assert TraceContext.read(f"00-{TRACE}-{SPAN}-{flags}") == TraceContext(int(TRACE, 16), int(SPAN, 16), sampled)
 
@@ -18,7 +17,7 @@ def test_of_a_later_version_what_is_known_is_read() -> None:
     assert TraceContext.read(f"cc-{TRACE}-{SPAN}-01-what-the-future-brings") is not None
 
 
-@pytest.mark.parametrize(
+@cases(
     "malformed",
     [
         None,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import cases
 from tools.results.elsewhere import ELSEWHERE, POLICIES, elsewhere
 from tools.store.models import Title
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "new releases",
@@ -32,7 +31,7 @@ def test_who_asks_for_what_comes_out_is_shown_the_way(text: str) -> None:
     assert elsewhere(text, ()) == {ELSEWHERE: ["find_volumes"]}
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["can I return a manga?", "do you ship to America?", "English edition of One Piece", "送料はいくら?", "返品できますか"],
 )
@@ -40,7 +39,7 @@ def test_who_asks_for_the_shops_policies_is_shown_the_way(text: str) -> None:
     assert elsewhere(text, ()) == {ELSEWHERE: [POLICIES]}
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "the return of the hero",
@@ -63,7 +62,7 @@ def test_what_only_sounds_like_it_is_a_search(text: str) -> None:
     assert elsewhere(text, ()) == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "title"),
     [("Next Volume", Title("t-1", en="The Next Volume")), ("新刊少女", Title("t-2", ja="新刊少女"))],
 )

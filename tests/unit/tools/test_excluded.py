@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import cases
 from tools.recommend.excluded import Excluded
 from tools.recommend.named import named_as_liked
 from tools.store.models import Title
@@ -16,15 +15,13 @@ def a_title(n: int, **more: object) -> Title:
 ONE, TWO = a_title(1), a_title(2)
 
 
-@pytest.mark.parametrize(
-    "name", ["manga-000001", "title 1", "ＴＩＴＬＥ　1", "ワンピース", "One  Piece", "わんぴーす", "op"]
-)
+@cases("name", ["manga-000001", "title 1", "ＴＩＴＬＥ　1", "ワンピース", "One  Piece", "わんぴーす", "op"])
 def test_a_title_goes_by_its_id_and_any_of_its_names(name: str) -> None:
     title = a_title(1, romaji="One Piece", ja="ワンピース", kana="わんぴーす", alt_titles=("OP",))
     assert title in Excluded((), [name])
 
 
-@pytest.mark.parametrize("name", ["MANGA-000001", "title", "title 11", "manga-000002", "", " "])
+@cases("name", ["MANGA-000001", "title", "title 11", "manga-000002", "", " "])
 def test_a_title_is_not_named_by_a_part_of_a_name(name: str) -> None:
     assert a_title(1) not in Excluded((), [name])
 
@@ -41,7 +38,7 @@ def test_what_is_owned_or_taken_is_excluded_by_its_id() -> None:
 BERSERK, REAL = Title("b", en="Berserk", romaji="Beruseruku", ja="ベルセルク"), Title("r", en="Real", ja="リアル")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("criteria", "meant"),
     [
         ("like Berserk", "b"),

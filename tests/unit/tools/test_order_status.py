@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import pytest
-
 from server.config.settings import DEMO
+from tests.support.cases import cases
 from tools.results.orders import latest, presented
 from tools.store.models import Order, OrderLine, Shipment
 from tools.store.order_status import MEANINGS, Standing, standing
@@ -33,7 +32,7 @@ def an_order(status: str, *parts: OrderLine | Shipment, by: str | None = None) -
     return Order("MNG-AAAA0001", status, "2026-11-18T00:00:00Z", lines, subtotal, 0, subtotal, "Tokyo", parcels, by)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("order", "said"),
     [
         (an_order("received", a_line()), "received"),
@@ -73,7 +72,7 @@ def test_a_status_is_what_a_shopper_would_say(order: Order, said: str) -> None:
     assert said in MEANINGS or said == order.status
 
 
-@pytest.mark.parametrize(
+@cases(
     ("order", "said", "late"),
     [
         (an_order("shipped", a_parcel("in_transit")), "late", True),
@@ -93,7 +92,7 @@ def test_a_passed_estimate_says_late_where_something_has_still_not_come(order: O
     assert standing(replace(order, estimated_delivery="2026-11-21"), NOW) == Standing(said, late)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("now", "late"),
     [
         (datetime(2026, 11, 21, 14, 59, 59, tzinfo=UTC), False),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tools.results.details import offers
 from tools.results.inventory import item
 from tools.results.rows import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_row
@@ -30,7 +30,7 @@ def volume(number: int, stock: int, **more: str) -> VolumeStock:
     return VolumeStock(number, None, "physical", 528, stock, **more)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("stored", "shown"),
     [("Miura, Kentarou", "Kentarou Miura"), ("CLAMP", "CLAMP"), ("Arakawa , Hiromu ", "Hiromu Arakawa")],
 )
@@ -52,7 +52,7 @@ def test_a_shortened_text_is_a_beginning_of_about_that_length(text: str, limit: 
     assert short == text or len(text) > limit
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "short"),
     [
         (None, None),
@@ -73,7 +73,7 @@ def test_a_card_has_no_price_and_no_stock_of_its_own() -> None:
     assert (card["synopsis"], len(card["tags"])) == ("話", 6)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "yen"),
     [
         ([PAPER, EBOOK], 528),
@@ -91,7 +91,7 @@ def test_the_price_is_that_of_paper_where_there_is_one(given: list[Offer], yen: 
     assert price(given) == yen
 
 
-@pytest.mark.parametrize(
+@cases(
     ("row", "available"),
     [
         (a_row(PAPER), True),
@@ -137,7 +137,7 @@ def test_a_volume_is_awaited_until_its_day_in_japan_and_then_one_like_any_other(
 SOLD_OUT = Offer("physical", 528, 0)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("row", "availability", "on_paper"),
     [
         (a_row(PAPER), "in_stock", True),

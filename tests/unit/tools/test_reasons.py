@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tools.conditions.wanted import Want
 from tools.recommend.reasons import reason
 from tools.recommend.taste import CustomerTaste, Did, KnownTitle
@@ -34,7 +34,7 @@ VIEWER = CustomerTaste(known=(KnownTitle(OWNED, Did.VIEWED),))
 SHORT = Conditions(statuses=(Status.FINISHED,), volumes=Range(None, 9), years=Range(1980, 1989))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("title", "asked", "reader", "said"),
     [
         (a_title(1, authors=(ODA,)), wish(), OWNER, "By Eiichiro Oda, who also made Title 7, which you have."),

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 
+from tests.support.cases import cases
 from tests.support.scripted_catalog import ScriptedCatalog, context_of
 from tools.search_manga_catalog import TOOL
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
@@ -58,7 +58,7 @@ async def test_where_nothing_is_near_there_is_still_something_to_try() -> None:
     assert "another script" in answer["note"]
 
 
-@pytest.mark.parametrize("failure", [DependencyFailure("away"), TimedOut("late")])
+@cases("failure", [DependencyFailure("away"), TimedOut("late")])
 async def test_that_nothing_matches_is_known_even_when_the_second_look_fails(failure: BackendFailure) -> None:
     answer = await searched(scripted(NOTHING, failure), genre="josei")
     assert answer["results"] == []

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.support.cases import cases
 from tools.contract import Tool
 from tools.registry import TOOLS
 from tools.results.shortening import Cut, shortened
@@ -26,7 +25,7 @@ def least(*gone: str) -> int:
     return weight_as_json(shortened(value(), gone, 0).value)
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@cases("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_declares_what_its_answers_lose_first(tool: Tool) -> None:
     assert tool.sheds is not None, "say so in tools/results/worth.py"
     assert all(may_be_shed(tool.output_schema, path) for path in tool.sheds)
@@ -50,7 +49,7 @@ def test_what_fits_loses_nothing() -> None:
     assert shortened(whole, ORDER, weight_as_json(whole)).value == whole
 
 
-@pytest.mark.parametrize("most", [least("rows.text"), least("rows.text", "rows.tags[]"), 1])
+@cases("most", [least("rows.text"), least("rows.text", "rows.tags[]"), 1])
 def test_no_more_goes_than_must_and_weights_are_exact(most: int) -> None:
     """What is said to be enough is enough, to a part of a token."""
     short = shortened(value(), ORDER, most)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from session.profile import Event, EventKind
+from tests.support.cases import cases
 from tools.recommend.taste import CustomerTaste, Did, KnownTitle, fading, reader_of, searched_tags
 from tools.store.models import Title, Weighed
 
@@ -21,7 +22,7 @@ def did(kind: EventKind, subject: str, days_ago: float = 0) -> Event:
     return Event.happened(kind, subject, NOW - timedelta(days=days_ago))
 
 
-@pytest.mark.parametrize(("days", "weight"), [(0, 0.4), (30, 0.2), (60, 0.1), (90, 0.05), (-1, 0.4)])
+@cases(("days", "weight"), [(0, 0.4), (30, 0.2), (60, 0.1), (90, 0.05), (-1, 0.4)])
 def test_what_was_viewed_counts_half_for_every_thirty_days(days: float, weight: float) -> None:
     """What another clock dated into the future is new."""
     assert fading(0.4, did(EventKind.VIEWED, "manga-000001", days), NOW) == pytest.approx(weight)
@@ -49,7 +50,7 @@ def test_titles_named_just_now_stand_for_everything_else_that_is_known() -> None
     assert reader.by_named_alone() == reader
 
 
-@pytest.mark.parametrize("query", ["horror", "scary manga", "ホラー漫画"])
+@cases("query", ["horror", "scary manga", "ホラー漫画"])
 def test_a_theme_that_was_searched_for_counts_a_little_in_either_language(query: str) -> None:
     tags = searched_tags([did(EventKind.SEARCHED, query), did(EventKind.SEARCHED, f"{query} ?", 30)], NOW)
     assert tags["Horror"] == pytest.approx(0.2 + 0.1)

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from server.transport.tool_listing import listed_tool
+from tests.support.cases import cases
 from tests.support.examples import defaults, least_arguments, least_result
 from tests.support.pipeline import registered
 from tools.contract import Effect, Tool
@@ -16,7 +17,7 @@ from tools.registry import TOOLS
 from tools.schema.parts import NOTE
 from tools.store.failures import InvalidArguments
 
-EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+EVERY_TOOL = cases("tool", TOOLS, ids=lambda tool: tool.name)
 # Timeout in ms, seconds fresh, kept per user, the fallback's name: the table of the design's section 5.
 TABLE = {
     "search_manga_catalog": (800, 300, False, "cached_popular_manga"),
@@ -28,7 +29,7 @@ TABLE = {
 }
 WRITES = {"remember_preference": Effect.ADDS, "forget_preference": Effect.REMOVES}
 PERSONAL = {"lookup_order", *WRITES}
-DESIGNED = pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.name in TABLE], ids=lambda tool: tool.name)
+DESIGNED = cases("tool", [tool for tool in TOOLS if tool.name in TABLE], ids=lambda tool: tool.name)
 
 
 def test_the_tools_and_their_order_are_the_designs() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tools.conditions.wanted import Want
 from tools.recommend.wish import Wish, wish_of
 from tools.recommend.wording import content
@@ -21,7 +21,7 @@ def read(text: str, tags: frozenset[str] = TAGS) -> Wish:
     return wish_of(Want(text, Conditions()), text, tags)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("said", "wanted", "unwanted"),
     [
         ("I want to cry", "Drama", "Comedy"),
@@ -47,7 +47,7 @@ def test_what_is_asked_for_by_name_is_not_of_the_wrong_tone() -> None:
     assert "Horror" not in wish.unwanted
 
 
-@pytest.mark.parametrize(
+@cases(
     "said",
     [
         "something I would like",
@@ -66,7 +66,7 @@ def test_words_that_say_nothing_of_a_title_leave_the_choice_to_taste(said: str) 
     assert (wish.search, wish.wanted, wish.mood, wish.asks) == ("", (), (), False)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("said", "groups"),
     [("my boyfriend likes football", 1), ("girls love school romance", 3), ("sci-fi, mystery", 2), ("恋愛漫画", 1)],
 )
@@ -76,7 +76,7 @@ def test_themes_alone_are_not_searched_for_by_their_words(said: str, groups: int
     assert len(wish.wanted) == groups
 
 
-@pytest.mark.parametrize("said", ["a chess-like game with ghosts of the past", "海賊王になりたい少年の冒険の始まり"])
+@cases("said", ["a chess-like game with ghosts of the past", "海賊王になりたい少年の冒険の始まり"])
 def test_what_else_is_said_is_searched_for(said: str) -> None:
     assert read(said).search
 
@@ -86,7 +86,7 @@ def test_a_theme_that_the_catalogue_has_no_tag_for_is_searched_for_by_its_word()
     assert (wish.search, wish.wanted) == ("football", ())
 
 
-@pytest.mark.parametrize(
+@cases(
     "said",
     ["a present for my sister", "for my niece", "my boyfriend likes football", "姪へのプレゼント", "友達に", "子供向け"],
 )
@@ -94,7 +94,7 @@ def test_it_is_heard_that_somebody_else_is_to_read_it(said: str) -> None:
     assert for_another(normalise(said))
 
 
-@pytest.mark.parametrize("said", ["for me", "childhood friends to lovers", "My Girlfriend Academy", "彼女、お借りします"])
+@cases("said", ["for me", "childhood friends to lovers", "My Girlfriend Academy", "彼女、お借りします"])
 def test_friends_in_a_story_are_no_recipients(said: str) -> None:
     assert not for_another(normalise(said))
 

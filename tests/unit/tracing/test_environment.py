@@ -8,12 +8,13 @@ import pytest
 
 from server.config.parsing import SettingError
 from server.tracing.environment import DEFAULT_RATIO, Sampling, TraceSettings, read
+from tests.support.cases import cases
 
 HERE = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 SECRET = "s3cret"
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
     [
         {},
@@ -27,7 +28,7 @@ def test_without_a_collector_there_is_nothing_to_be_wrong(given: dict[str, str])
     assert read(given) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "endpoint"),
     [
         (HERE, "http://collector:4318/v1/traces"),
@@ -39,7 +40,7 @@ def test_where_spans_are_posted_to(given: dict[str, str], endpoint: str) -> None
     assert read(given) == TraceSettings(endpoint)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sampler", "argument", "sampling"),
     [
         ("", "", Sampling(parent_based=True, ratio=DEFAULT_RATIO)),
@@ -57,7 +58,7 @@ def test_the_samplers_of_the_specification(sampler: str, argument: str, sampling
     assert found.sampling == sampling
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value"),
     [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", f"collector:4318/{SECRET}"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from server.call import Call, RequestMetadata
 from server.tracing.environment import Sampling
 from server.tracing.sampler import BY_CALLERS, Sampler
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.pipeline import registered
 
@@ -22,17 +21,17 @@ def sampler(sampling: Sampling, drawn: int = 0) -> Sampler:
     return Sampler(sampling, HandClock(), lambda bits: drawn)
 
 
-@pytest.mark.parametrize(("trace", "flags", "wanted"), [(LOW, "00", False), (HIGH, "01", True), (HIGH, "03", True)])
+@cases(("trace", "flags", "wanted"), [(LOW, "00", False), (HIGH, "01", True), (HIGH, "03", True)])
 def test_its_caller_decides(trace: str, flags: str, wanted: bool) -> None:
     assert sampler(Sampling(ratio=0.5)).wants(call(trace, flags)) is wanted
 
 
-@pytest.mark.parametrize(("drawn", "wanted"), [(0, True), (2**63 - 1, True), (2**63, False), (2**64 - 1, False)])
+@cases(("drawn", "wanted"), [(0, True), (2**63 - 1, True), (2**63, False), (2**64 - 1, False)])
 def test_without_a_caller_the_ratio_does(drawn: int, wanted: bool) -> None:
     assert sampler(Sampling(ratio=0.5), drawn).wants(call()) is wanted
 
 
-@pytest.mark.parametrize("flags", ["00", "01"])
+@cases("flags", ["00", "01"])
 def test_one_that_is_not_parent_based_goes_by_the_traces_id_alone(flags: str) -> None:
     only = sampler(Sampling(parent_based=False, ratio=0.5))
     assert (only.wants(call(LOW, flags)), only.wants(call(HIGH, flags))) == (True, False)

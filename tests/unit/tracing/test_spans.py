@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
 from server.telemetry.events import CallFinished
 from session.resilience.timeline import Timeline
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.traces import ENDED, spans_of
 
@@ -111,7 +111,7 @@ def test_the_calls_own_says_what_the_conventions_ask_for() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("outcome", "error", "status"),
     [
         ("ok", None, StatusCode.UNSET),
@@ -125,7 +125,7 @@ def test_how_it_went(outcome: str, error: str | None, status: StatusCode) -> Non
     assert call.status.description == (outcome if status is StatusCode.ERROR else None)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("called", "name", "said"),
     [
         ("resource title", "resources/read", {"mcp.method.name": "resources/read"}),

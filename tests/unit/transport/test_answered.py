@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from starlette.types import Message
 
 from server.transport.http.streamable.answered import Answered, is_answer
+from tests.support.cases import cases
 
 HEAD: Message = {
     "type": "http.response.start",
@@ -20,7 +20,7 @@ QUESTION = b'event: message\r\ndata: {"jsonrpc":"2.0","id":1,"method":"elicitati
 ANSWER = b'event: message\r\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\r\n\r\n'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("event", "answers"),
     [
         (ANSWER, True),
@@ -56,7 +56,7 @@ async def test_a_stream_with_its_answer_stays_as_it_is() -> None:
     assert await said(PROGRESS, ANSWER, b"") == PROGRESS + ANSWER
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@cases("whole", [True, False])
 async def test_a_stream_that_ends_before_its_answer_ends_with_an_error(whole: bool) -> None:
     told = await said(PROGRESS, QUESTION, b"", whole=whole)
     assert told.startswith(PROGRESS + QUESTION)

@@ -11,6 +11,7 @@ import pytest
 
 from server.transport.batches.lines import BatchedLines
 from server.transport.batches.split import MOST_MESSAGES, NoBatch, has_batches, id_of, is_array, split
+from tests.support.cases import cases
 
 
 def ping(number: Any) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def test_the_second_of_two_with_one_id_is_answered_without_it() -> None:
     assert taken_apart([ping(1), ping(1), ping("1")]) == [ping(1), (None, types.INVALID_REQUEST), ping("1")]
 
 
-@pytest.mark.parametrize("body", [b"[]", b"[", b"{}", json.dumps([ping(n) for n in range(MOST_MESSAGES + 1)]).encode()])
+@cases("body", [b"[]", b"[", b"{}", json.dumps([ping(n) for n in range(MOST_MESSAGES + 1)]).encode()])
 def test_nothing_of_what_is_too_many_or_none_is_served(body: bytes) -> None:
     with pytest.raises(NoBatch):
         split(body)

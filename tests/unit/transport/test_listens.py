@@ -19,6 +19,7 @@ from server.transport.http.bounds.admission import MOST_BYTES, Admission
 from server.transport.http.bounds.holders import holder_of
 from server.transport.http.bounds.posted import Posted
 from server.transport.http.bounds.subscriptions import ASK_FOR_LESS, LONGEST_URI, METHOD, MOST_URIS, Subscriptions
+from tests.support.cases import cases
 
 
 class Subscriber:
@@ -99,7 +100,7 @@ async def test_a_subscription_too_many_is_told_to_come_back() -> None:
             await Subscriber(subscriptions, "a").task
 
 
-@pytest.mark.parametrize("uris", [["x:"] * (MOST_URIS + 1), ["x:" + "y" * LONGEST_URI]])
+@cases("uris", [["x:"] * (MOST_URIS + 1), ["x:" + "y" * LONGEST_URI]])
 async def test_what_a_subscription_names_is_bounded(uris: list[str]) -> None:
     """It is kept for as long as that lasts."""
     with pytest.raises(MCPError, match=ASK_FOR_LESS):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from server.config.settings import Settings
 from server.transport.message_shape import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, excess
+from tests.support.cases import cases
 from tests.support.fuzzing import examples
 from tools.registry import Registry
 
@@ -32,7 +32,7 @@ def counted(value: Any) -> tuple[int, int]:
     return 1 + sum(count for count, _ in inner), 1 + max((depth for _, depth in inner), default=0)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "wrong"),
     [
         (b"[" + b",".join([b"1"] * (MOST_VALUES - 1)) + b"]", None),
@@ -76,7 +76,7 @@ def test_nothing_that_is_let_through_holds_more(value: list[Any], copies: int, a
         assert values > MOST_VALUES or depth > DEEPEST
 
 
-@pytest.mark.parametrize("tool", list(Registry()), ids=lambda tool: tool.name)
+@cases("tool", list(Registry()), ids=lambda tool: tool.name)
 def test_the_longest_valid_arguments_fit(tool: Any) -> None:
     """Written as wastefully as JSON allows, beside the longest `_meta`: the limit on bodies is what calls need."""
     arguments = longest(tool.input_schema)

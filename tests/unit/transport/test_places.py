@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from server.transport.http.bounds.holders import LOCAL, holder_of
 from server.transport.http.bounds.slots import NoRoom, Slot, Slots
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.fuzzing import examples
 
@@ -79,7 +80,7 @@ def test_whoever_holds_nothing_gets_a_place_while_anybody_has_two(newcomers: lis
         assert len(own) <= MOST
 
 
-@pytest.mark.parametrize(
+@cases(
     ("client", "holder"),
     [
         (("127.0.0.1", 1), LOCAL),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from server.transport.extensions import Extensions
 from server.transport.http.bounds.admission import MOST_BYTES, Admission
 from server.transport.http.bounds.posted import Posted, trimmed_initialize
 from server.transport.http.bounds.subscriptions import METHOD, Subscriptions
+from tests.support.cases import cases
 from tests.support.raw import INITIALIZE, message
 from tools.primitives.extension import Extension
 
@@ -21,7 +20,7 @@ LENIENT = {
 }
 
 
-@pytest.mark.parametrize("body", LENIENT.values(), ids=LENIENT.keys())
+@cases("body", LENIENT.values(), ids=LENIENT.keys())
 def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> None:
     json.loads(body)  # which is what the SDK reads the 2026 era with
     posted = Posted.of_body(body)
@@ -37,7 +36,7 @@ def test_an_introduction_that_only_one_parser_reads_is_cut_too() -> None:
     assert json.loads(trimmed_initialize(body)) == INITIALIZE
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"9" * 5000, b"[" * 100_000])
+@cases("body", [b"", b"{", b"[]", b"\xff", b"9" * 5000, b"[" * 100_000])
 def test_what_nobody_can_read_is_no_message(body: bytes) -> None:
     assert Posted.of_body(body) is None
 
@@ -63,7 +62,7 @@ def test_of_extensions_what_is_understood_is_kept_and_nothing_else() -> None:
         assert json.loads(trimmed_initialize(body))["params"]["capabilities"] == {"roots": {}}
 
 
-@pytest.mark.parametrize("declared", [None, [], "x", 7, {}, {"org.example/pages": 7}], ids=repr)
+@cases("declared", [None, [], "x", 7, {}, {"org.example/pages": 7}], ids=repr)
 def test_extensions_that_are_none_are_none(declared: object) -> None:
     spoken = Extensions([Extension(name="org.example/pages", understood=lambda said: None)])
     assert spoken.understood(declared) == {}

@@ -14,6 +14,7 @@ from server.transport.relay.cut import end_of, in_place
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, decoded
 from server.transport.relay.names import named, parted
 from server.transport.relay.post import NAME, new_name
+from tests.support.cases import cases
 
 OWNER = "0123456789ab"
 SOON = 30.0
@@ -45,7 +46,7 @@ def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, b
     assert later == Part(OWNER, 3, 2, body, more, headers=[])  # only the first has a head
 
 
-@pytest.mark.parametrize(
+@cases(
     "message",
     [
         b"",
@@ -125,7 +126,7 @@ def test_a_request_is_answered_by_an_error_of_its_own() -> None:
     assert json.loads(event.partition("data: ")[2]) == json.loads(told.body)
 
 
-@pytest.mark.parametrize("asked", [b"", b"{", b"[]", b'{"method":"x"}', b'{"id":1,"result":{}}', b'{"id":[],"method":"x"}'])
+@cases("asked", [b"", b"{", b"[]", b'{"method":"x"}', b'{"id":1,"result":{}}', b'{"id":[],"method":"x"}'])
 def test_what_is_no_request_is_told_to_come_back(asked: bytes) -> None:
     for to in (SESSIONS, MESSAGES):
         told = in_place(to, asked, "gone")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from server.call import Principal
 from server.identity.tool_access import ToolAccess
 from server.transport.tool_listing import ToolListing
+from tests.support.cases import cases
 from tests.support.flags import flags_of
 from tests.support.pipeline import registered, registry_of
 from tools.registry import TOOLS
@@ -25,14 +24,14 @@ def listing(flag: Any) -> ToolListing:
     return ToolListing(ToolAccess(registry_of(TOOLS), flags))
 
 
-@pytest.mark.parametrize("flag", SAME)
+@cases("flag", SAME)
 def test_a_list_that_is_the_same_for_everybody_is_public(flag: Any) -> None:
     own = listing(flag)
     assert own.result(ALICE)["cacheScope"] == "public"
     assert own.digest(ALICE) == own.digest(BOB) == own.digest(Principal())
 
 
-@pytest.mark.parametrize("flag", DIFFERENT)
+@cases("flag", DIFFERENT)
 def test_a_list_that_flags_make_depend_on_the_user_is_private(flag: Any) -> None:
     """For everybody, those included who have what all have."""
     own = listing(flag)

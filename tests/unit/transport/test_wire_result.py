@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from mcp_types.methods import serialize_server_result
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
@@ -12,6 +11,7 @@ from pydantic_core import to_json
 from server.content_blocks import FROM_ELSEWHERE
 from server.results import compact
 from server.transport.wire_result import METHOD, TEXT, written
+from tests.support.cases import cases
 
 VALUES: list[dict[str, Any]] = [
     {"title": '進撃の巨人 "quoted" \\ and\nlines', "price_jpy": None, "nested": [{"a": []}, 1.5, True], TEXT: TEXT},
@@ -22,9 +22,9 @@ BESIDE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 META = {"com.mangaassist/call": {"callId": "1", "degraded": [], "budget": {"turnId": None, "totalMs": 3000}}}
 
 
-@pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS])
-@pytest.mark.parametrize("beside", [[], [BESIDE]])
-@pytest.mark.parametrize("value", VALUES)
+@cases("version", [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS])
+@cases("beside", [[], [BESIDE]])
+@cases("value", VALUES)
 def test_it_is_what_the_sdk_writes(version: str, value: dict[str, Any], beside: list[dict[str, Any]]) -> None:
     failed = "error" in value
     block = {"type": "text", "text": compact(value)} | ({} if failed else FROM_ELSEWHERE)

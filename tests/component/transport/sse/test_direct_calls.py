@@ -21,6 +21,7 @@ from server.transport.http.sse.conversation import converse
 from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.messages import Incoming, Outgoing
 from tests.support import process
+from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import call as tool_call
 from tests.support.sse import SseClient
@@ -136,7 +137,7 @@ async def test_a_plain_call_takes_the_short_way() -> None:
         assert own.long == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "params",
     [
         {"arguments": {}, "more": 1},
@@ -154,7 +155,7 @@ async def test_whatever_else_there_is_takes_the_long_way(params: dict[str, Any])
         assert own.direct == []
 
 
-@pytest.mark.parametrize("params", [{"arguments": []}, {"_meta": {"progressToken": 1.5}}, {"name": 5}, {"_meta": []}])
+@cases("params", [{"arguments": []}, {"_meta": {"progressToken": 1.5}}, {"name": 5}, {"_meta": []}])
 async def test_what_is_malformed_is_refused_as_ever(params: dict[str, Any]) -> None:
     async with talk() as own:
         await opened(own)
@@ -206,7 +207,7 @@ async def test_a_call_may_ask_its_client() -> None:
         assert (await own.answer(7))["result"] == {"content": []}
 
 
-@pytest.mark.parametrize("written", [lambda number: number, str])
+@cases("written", [lambda number: number, str])
 async def test_a_cancelled_call_is_not_answered(written: Callable[[int], Any]) -> None:
     async with talk() as own:
         await opened(own)
@@ -228,7 +229,7 @@ async def test_a_call_that_is_cancelled_before_it_has_begun_is_over() -> None:
         await until(lambda: own.unanswered == [5])
 
 
-@pytest.mark.parametrize("begun", [False, True])
+@cases("begun", [False, True])
 async def test_the_end_of_a_stream_cancels_its_calls(begun: bool) -> None:
     async with talk() as own:
         await opened(own)

@@ -29,6 +29,7 @@ from server.transport.websocket.connection import WebSocketConnection
 from server.transport.websocket.gate import Gate
 from server.transport.websocket.unfinished import Unfinished
 from server.transport.websocket.websockets import WebSockets
+from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.websocket import SECONDS, Refused, call, request, websocket
 
@@ -218,7 +219,7 @@ async def waiting_edge() -> AsyncIterator[Waiting]:
             await asyncio.wait_for(task, SECONDS)
 
 
-@pytest.mark.parametrize("politely", [True, False])
+@cases("politely", [True, False])
 async def test_a_client_that_goes_away_cancels_its_calls(politely: bool) -> None:
     """With a word of farewell, and without one, as when it is killed."""
     async with waiting_edge() as own, websocket(own.port) as client:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.pipeline import registered
 from tools.conditions.arguments import CONDITIONS, conditions_of
 from tools.conditions.wording import worded
@@ -42,7 +43,7 @@ def test_each_argument_is_a_condition() -> None:
     )
 
 
-@pytest.mark.parametrize("nothing", [None, ""])
+@cases("nothing", [None, ""])
 def test_who_has_to_name_every_argument_can_say_nothing_by_it(nothing: object) -> None:
     assert conditions_of(validated(**dict.fromkeys(CONDITIONS, nothing))) == Conditions()
 
@@ -53,7 +54,7 @@ def test_numbers_of_zero_false_and_an_empty_list_ask_for_nothing() -> None:
     assert conditions_of(validated(**asked)) == Conditions()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "written", "meant"),
     [
         ("status", "Completed", "finished"),
@@ -77,7 +78,7 @@ def test_an_argument_counts_however_it_is_written(name: str, written: str, meant
     assert validated(**{name: written})[name] == meant
 
 
-@pytest.mark.parametrize(("name", "written"), [("status", "unfinished"), ("audience", "somebody"), ("sort", "random")])
+@cases(("name", "written"), [("status", "unfinished"), ("audience", "somebody"), ("sort", "random")])
 def test_another_word_is_refused_with_those_that_there_are(name: str, written: str) -> None:
     with pytest.raises(InvalidArguments, match=rf"\$\.{name}.*use one of"):
         validated(**{name: written})
@@ -91,7 +92,7 @@ def test_bounds_that_nothing_lies_between_are_refused() -> None:
     assert validated(min_volumes=5, max_volumes=0)["min_volumes"] == 5, "0 is no bound"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("conditions", "words"),
     [
         (Conditions(volumes=Range(None, 9)), "at most 9 volumes"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import cases
 from tools.conditions.differing import conditions_beside
 
 KNOWN = ("Romance", "Comedy", "School", "Gore", "Horror")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "groups", "without"),
     [
         ("romantic", (("Romance",),), ()),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
+from tests.support.cases import cases
 from tools.conditions.offers import Pending, can_be_had, settle, sold_so
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Conditions, Offer, Range, VolumeStock
 from tools.store.stock.reader import StockReading
@@ -53,14 +52,14 @@ def test_what_is_not_sold_any_more_is_dropped() -> None:
     assert (settled.cards, settled.dropped) == ([], 1)
 
 
-@pytest.mark.parametrize(("recorded", "shown"), [(True, 1), (False, 0)])
+@cases(("recorded", "shown"), [(True, 1), (False, 0)])
 def test_what_could_not_be_checked_stays_by_the_records_word_alone(*, recorded: bool, shown: int) -> None:
     pending = Pending(IN_STOCK, 5, recorded=recorded)
     settled = settle(pending, [card("a")], StockReading({}, unanswered=("a",)))
     assert (len(settled.cards), settled.unchecked) == (shown, recorded)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("asked", "had"),
     [
         (Conditions(price=Range(None, 600)), True),

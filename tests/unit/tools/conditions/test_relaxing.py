@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-import pytest
-
+from tests.support.cases import cases
 from tests.support.scripted_catalog import ScriptedCatalog, context_of
 from tools.conditions.relaxing import CHEAPEST_FIRST, HARD, MOST_SEARCHES, relaxed
 from tools.conditions.wanted import Want
@@ -84,7 +83,7 @@ async def test_a_guess_is_no_answer() -> None:
     assert await relaxed(context_of(ScriptedCatalog(lambda _: guess)), Want("x", Conditions(years=OLD)), 5) is None
 
 
-@pytest.mark.parametrize("failure", [TimedOut("late"), BackendFailure("away")])
+@cases("failure", [TimedOut("late"), BackendFailure("away")])
 async def test_a_catalogue_that_fails_is_not_asked_again(failure: BackendFailure) -> None:
     catalog = ScriptedCatalog(lambda _: failure)
     assert await relaxed(context_of(catalog), Want("x", Conditions(years=OLD, volumes=SHORT)), 5) is None

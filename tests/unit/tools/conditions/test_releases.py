@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import cases
 from tools.conditions.releases import beside_releases
 from tools.store.search.text.characters import normalise
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "what comes out next month?",
@@ -32,7 +31,7 @@ def test_who_asks_for_nothing_else_asks_for_no_title(text: str) -> None:
     assert beside_releases(normalise(text)) == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "subject"),
     [
         ("new One Piece volume next month", "one piece"),
@@ -50,7 +49,7 @@ def test_a_subject_is_left(text: str, subject: str) -> None:
     assert beside_releases(normalise(text)) == subject
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "new releases",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import cases
 from tools.conditions.ruled_out import ruled_out
 from tools.store.models import Conditions
 from tools.store.search.reading.contradiction import RULED_OUT
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "conditions", "without", "named"),
     [
         ("romance", Conditions(without_tags=("Romance",)), ("romance",), "Romance"),
@@ -24,7 +23,7 @@ def test_it_is_named(text: str, conditions: Conditions, without: tuple[str, ...]
     assert ruled_out(text, conditions, without) == (RULED_OUT.format(named),)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "conditions", "without"),
     [
         ("sports", Conditions(without_tags=("Baseball",)), ("baseball",)),

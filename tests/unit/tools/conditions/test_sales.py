@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tools.store.models import Availability, Campaign, Conditions, Offer, Range, Title
 from tools.store.search.conditions.check import satisfies
 from tools.store.search.conditions.days import is_one_of, running
@@ -28,7 +28,7 @@ def test_a_campaign_runs_on_its_days_and_the_price_of_all_others_on_theirs(day: 
     assert (is_one_of(day, own), is_one_of(day, others)) == (runs, not runs)
 
 
-@pytest.mark.parametrize("campaign", CAMPAIGNS)
+@cases("campaign", CAMPAIGNS)
 def test_on_no_day_in_particular_none_runs(campaign: Campaign) -> None:
     own, others = running(campaign)
     assert (is_one_of(None, own), is_one_of(None, others)) == (False, True)
@@ -57,6 +57,6 @@ def test_a_campaign_that_is_over_makes_no_title_cheap() -> None:
     assert not satisfies(title, Conditions(price=Range(most=500)), offers)
 
 
-@pytest.mark.parametrize("format_", ["physical", "set"])
+@cases("format_", ["physical", "set"])
 def test_a_campaign_lowers_no_price_that_a_publisher_has_fixed(format_: str) -> None:
     assert [sale.price for sale in sales_of([Offer(format_, 400, 1, 600, ONCE)])] == [600]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from server.transport.tool_listing import listed_tool
+from tests.support.cases import cases
 from tests.support.examples import least_result
 from tools.contract import Tool
 from tools.registry import TOOLS
@@ -28,7 +28,7 @@ OUTLINED_ROW = {
         "part": {"type": "object"},
     },
 }
-EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+EVERY_TOOL = cases("tool", TOOLS, ids=lambda tool: tool.name)
 
 
 def test_names_stay_at_the_root_and_in_its_rows() -> None:

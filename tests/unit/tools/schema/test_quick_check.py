@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.support.cases import cases
 from tools.registry import Registry
 from tools.schema.parts import INTEGER, STRING, answer, listed, nullable, record
 from tools.schema.quick_check import looks_like, success_of
@@ -20,7 +20,7 @@ SCHEMA = answer({"cards": listed(CARD), "total": INTEGER, "extra": {"type": "obj
 REGISTRY = Registry()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "fits"),
     [
         ({"cards": [], "total": 0}, True),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.support.cases import cases
 from tools.contract import Tool
 from tools.registry import TOOLS
 from tools.schema.surely import surely
@@ -36,13 +37,13 @@ def test_what_is_surely_valid_is_valid(tool: Tool, data: st.DataObject) -> None:
         Draft202012Validator(tool.input_schema).validate(arguments)
 
 
-@pytest.mark.parametrize(("name", "arguments"), COMMON.items())
+@cases(("name", "arguments"), COMMON.items())
 def test_what_is_commonly_sent_is_surely_valid(name: str, arguments: dict[str, Any]) -> None:
     schema = next(tool.input_schema for tool in TOOLS if tool.name == name)
     assert surely(schema)(arguments)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "value"),
     [
         ({"type": "string", "format": "date"}, "2026-11-23"),

@@ -7,10 +7,10 @@ import sys
 import unicodedata
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tools.contract import Tool
 from tools.registry import Registry
 from tools.schema.text import DEEPEST, LONGEST_TEXT, MOST_ITEMS, bounded, visible
@@ -19,7 +19,7 @@ from tools.store.failures import InvalidArguments
 REGISTRY = Registry()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given_text", "shown"),
     [
         ("One\u200bPiece", "OnePiece"),
@@ -46,7 +46,7 @@ def test_what_no_reader_sees_is_taken_out(given_text: str, shown: str) -> None:
     assert visible(given_text) == shown
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "ベルセルク",

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.examples import least_arguments
 from tests.support.pipeline import registered
 from tools.contract import TEXT, CachePolicy, Tool
 from tools.registry import TOOLS
 from tools.store.failures import InvalidArguments
 
-EVERY_TOOL = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+EVERY_TOOL = cases("tool", TOOLS, ids=lambda tool: tool.name)
 
 
 def validated(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def test_every_violation_is_told_at_once_with_its_path_and_rule() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "arguments", "expected"),
     [
         ("search_manga_catalog", {"query": ""}, [("$.query", "minLength")]),
@@ -83,7 +84,7 @@ def fix_of(name: str, arguments: dict[str, Any]) -> str:
     return caught.value.violations[0].fix
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "arguments", "said"),
     [
         ("search_manga_catalog", {"query": "x", "auther": "Oda"}, "did you mean author?"),
@@ -114,7 +115,7 @@ def test_a_guess_at_a_name_is_never_who_calls() -> None:
 
 
 @EVERY_TOOL
-@pytest.mark.parametrize("nothing", [None, ""])
+@cases("nothing", [None, ""])
 def test_an_optional_argument_that_says_nothing_is_one_that_was_left_out(tool: Tool, nothing: str | None) -> None:
     least = least_arguments(tool)
     optional = dict.fromkeys(tool.input_schema["properties"].keys() - least.keys(), nothing)
@@ -129,7 +130,7 @@ def test_an_argument_that_is_needed_has_to_say_something(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-@pytest.mark.parametrize(
+@cases(
     "name", ["session_id", "sessionId", "X-Session-ID", "turn_id", "turnId", "conversation_id", "customer_id", "userToken"]
 )
 def test_who_calls_is_no_argument_and_no_reason_to_refuse(tool: Tool, name: str) -> None:
@@ -143,7 +144,7 @@ def test_an_argument_that_a_tool_has_is_never_ignored(tool: Tool) -> None:
     assert registered(tool.name).validator.ignored(tool.input_schema["properties"]) == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "said",
     ["MNG-DEMO1001", "mng-demo1001", "DEMO1001", "demo1001", " MNG DEMO 1001 ", "#MNG-DEMO1001", "MNGDEMO1001", "ＭＮＧ－ＤＥＭＯ１００１",
      "ＭＮＧーＤＥＭＯ１００１", "MNG\u2010DEMO1001", "mng_demo1001", "MNG\u3000DEMO1001"],
@@ -152,9 +153,7 @@ def test_an_order_number_counts_however_it_was_said(said: str) -> None:
     assert validated(registered("lookup_order").tool, {"order_id": said}) == {"order_id": "MNG-DEMO1001"}
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"), [("Seinen", "seinen"), ("shounen", "shonen"), ("Shōjo", "shojo"), ("少女漫画", "shojo"), ("", "")]
-)
+@cases(("said", "meant"), [("Seinen", "seinen"), ("shounen", "shonen"), ("Shōjo", "shojo"), ("少女漫画", "shojo"), ("", "")])
 def test_a_readership_counts_however_it_is_spelled(said: str, meant: str) -> None:
     assert validated(registered("search_manga_catalog").tool, {"query": "x", "genre": said})["genre"] == meant
 
@@ -164,9 +163,7 @@ def test_a_number_that_begins_like_the_prefix_is_not_taken_for_it() -> None:
         assert validated(registered("lookup_order").tool, {"order_id": said}) == {"order_id": meant}
 
 
-@pytest.mark.parametrize(
-    "said", ["MNG-", "MNG-DEMO100", "MNG-DEMO10011", "ABC-DEMO1001", "MNG-DEMO1001\n", "MNG-DEMO100é", "no number"]
-)
+@cases("said", ["MNG-", "MNG-DEMO100", "MNG-DEMO10011", "ABC-DEMO1001", "MNG-DEMO1001\n", "MNG-DEMO100é", "no number"])
 def test_what_is_no_order_number_is_still_refused(said: str) -> None:
     assert violations("lookup_order", {"order_id": said}) == [("$.order_id", "pattern")]
 

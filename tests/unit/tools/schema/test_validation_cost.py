@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tools.registry import TOOLS, Registry
 from tools.schema.clean import LONGEST_TEXT, MOST_VALUES, clean_text
 from tools.schema.text import MOST_MARKS, stream_safe
@@ -56,7 +57,7 @@ MANY: dict[str, Callable[[int], tuple[str, dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", MANY)
+@cases("kind", MANY)
 def test_far_too_many_values_are_refused_before_they_are_looked_at(kind: str) -> None:
     """Sixty times as many cost hardly more: the counting stops."""
     few, many = (MANY[kind](number) for number in (1000, 60_000))
@@ -83,7 +84,7 @@ def _largest(properties: dict[str, Any]) -> int:
 MARKS = ["\u0301\u0316", "\u0f73", "\uff9e\u0301", "\u0344\u0316", "\U0001d16d\u0301"]
 
 
-@pytest.mark.parametrize("marks", MARKS, ids=[ascii(each) for each in MARKS])
+@cases("marks", MARKS, ids=[ascii(each) for each in MARKS])
 def test_marks_without_end_are_cut_before_they_are_normalised(marks: str) -> None:
     """Normalising sorts a run of them in the square of its length: a body of marks alone would take minutes."""
     longest = 0
@@ -139,7 +140,7 @@ def patterns() -> list[str]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("pattern", patterns())
+@cases("pattern", patterns())
 def test_every_pattern_reads_its_text_once(pattern: str) -> None:
     """Anchored at both ends, with no repetition inside a repetition and no choice: there is nothing to try twice."""
     assert re.fullmatch(r"\^[A-Za-z_-]*(\[[^\]]+\])?(\[[^\]]+\]\{\d+(,\d+)?\})\$", pattern)

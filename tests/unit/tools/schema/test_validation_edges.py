@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tools.schema.parts import arguments
 from tools.schema.quick_check import looks_like, success_of
 from tools.schema.text import MOST_MARKS, bounded, stream_safe
@@ -33,7 +34,7 @@ def violations(given: dict[str, Any], validator: ArgumentsValidator = VALIDATOR)
     return [(each.path, each.rule, each.message, each.fix) for each in told.value.violations]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "told"),
     [
         ({"text": "123456"}, ("$.text", "maxLength", "the text has 6 characters", "use at most 5")),
@@ -114,7 +115,7 @@ def test_a_long_value_is_echoed_by_its_beginning() -> None:
     assert (path, message) == ("$." + "z" * 60, f"there is no argument {'z' * 60!r}")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "most"),
     [
         (lambda n: {"ids": [1] * n}, 510),  # the argument itself is one, and another beside it
@@ -165,7 +166,7 @@ def test_text_is_brought_into_one_form_up_to_a_length() -> None:
 # -- text for a model
 
 
-@pytest.mark.parametrize("mark", ["\u0301", "\uff9e"])
+@cases("mark", ["\u0301", "\uff9e"])
 def test_thirty_marks_in_a_row_stay_and_no_more(mark: str) -> None:
     for marks, left in ((MOST_MARKS, 30), (31, 30), (32, 30), (500, 30)):
         assert stream_safe("a" + mark * marks + "b") == "a" + mark * left + "b"
@@ -199,7 +200,7 @@ def test_names_of_fields_are_made_visible_too() -> None:
 EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schema", "fits", "does_not"),
     [
         ({"type": "integer"}, [0, -3], [True, 1.0, "1", None, []]),

@@ -18,6 +18,7 @@ from tests.support.wire import connected, rounds
 pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
 
 from server.transport.http.connection.plain_requests import PlainRequests
+from tests.support.cases import cases
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n"
 POST = b"POST /a%20b?x=1?2 HTTP/1.1\r\nHost: h \r\n"
@@ -124,7 +125,7 @@ async def heard(made: type[PlainRequests] | type[HttpConnection], pieces: list[b
     return told
 
 
-@pytest.mark.parametrize("case", [*PLAIN, *OTHERS])
+@cases("case", [*PLAIN, *OTHERS])
 async def test_both_ways_hear_the_same(case: str) -> None:
     pieces = (PLAIN | OTHERS)[case]
     quick, slow = await heard(PlainRequests, pieces), await heard(HttpConnection, pieces)

@@ -16,6 +16,7 @@ from tests.support.written import Written
 pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
 
 from server.transport.http.connection.plain_requests import PlainRequests
+from tests.support.cases import cases
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: h\r\n"
@@ -68,7 +69,7 @@ async def test_what_comes_behind_a_request_waits_for_its_answer() -> None:
     assert order == ["asked", "answered", "asked", "answered"]
 
 
-@pytest.mark.parametrize("begun", [b"", WHOLE[:30], WHOLE[:-1], CHUNKED + b"3\r\na"])
+@cases("begun", [b"", WHOLE[:30], WHOLE[:-1], CHUNKED + b"3\r\na"])
 async def test_a_request_has_its_time_from_the_connection_on(begun: bytes) -> None:
     """Whichever way it is read: to be handed over is no new beginning."""
     clock = HandClock()
@@ -91,7 +92,7 @@ async def test_a_request_has_its_time_from_the_connection_on(begun: bytes) -> No
     assert len(connections) == 0
 
 
-@pytest.mark.parametrize("behind", [GET * 30, CHUNKED + b"0\r\n\r\n" + GET * 30])
+@cases("behind", [GET * 30, CHUNKED + b"0\r\n\r\n" + GET * 30])
 async def test_whoever_reads_nothing_is_written_no_more_after_a_hand_over(behind: bytes) -> None:
     """The answers to what was sent behind it would pile up, some hundred times as large; and its time goes on."""
     clock = HandClock()

@@ -14,6 +14,7 @@ from server.transport.http.bounds.head_size import MOST_HEADERS
 from server.transport.http.connection.connections import Connections
 from server.transport.http.connection.http_connection import HttpConnection
 from server.transport.http.connection.parser import MOST_CHUNKS, MOST_HEAD_BYTES, StrictParser
+from tests.support.cases import cases
 from tests.support.written import Written
 
 POST = b"POST /mcp HTTP/1.1\r\nhost: x\r\n"
@@ -46,7 +47,7 @@ async def told(data: bytes, answers: bool = False) -> tuple[Written, list[str]]:
     return wire, heard
 
 
-@pytest.mark.parametrize(
+@cases(
     "order",
     [(b"content-length: 5\r\n", b"transfer-encoding: chunked\r\n")] * 1
     + [(b"transfer-encoding: chunked\r\n", b"Content-Length: 5\r\n")],
@@ -99,7 +100,7 @@ async def test_requests_behind_each_other_have_heads_of_their_own() -> None:
     assert (wire.closed, heard[0]) == (False, "http")
 
 
-@pytest.mark.parametrize("data", [POST + b"x: " + b"y" * (MOST_HEAD_BYTES * 2), CHUNKED + b"0\r\n" + b"a: b\r\n" * 10_000])
+@cases("data", [POST + b"x: " + b"y" * (MOST_HEAD_BYTES * 2), CHUNKED + b"0\r\n" + b"a: b\r\n" * 10_000])
 async def test_heads_and_trailers_are_bounded_in_one_piece_too(data: bytes) -> None:
     """h11 alone bounds only what is not whole yet."""
     wire, _ = await told(data + b"\r\n\r\n")
