@@ -3,8 +3,9 @@ the machine to themselves, where there are several processes of tests. And the g
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import settings
 from server.config.declaration import PREFIX
 from server.config.settings import Settings
 from tests.support.alone import turn
+from tests.support.virtual_time import VirtualTimeLoop
 
 SLOW = {
     "tests/browser": "one card and one page say that the browser works",
@@ -47,6 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(tuple(SLOW)) and not item.nodeid.startswith(KEPT):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Tests that are marked `virtual_time` wait for nothing but work."""
+    return {"loop": VirtualTimeLoop if item.get_closest_marker("virtual_time") else asyncio.new_event_loop}
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # what is waited for counts for no test's timeout

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from tests.support.pipeline import Kit, Opener, opening_kits
 from tests.support.store import Backends, Shelf, shelf
 from tests.support.tool_packages import Site
 from tests.support.valkey import redis, valkey
-from tests.support.virtual_time import VirtualTimeLoop
 
 __all__ = ["redis", "shelf", "valkey"]
 
@@ -43,8 +41,3 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.syspath_prepend(own.folder)
     yield own
     own.forget_modules()
-
-
-def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Tests that are marked `virtual_time` wait for nothing but work."""
-    return {"loop": VirtualTimeLoop if item.get_closest_marker("virtual_time") else asyncio.new_event_loop}
