@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from server.transport.relay.over_sockets import SocketRelay
 from server.transport.relay.post import Gone, Relay, Unreached, new_name
 from session.keys import relay, relay_alive
 from session.redis.address import RedisAddress
+from session.redis.multiplexed import MultiplexedRedis
 from tests.support.ports import free_port
 from tests.support.redis_kinds import all_keys, as_cluster_of_one, cluster_address, reached
 from tests.support.valkey import PrivateValkey, ask, eventually, private_valkey
@@ -184,7 +185,7 @@ async def test_who_subscribes_again_is_told_that_something_may_be_missing(valkey
 
 async def test_without_redis_nobody_waits_long_to_be_named_and_nobody_is_reached(tmp_path: Path) -> None:
     address = RedisAddress(path=str(tmp_path / "nobody.sock"))
-    async with reached(address) as redis:
+    async with aclosing(MultiplexedRedis(address)) as redis:
         own = Process(RedisRelay(redis, time.monotonic))
         await own.relay.ready()
         began = time.monotonic()

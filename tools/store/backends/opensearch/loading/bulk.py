@@ -23,8 +23,10 @@ class Bulk:
 
     def __init__(self, client: Client, flavour: Flavour, index: str) -> None:
         self._client, self._flavour = client, flavour
-        # Serverless documents no `require_alias`.
-        self._target, self._params = (filling(index), {"require_alias": "true"}) if flavour.own_ids else (index, {})
+        # An index that is gone is waited for by OpenSearch itself, and for a minute if nothing else is said. Serverless
+        # documents neither.
+        ours = {"require_alias": "true", "timeout": "5s"}
+        self._target, self._params = (filling(index), ours) if flavour.own_ids else (index, {})
 
     async def add(self, documents: Sequence[Json]) -> None:
         """Raises BackendFailure when some were refused, or stayed unanswered through eight attempts, about a minute."""
