@@ -21,6 +21,7 @@ SLOW = {
     "tests/browser": "one card and one page say that the browser works",
     "tests/chaos": "each fault takes seconds by itself; one says that all are lived through",
     "tests/component/tools/test_loop_work.py": "counts every line of every tool",
+    "tests/fuzz/test_run.py::test_ten_thousand_bad_inputs_harm_nobody": "half a minute, and make fuzz sends more",
     "tests/load": "each runs a bench that is no part of the server",
     "tests/observability": "draws what the documents show",
     "tests/pod": "builds two images",

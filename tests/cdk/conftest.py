@@ -4,10 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.component.conftest import pytest_asyncio_loop_factories
 from tests.support.cdk import STAGES, Template, read, synthesise
-
-__all__ = ["pytest_asyncio_loop_factories"]
 
 
 @pytest.fixture(scope="session")

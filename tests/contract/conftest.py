@@ -104,7 +104,7 @@ def shop() -> Shop:
 @pytest.fixture
 def soon() -> Deadline:
     """Far enough away for any backend that works."""
-    return Deadline.after(5)
+    return Deadline.after(30)
 
 
 @pytest.fixture(params=BACKENDS)

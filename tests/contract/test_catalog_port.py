@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.conditions import conditions as any_conditions
 from tools.store.failures import TimedOut
 from tools.store.models import (
@@ -152,7 +153,7 @@ def called(titles: Sequence[Title], romaji: str) -> Title:
     return next(title for title in titles if title.romaji == romaji)
 
 
-@pytest.mark.parametrize(("text", "romaji"), [*SPELLINGS, *TYPOS])
+@cases(("text", "romaji"), [*SPELLINGS, *TYPOS])
 async def test_a_name_in_any_script_and_with_a_typo_finds_its_title_first(
     catalog: CatalogPort, text: str, romaji: str
 ) -> None:
@@ -161,7 +162,7 @@ async def test_a_name_in_any_script_and_with_a_typo_finds_its_title_first(
     assert page.degraded == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("typed", "romaji"),
     [("berse", "Berserk"), ("ベルセ", "Berserk"), ("shingek", "Shingeki no Kyojin"), ("進撃", "Shingeki no Kyojin")],
 )
@@ -171,7 +172,7 @@ async def test_a_name_that_is_begun_is_among_what_is_found(catalog: CatalogPort,
     assert romaji in [title.romaji for title in page.titles]
 
 
-@pytest.mark.parametrize("author", AUTHORS)
+@cases("author", AUTHORS)
 async def test_an_authors_name_in_any_order_and_script_finds_their_works(
     catalog: CatalogPort, titles: Sequence[Title], author: str
 ) -> None:
@@ -180,7 +181,7 @@ async def test_an_authors_name_in_any_order_and_script_finds_their_works(
     assert works <= set(ids((await found(catalog, author)).titles))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "romaji"),
     [
         ("a boy with a straw hat wants to be king of the pirates", "One Piece"),
@@ -192,7 +193,7 @@ async def test_a_described_story_is_found(catalog: CatalogPort, titles: Sequence
     assert called(titles, romaji).title_id in ids((await found(catalog, text)).titles)
 
 
-@pytest.mark.parametrize("conditions", FILTERS, ids=str)
+@cases("conditions", FILTERS, ids=str)
 async def test_filters_let_through_exactly_what_satisfies_them(
     catalog: CatalogPort, titles: Sequence[Title], records: Sequence[Record], conditions: Conditions
 ) -> None:
@@ -203,8 +204,8 @@ async def test_filters_let_through_exactly_what_satisfies_them(
     assert set(ids(await catalog.popular(conditions, len(titles), Deadline.after(20)))) == wanted
 
 
-@pytest.mark.parametrize("text", ["berserk", "romance", "school life comedy", "三浦", "冒険", "like Berserk"])
-@pytest.mark.parametrize("conditions", [*FILTERS[:12], *FILTERS[-12:]], ids=str)
+@cases("text", ["berserk", "romance", "school life comedy", "三浦", "冒険", "like Berserk"])
+@cases("conditions", [*FILTERS[:12], *FILTERS[-12:]], ids=str)
 async def test_whatever_is_asked_every_hit_satisfies_the_filters(
     catalog: CatalogPort, records: Sequence[Record], text: str, conditions: Conditions
 ) -> None:
@@ -225,10 +226,8 @@ async def test_any_conditions_let_through_exactly_what_satisfies_them(
     assert set(ids(page.titles)) == wanted
 
 
-@pytest.mark.parametrize(
-    "text", ["girls love school romance", "samurai", "berserk", "like Berserk", "巨人と戦う話", "手塚治虫"]
-)
-@pytest.mark.parametrize(
+@cases("text", ["girls love school romance", "samurai", "berserk", "like Berserk", "巨人と戦う話", "手塚治虫"])
+@cases(
     "conditions",
     [
         Conditions(min_rating=4.2),
@@ -262,7 +261,7 @@ async def test_a_condition_that_leaves_nothing_of_a_story_leaves_what_is_nearest
     assert name.titles == ()
 
 
-@pytest.mark.parametrize("text", ["berserk", "romance", "samurai", "一番人気の漫画"])
+@cases("text", ["berserk", "romance", "samurai", "一番人気の漫画"])
 async def test_the_total_and_the_order_do_not_depend_on_the_limit(catalog: CatalogPort, text: str) -> None:
     few, many = await found(catalog, text, limit=3), await found(catalog, text, limit=30)
     assert few.total == many.total >= len(many.titles)
@@ -276,7 +275,7 @@ async def test_a_theme_counts_all_titles_that_have_it(catalog: CatalogPort, titl
     assert (await found(catalog, "romance", limit=5)).total >= romances
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "wrong"),
     [
         ("something that will make me cry", "Gag Humor"),
@@ -302,7 +301,7 @@ async def test_the_same_question_has_the_same_answer_for_many_at_once(catalog: C
     assert all(pages[i] == pages[i % 3] for i in range(len(pages)))
 
 
-@pytest.mark.parametrize("text", INJECTIONS)
+@cases("text", INJECTIONS)
 async def test_a_query_is_text_whatever_language_it_speaks(catalog: CatalogPort, titles: Sequence[Title], text: str) -> None:
     """Words in it may be found; it never selects everything, fails, or breaks out of its filter."""
     page = await found(catalog, text, Conditions(genres=("josei",)))
@@ -312,13 +311,13 @@ async def test_a_query_is_text_whatever_language_it_speaks(catalog: CatalogPort,
     assert all(title.genre == "josei" for title in page.titles)
 
 
-@pytest.mark.parametrize("text", INJECTIONS)
+@cases("text", INJECTIONS)
 async def test_a_filter_is_text_whatever_language_it_speaks(catalog: CatalogPort, text: str) -> None:
     assert await found(catalog, "", Conditions(author=text)) == CatalogPage((), 0)
     assert await found(catalog, "", Conditions(genres=(text,))) == CatalogPage((), 0)
 
 
-@pytest.mark.parametrize("text", ODD_TEXTS, ids=ascii)
+@cases("text", ODD_TEXTS, ids=ascii)
 async def test_any_text_is_answered(catalog: CatalogPort, text: str) -> None:
     page = await found(catalog, text)
     assert len(page.titles) <= 10
@@ -337,7 +336,7 @@ async def test_all_titles_can_be_got_at_once(catalog: CatalogPort, titles: Seque
     assert len(await catalog.get(ids(titles), Deadline.after(20))) == len(titles)
 
 
-@pytest.mark.parametrize("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
+@cases("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
 async def test_an_id_that_nobody_gave_out_is_simply_absent(
     catalog: CatalogPort, titles: Sequence[Title], title_id: str
 ) -> None:
@@ -407,7 +406,7 @@ async def test_facets_of_a_title_do_not_change_it(catalog: CatalogPort, titles: 
     assert replace(first.titles[0]) == called(titles, "Naruto")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "ordering"),
     [
         ("most popular manga", Ordering.POPULARITY),
@@ -426,7 +425,7 @@ async def test_an_ordering_alone_orders_the_whole_catalogue(
     assert [standing(t, ordering) for t in page.titles] == sorted((standing(t, ordering) for t in titles), reverse=True)[:20]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "ordering"),
     [("newest shojo", Ordering.NEWEST), ("top rated shojo", Ordering.RATING), ("最新のスポーツ", Ordering.NEWEST)],
 )
@@ -465,7 +464,7 @@ async def test_a_name_that_is_only_somewhat_alike_is_marked_as_a_guess(catalog: 
     assert page.guessed
 
 
-@pytest.mark.parametrize("text", ["bersrek", "ベルセクル", "berserk miura", "dark fantasy", "三浦", "newest manga"])
+@cases("text", ["bersrek", "ベルセクル", "berserk miura", "dark fantasy", "三浦", "newest manga"])
 async def test_an_answer_that_is_clear_is_no_guess(catalog: CatalogPort, text: str) -> None:
     assert not (await found(catalog, text)).guessed
 
@@ -476,8 +475,8 @@ async def test_where_nothing_matches_the_nearest_names_are_told(catalog: Catalog
     assert "Berserk" in [title.romaji for title in page.near]
 
 
-@pytest.mark.parametrize("ordering", Ordering)
-@pytest.mark.parametrize("conditions", [ANYTHING, Conditions(format="digital", genres=("shojo", "josei"))], ids=str)
+@cases("ordering", Ordering)
+@cases("conditions", [ANYTHING, Conditions(format="digital", genres=("shojo", "josei"))], ids=str)
 async def test_an_ordering_that_is_asked_for_beats_the_one_in_the_text(
     catalog: CatalogPort, records: Sequence[Record], ordering: Ordering, conditions: Conditions
 ) -> None:
@@ -512,7 +511,7 @@ async def test_a_price_is_that_of_the_day_and_of_no_campaign_that_is_over(
     assert found_on[None] <= winter & summer, "the price of no campaign"
 
 
-@pytest.mark.parametrize("ordering", Ordering)
+@cases("ordering", Ordering)
 async def test_what_matches_is_put_in_the_order_that_is_asked_for(
     catalog: CatalogPort, records: Sequence[Record], ordering: Ordering
 ) -> None:
@@ -524,7 +523,7 @@ async def test_what_matches_is_put_in_the_order_that_is_asked_for(
     assert set(ids(page.titles)) == set(ids((await found(catalog, "samurai", limit=100)).titles))
 
 
-@pytest.mark.parametrize("ordering", Ordering)
+@cases("ordering", Ordering)
 async def test_what_fits_a_story_loosely_is_not_put_in_another_order(catalog: CatalogPort, ordering: Ordering) -> None:
     """Where it is cheap or new, it would come before what was asked for."""
     story = "a lonely boy who plays shogi"
@@ -535,7 +534,7 @@ async def test_what_fits_a_story_loosely_is_not_put_in_another_order(catalog: Ca
     assert set(ids(page.titles)) < set(ids(every.titles))
 
 
-@pytest.mark.parametrize("text", ["", "samurai", "newest shojo", "like Berserk"])
+@cases("text", ["", "samurai", "newest shojo", "like Berserk"])
 async def test_pages_follow_one_another_and_tell_the_same_total(catalog: CatalogPort, text: str) -> None:
     whole = await found(catalog, text, limit=12)
     pages = [await catalog.search(CatalogQuery(text, ANYTHING, 5, at), Deadline.after(20)) for at in (0, 5, 10)]
@@ -559,7 +558,7 @@ async def test_the_catalogue_tells_its_own_words(catalog: CatalogPort, titles: S
     assert list(terms.tags.values()) == sorted(terms.tags.values(), reverse=True)
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     ["Attack on Titan", "shingeki no kyojin", "進撃の巨人", "しんげきのきょじん", "シンゲキノキョジン", "ATTACK  ON TITAN"],
 )
@@ -570,7 +569,7 @@ async def test_a_whole_name_in_any_script_is_its_title(catalog: CatalogPort, tit
     assert told == await catalog.called([name], Deadline.after(20))
 
 
-@pytest.mark.parametrize(("author", "whole"), [*((author, "Miura Kentarou") for author in AUTHORS), ("ONE", "ONE")])
+@cases(("author", "whole"), [*((author, "Miura Kentarou") for author in AUTHORS), ("ONE", "ONE")])
 async def test_an_authors_name_is_theirs_with_the_number_of_works(
     catalog: CatalogPort, titles: Sequence[Title], author: str, whole: str
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from session.resilience.deadline import Deadline
 from tests.support.bedrock import bedrock, bedrock_classifier
+from tests.support.cases import cases
 from tools.store.classification.classifying import offered
 from tools.store.classification.local import LocalClassifier
 from tools.store.failures import TimedOut
@@ -39,7 +40,7 @@ def later() -> Deadline:
     return Deadline.after(30)
 
 
-@pytest.mark.parametrize("text", [*STORIES, *ODD], ids=ascii)
+@cases("text", [*STORIES, *ODD], ids=ascii)
 async def test_labels_are_the_catalogues_and_confidences_between_0_and_1(
     classifier: Classifier, terms: CatalogTerms, text: str
 ) -> None:
@@ -54,7 +55,7 @@ async def test_labels_are_the_catalogues_and_confidences_between_0_and_1(
         assert all(0 <= confidence <= 1 for confidence in confidences)
 
 
-@pytest.mark.parametrize("text", STORIES, ids=ascii)
+@cases("text", STORIES, ids=ascii)
 async def test_a_story_has_a_readership_and_tags(classifier: Classifier, terms: CatalogTerms, text: str) -> None:
     async with asyncio.timeout(60):  # a first vector may take longer than a call waits
         while (found := await classifier.classify(text, terms, later())).degraded:

@@ -9,6 +9,7 @@ import pytest
 
 from session.resilience.deadline import Deadline
 from tests.support.bedrock import bedrock, bedrock_embedder
+from tests.support.cases import cases
 from tools.store.backends.query_vectors import QueryVectors
 from tools.store.failures import TimedOut
 from tools.store.ports import Embedder
@@ -50,7 +51,7 @@ async def test_a_row_depends_on_its_text_alone(embedder: Embedder) -> None:
     assert not np.allclose(together[0], together[1], atol=1e-2)
 
 
-@pytest.mark.parametrize("text", ODD, ids=ascii)
+@cases("text", ODD, ids=ascii)
 async def test_any_text_has_a_vector(embedder: Embedder, text: str) -> None:
     (vector,) = await embedder.embed([text], later())
     assert np.isfinite(vector).all()

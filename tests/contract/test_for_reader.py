@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tools.store.failures import TimedOut
 from tools.store.models import Conditions, ReaderQuery, Status, Title, Weighed
 from tools.store.ports import CatalogPort
@@ -91,7 +92,7 @@ async def test_where_a_search_has_found_titles_only_these_are_put_in_order(
     assert await found(catalog, ReaderQuery(10, fits={})) == ()
 
 
-@pytest.mark.parametrize("query", [ReaderQuery(5, wanted=(("No such tag", "Nor this"),), mood=("None",)), ReaderQuery(0)])
+@cases("query", [ReaderQuery(5, wanted=(("No such tag", "Nor this"),), mood=("None",)), ReaderQuery(0)])
 async def test_what_nothing_has_finds_nothing(catalog: CatalogPort, query: ReaderQuery) -> None:
     assert await found(catalog, query) == ()
 

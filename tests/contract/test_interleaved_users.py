@@ -27,6 +27,7 @@ from session.snapshots import unpack
 from tests.stack.dynamodb import REGION
 from tests.stack.fixtures import dynamodb_endpoint  # noqa: F401
 from tests.support.canaries import CanaryShop, Person, found
+from tests.support.cases import cases
 from tests.support.crowd import UPDATED, WAYS, Got, MixedUp
 from tests.support.interleaved_sessions import WHOLE
 from tests.support.interleaving import interleaved
@@ -188,7 +189,7 @@ async def test_the_end_of_ones_session_is_not_the_end_of_anothers(server: Watche
         assert gone.success is None, gone.answer
 
 
-@pytest.mark.parametrize("way", WAYS)
+@cases("way", WAYS)
 async def test_foreign_missing_and_absurd_orders_are_told_in_the_same_bytes(server: Watched, way: str) -> None:
     """All but the id of the call and its milliseconds."""
     one, other = server.shop.signed_in[:2]

@@ -23,6 +23,7 @@ from session.resilience.deadline import Deadline
 from session.scripts import Script
 from tests.stack import redis_servers
 from tests.stack.require import require
+from tests.support.cases import cases
 from tests.support.ports import free_port
 from tests.support.redis_kinds import as_cluster_of_one, cluster_address, flush_scripts, forget_everything, reached
 from tests.support.valkey import PrivateValkey, answering, ask, connected, eventually, private_valkey
@@ -277,7 +278,7 @@ async def test_a_script_lost_between_send_and_reply_is_a_lost_connection(soon: D
                 await trip
 
 
-@pytest.mark.parametrize("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+PONG\r\n+PONG\r\n+PONG\r\n", b"*1\r\n$-7\r\n"])
+@cases("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+PONG\r\n+PONG\r\n+PONG\r\n", b"*1\r\n$-7\r\n"])
 async def test_what_does_not_speak_the_protocol_is_no_redis(words: bytes, soon: Deadline) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

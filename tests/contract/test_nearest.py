@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import pytest
-
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tools.store.failures import TimedOut
 from tools.store.models import Neighbour, Title
 from tools.store.ports import CatalogPort
@@ -23,7 +22,7 @@ async def near(catalog: CatalogPort, text: str, limit: int = LIMIT) -> tuple[Nei
     return found
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
+@cases("language", ["en", "ja"])
 async def test_a_synopsis_is_nearest_to_its_own_title(catalog: CatalogPort, titles: Sequence[Title], language: str) -> None:
     for title in titles[::40]:
         text = title.synopsis_en if language == "en" else title.synopsis_ja
@@ -31,7 +30,7 @@ async def test_a_synopsis_is_nearest_to_its_own_title(catalog: CatalogPort, titl
         assert (await near(catalog, text))[0].title == title
 
 
-@pytest.mark.parametrize("text", ["a cook in a haunted inn", "海賊の冒険", "?", "x" * 500], ids=ascii)
+@cases("text", ["a cook in a haunted inn", "海賊の冒険", "?", "x" * 500], ids=ascii)
 async def test_the_nearest_come_first_and_no_more_than_are_asked_for(catalog: CatalogPort, text: str) -> None:
     found = await near(catalog, text)
     likeness = [each.likeness for each in found]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tools.store.failures import TimedOut
 from tools.store.ports import OrdersPort
 
@@ -16,7 +17,7 @@ GUESSES = ["", "reader", "reader-1 ", " reader-1", "READER-1", "reader-1\x00", "
 ODD_ORDER_IDS = ["", "mng-aaaa0001", "MNG-AAAA0001 ", "MNG-%", "MNG-AAAA000", "' OR 1=1 --", "\ud800", "M" * 2000]
 
 
-@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
+@cases("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
 async def test_an_owner_reads_every_order_of_theirs_in_full(
     orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
 ) -> None:
@@ -26,7 +27,7 @@ async def test_an_owner_reads_every_order_of_theirs_in_full(
         assert await orders_port.order(owner, order_id, soon) == order
 
 
-@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
+@cases("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
 async def test_anothers_order_is_as_absent_as_one_that_never_was(
     orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
 ) -> None:
@@ -35,7 +36,7 @@ async def test_anothers_order_is_as_absent_as_one_that_never_was(
         assert await orders_port.order(owner, order_id, soon) is None
 
 
-@pytest.mark.parametrize("guess", [*GUESSES, "r" * 254, "r" * 256, "\ud800"], ids=lambda guess: ascii(guess)[:25])
+@cases("guess", [*GUESSES, "r" * 254, "r" * 256, "\ud800"], ids=lambda guess: ascii(guess)[:25])
 async def test_an_owner_who_is_nearly_another_sees_nothing(
     orders_port: OrdersPort, shop: Any, soon: Deadline, guess: str
 ) -> None:
@@ -44,12 +45,12 @@ async def test_an_owner_who_is_nearly_another_sees_nothing(
     assert await orders_port.purchased(guess, soon) == ()
 
 
-@pytest.mark.parametrize("order_id", ODD_ORDER_IDS, ids=lambda order_id: ascii(order_id)[:20])
+@cases("order_id", ODD_ORDER_IDS, ids=lambda order_id: ascii(order_id)[:20])
 async def test_an_order_id_counts_only_as_it_was_given_out(orders_port: OrdersPort, soon: Deadline, order_id: str) -> None:
     assert await orders_port.order("reader-1", order_id, soon) is None
 
 
-@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
+@cases("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
 async def test_the_latest_orders_are_the_owners_alone_in_full_and_latest_first(
     orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
 ) -> None:
@@ -58,7 +59,7 @@ async def test_the_latest_orders_are_the_owners_alone_in_full_and_latest_first(
     assert await orders_port.latest(owner, 3, soon) == tuple(mine[:3])
 
 
-@pytest.mark.parametrize("guess", [*GUESSES, "r" * 254, "\ud800"], ids=lambda guess: ascii(guess)[:25])
+@cases("guess", [*GUESSES, "r" * 254, "\ud800"], ids=lambda guess: ascii(guess)[:25])
 async def test_who_is_nearly_another_has_no_latest_orders(orders_port: OrdersPort, soon: Deadline, guess: str) -> None:
     assert await orders_port.latest(guess, 10, soon) == ()
 
@@ -68,7 +69,7 @@ async def test_purchases_are_titles_once_each_latest_first(orders_port: OrdersPo
     assert await orders_port.purchased("reader-1", soon) == ("manga-000001", "manga-000003", "manga-000002")
 
 
-@pytest.mark.parametrize("owner", OWNERS[1:], ids=lambda owner: ascii(owner)[:20])
+@cases("owner", OWNERS[1:], ids=lambda owner: ascii(owner)[:20])
 async def test_purchases_are_the_owners_alone(orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str) -> None:
     (order,) = shop.orders_of(owner).values()
     assert await orders_port.purchased(owner, soon) == tuple(line.title_id for line in order.lines)
@@ -87,9 +88,7 @@ async def test_what_was_bought_of_a_title_is_its_lines_in_the_owners_orders_alon
         assert await orders_port.bought(owner, "manga-000001", soon) == ()
 
 
-@pytest.mark.parametrize(
-    "title_id", ["manga-000004", "manga-000005", "manga-000009", "", "manga-00000", "\ud800", "m" * 3000]
-)
+@cases("title_id", ["manga-000004", "manga-000005", "manga-000009", "", "manga-00000", "\ud800", "m" * 3000])
 async def test_what_was_cancelled_returned_or_never_ordered_was_not_bought(
     orders_port: OrdersPort, soon: Deadline, title_id: str
 ) -> None:

@@ -21,6 +21,7 @@ from PIL import Image
 
 from session.resilience.deadline import Deadline
 from tests.support import s3
+from tests.support.cases import cases
 from tests.support.images import SVG, jpeg, png, webp
 from tests.support.s3 import Bucket
 from tests.support.valkey import eventually
@@ -163,7 +164,7 @@ async def test_a_gap_is_no_more_than_a_gap(shop: Shop, soon: Deadline) -> None:
     assert ([page.number for page in preview.pages], preview.left_out) == ([3], ())
 
 
-@pytest.mark.parametrize(
+@cases(
     "hostile",
     [SVG, b"", webp()[:-1], png()[:-4], jpeg()[:40], png(size=MOST_PAGE_BYTES + 1), png(5000, 8), b"\0" * (3 * 2**20)],
     ids=["svg", "empty", "webp cut", "png cut", "jpeg cut", "too large", "too wide", "megabytes"],
@@ -328,7 +329,7 @@ async def test_what_is_asked_of_a_bucket_is_signed(bucket: Bucket, soon: Deadlin
     assert all(signed.startswith("AWS4-HMAC-SHA256 ") for signed in bucket.signed)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "kind", "said"),
     [
         (s3.refuses("AccessDenied"), DependencyFailure, "not allowed"),

@@ -13,6 +13,7 @@ import pytest
 
 from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind, Profile
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.embedded.people_file import PeopleFile, SharedProfiles
 from tools.store.backends.embedded.profile import EmbeddedProfiles
@@ -67,7 +68,7 @@ async def test_events_of_one_moment_are_all_kept(profiles: ProfilePort, soon: De
     assert set((await profiles.recall("reader", soon)).events) == told
 
 
-@pytest.mark.parametrize("at_once", [True, False], ids=["in one batch", "one by one"])
+@cases("at_once", [True, False], ids=["in one batch", "one by one"])
 async def test_nobody_sees_what_another_did(profiles: ProfilePort, soon: Deadline, at_once: bool) -> None:
     told = [(user, event(f"manga-{number}")) for number, user in enumerate(USERS)]
     for entries in [told] if at_once else [[each] for each in told]:

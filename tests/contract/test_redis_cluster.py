@@ -36,6 +36,7 @@ from tests.stack import redis_servers
 from tests.stack.children import child
 from tests.stack.redis_servers import Cluster, Redis
 from tests.stack.require import require
+from tests.support.cases import cases
 from tests.support.redis_kinds import as_cluster_of_one, cluster_address, reached
 from tests.support.valkey import SOON, ask, connected, eventually, private_valkey
 
@@ -359,7 +360,7 @@ async def test_a_node_that_is_killed_is_used_again_when_it_is_back(redis: Cluste
 # -- what a node says of where it is, and what certificates say of whom they are
 
 
-@pytest.mark.parametrize(
+@cases(
     ("seed", "names", "settings"),
     [
         ("127.0.0.1", "IP:127.0.0.1", {}),  # it has met nobody, and knows no address of its own
@@ -458,7 +459,7 @@ async def test_a_closed_one_is_unavailable_and_stays_so(valkey_cluster: KeyValue
         await read(valkey_cluster, "x")
 
 
-@pytest.mark.parametrize("moment", ["while it dials", "while it hangs", "while it answers"])
+@cases("moment", ["while it dials", "while it hangs", "while it answers"])
 async def test_one_that_is_closed_leaves_no_task_and_ends_every_trip(moment: str) -> None:
     """Whoever waits is told at once, and not at its own deadline."""
     with private_valkey("--cluster-enabled", "yes") as own:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tools.store.backends.dynamodb import releases as in_dynamodb
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.items import release_item
@@ -50,7 +51,7 @@ async def test_a_month_is_told_by_day_then_the_best_known_first(releases_port: R
     assert await releases_port.of_month("2026-11", soon) == MONTH
 
 
-@pytest.mark.parametrize("month", ["2027-01", "2026-1", "2026-11-04", "2026", "%", "進撃"])
+@cases("month", ["2027-01", "2026-1", "2026-11-04", "2026", "%", "進撃"])
 async def test_in_other_months_nothing_of_it_comes_out(releases_port: ReleasesPort, soon: Deadline, month: str) -> None:
     assert await releases_port.of_month(month, soon) == ()
 

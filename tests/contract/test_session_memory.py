@@ -26,6 +26,7 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from session.result_cache import encode
 from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest
 from tests.support.breakers import mend, trip
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import STACK_URLS, all_keys, cluster_address, flush_scripts, forget_everything, reached
 from tests.support.valkey import Clocked, Recorded, answering, ask, connected, private_valkey
@@ -307,7 +308,7 @@ async def test_texts_in_any_script_survive(own: Memory) -> None:
     assert (await own.memory.recall("s", "u")).last_shown == search
 
 
-@pytest.mark.parametrize("others", [("s", None), ("s", "v"), ("t", "u"), ("s", "U"), ("s", "anonymous"), ("s", "u ")])
+@cases("others", [("s", None), ("s", "v"), ("t", "u"), ("s", "U"), ("s", "anonymous"), ("s", "u ")])
 async def test_a_session_is_kept_apart_for_each_user(own: Memory, others: tuple[str, str | None]) -> None:
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin(*others)).last_ids == ()
@@ -316,7 +317,7 @@ async def test_a_session_is_kept_apart_for_each_user(own: Memory, others: tuple[
     assert (await own.begin("s", "u")).last_ids == ("manga-1",)
 
 
-@pytest.mark.parametrize("user", ["読者・太郎 🐟", "x" * 255, "a}b{c:d e\r\nf", "\ud800", "e\u0301", "\u00e9"])
+@cases("user", ["読者・太郎 🐟", "x" * 255, "a}b{c:d e\r\nf", "\ud800", "e\u0301", "\u00e9"])
 async def test_any_user_can_have_a_session_and_no_key_shows_who_it_is(redis: KeyValue, own: Memory, user: str) -> None:
     await own.begin("s", user, "t", limited=True)
     await leave(own, own.memory.record("s", user, entry(), LastShown(("manga-1",), ("A",), "q")))
@@ -526,7 +527,7 @@ LIES: list[list[Any]] = [
 ]
 
 
-@pytest.mark.parametrize("how", [MemoryUnavailable("away"), [MemoryRefused("LOADING")]], ids=["away", "refusing"])
+@cases("how", [MemoryUnavailable("away"), [MemoryRefused("LOADING")]], ids=["away", "refusing"])
 async def test_without_redis_a_call_goes_on_degraded_with_a_turn_of_its_process(
     process: Callable[..., Memory], how: Any
 ) -> None:
@@ -540,7 +541,7 @@ async def test_without_redis_a_call_goes_on_degraded_with_a_turn_of_its_process(
     assert not await own.memory.end([own.memory.record("s", "u", entry(), None)])
 
 
-@pytest.mark.parametrize("lie", LIES, ids=repr)
+@cases("lie", LIES, ids=repr)
 async def test_a_redis_that_answers_nonsense_stops_no_call(process: Callable[..., Memory], lie: list[Any]) -> None:
     own = process(Rate(), over=Failing(lie))
     begun = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set", limited=True)
@@ -622,7 +623,7 @@ async def test_after_five_failures_redis_is_left_alone_and_found_again(
     assert own.breaker.state is BreakerState.CLOSED
 
 
-@pytest.mark.parametrize("code", ["WRONGTYPE x", "CROSSSLOT x", "NOSCRIPT x", "NOPERM x", "ERR x", "BUSYGROUP x", "x"])
+@cases("code", ["WRONGTYPE x", "CROSSSLOT x", "NOSCRIPT x", "NOPERM x", "ERR x", "BUSYGROUP x", "x"])
 async def test_a_refusal_of_one_command_is_no_word_on_redis(process: Callable[..., Memory], code: str) -> None:
     """The call that asked goes on without its memory; the others keep theirs."""
     own = process(over=Failing([MemoryRefused(code)]))
@@ -631,9 +632,7 @@ async def test_a_refusal_of_one_command_is_no_word_on_redis(process: Callable[..
     assert own.breaker.state is BreakerState.CLOSED
 
 
-@pytest.mark.parametrize(
-    "code", ["LOADING x", "READONLY x", "OOM x", "MASTERDOWN x", "CLUSTERDOWN x", "BUSY x", "MISCONF x"]
-)
+@cases("code", ["LOADING x", "READONLY x", "OOM x", "MASTERDOWN x", "CLUSTERDOWN x", "BUSY x", "MISCONF x"])
 async def test_a_refusal_that_everybody_gets_counts(process: Callable[..., Memory], code: str) -> None:
     own = process(over=Failing([MemoryRefused(code), MemoryRefused("WRONGTYPE y")]))
     for _ in range(5):
@@ -686,7 +685,7 @@ async def test_a_call_whose_turn_is_known_to_be_over_waits_half_as_long(process:
     assert timed.allowed == [50, 50, 25, 50]
 
 
-@pytest.mark.parametrize(("took_ms", "state"), [(25, BreakerState.CLOSED), (55, BreakerState.OPEN)])
+@cases(("took_ms", "state"), [(25, BreakerState.CLOSED), (55, BreakerState.OPEN)])
 async def test_a_trip_cut_off_by_a_call_in_a_hurry_says_nothing_of_redis(
     process: Callable[..., Memory], took_ms: int, state: BreakerState
 ) -> None:

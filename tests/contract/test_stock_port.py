@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tools.store.failures import TimedOut
 from tools.store.models import Offer
 from tools.store.ports import StockPort
@@ -58,7 +59,7 @@ async def test_a_title_that_is_not_sold_is_neither_answered_nor_unanswered(stock
     assert page.unanswered == ()
 
 
-@pytest.mark.parametrize("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
+@cases("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
 async def test_an_id_that_nobody_gave_out_is_simply_absent(stock_port: StockPort, soon: Deadline, title_id: str) -> None:
     page = await stock_port.availability([title_id, "manga-000001"], soon)
     assert set(page.rows) == {"manga-000001"}

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.dynamodb import made_in
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.admin import client
@@ -59,7 +60,7 @@ async def test_one_title_alone(port: TitlesPort, titles: Sequence[Title], soon: 
     assert await port.get([titles[7].title_id], soon) == {titles[7].title_id: titles[7]}
 
 
-@pytest.mark.parametrize("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
+@cases("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
 async def test_an_id_that_nobody_gave_out_is_simply_absent(
     port: TitlesPort, titles: Sequence[Title], soon: Deadline, title_id: str
 ) -> None:

@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from session.resilience.rate_limit import Rate
 from tests.support.cards import DECLARED, LISTED_PAGE, LISTED_TOOL, MIME_TYPE, NAME, OF_TOOLS, READ_PAGE, URIS
+from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 from tests.support.store import Mood
@@ -44,7 +45,7 @@ def _sent(model: Any) -> dict[str, Any]:
     return dict(model.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_a_host_that_shows_cards_is_told_which_there_are_and_of_which_tools(era: str, kit: Kit) -> None:
     async with showing(kit, era) as client:
         tools, resources = await listed(client)
@@ -65,7 +66,7 @@ async def test_every_other_client_sees_what_it_saw_before_there_were_cards(
         assert await listed(client) == await listed(before)
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_a_card_is_read_by_whoever_asks(era: str, kit: Kit) -> None:
     async with showing(kit, era) as host, connected(kit, era) as other:
         for uri in URIS:
@@ -79,7 +80,7 @@ async def test_a_card_is_read_by_whoever_asks(era: str, kit: Kit) -> None:
             assert era == "legacy" or (found.ttl_ms, found.cache_scope) == (3_600_000, "public")
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_what_the_list_says_of_a_card_is_what_reading_it_says(era: str, kit: Kit) -> None:
     async with showing(kit, era) as client:
         _, resources = await listed(client)
@@ -95,7 +96,7 @@ async def test_lists_that_are_not_for_every_client_are_kept_by_nobody_else(kit: 
         assert [(await other.list_tools()).cache_scope, (await other.list_resources()).cache_scope] == ["public", "public"]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_a_tool_that_is_off_brings_no_card(era: str, kit: Kit) -> None:
     """One of two that share a card leaves it to the other."""
     kit.switch(preview_manga_pages=False, get_recommendations=False, lookup_order=True)
@@ -138,7 +139,7 @@ async def test_each_reading_is_one_event_of_the_telemetry(kit: Kit) -> None:
     assert [(event.tool, event.outcome) for event in kit.events] == [("resource card_search", "ok")]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_names_in_japanese_come_beside_a_result_for_a_card_alone(era: str, kit: Kit) -> None:
     asked = {"title_ids": ["manga-000001", "manga-000005"]}
     async with showing(kit, era) as host, connected(kit, era) as other:

@@ -19,6 +19,7 @@ from server.commands.cli import _parser
 from server.commands.doctor import MOST_SECONDS, examine, local
 from server.config.settings import DEMO, ROOT, Settings
 from tests.support import s3
+from tests.support.cases import cases
 from tests.support.flags import FAILING, serving_flags
 from tests.support.tool_packages import Site, saying
 from tools.registry import TOOLS
@@ -225,7 +226,7 @@ async def test_tls_to_a_server_without_tls_is_told_of(doctor: Any) -> None:
 
 
 # OpenSearch with its security plugin is no Maven artefact, so its refusals are played; so is AWS.
-@pytest.mark.parametrize(
+@cases(
     ("status", "said"),
     [
         ("401 Unauthorized", "it refuses user and password (401)"),
@@ -242,9 +243,7 @@ async def test_a_refusal_of_the_cluster_is_told_by_its_kind(status: str, said: s
     assert "editor" not in seen.text
 
 
-@pytest.mark.parametrize(
-    "body", ["{}", '{"version": {"number": "8.1.0"}}', '{"version": "3.6.0"}', "[]", "<html>It works</html>"]
-)
+@cases("body", ["{}", '{"version": {"number": "8.1.0"}}', '{"version": "3.6.0"}', "[]", "<html>It works</html>"])
 async def test_something_that_is_no_opensearch_is_told_of(body: str, doctor: Any) -> None:
     """A web server that answers 200, and Elasticsearch, are not asked for an index: nobody should seed them."""
     answer = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
@@ -255,7 +254,7 @@ async def test_something_that_is_no_opensearch_is_told_of(body: str, doctor: Any
     assert "MANGA_CATALOG_URL" in found["remedy"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("code", "said", "remedy"),
     [
         ("UnrecognizedClientException", "AWS does not know these credentials", "AWS_ACCESS_KEY_ID"),
@@ -332,7 +331,7 @@ async def test_pages_in_a_directory_are_told_of(doctor: Any, tmp_path: Path) -> 
     assert (await doctor(pages_url=pages)).of["pages"]["state"] == "ok"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "state", "said", "remedy"),
     [
         (s3.refuses("AccessDenied"), "down", "the AWS credentials do not allow it", "s3:ListBucket and s3:GetObject"),

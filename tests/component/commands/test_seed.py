@@ -15,6 +15,7 @@ from infra.seed.__main__ import main
 from infra.seed.contents import Sources, read
 from server.config.settings import DEMO
 from server.standby.bundle import read_manifest
+from tests.support.cases import cases
 from tools.store.backends.dynamodb.items import release_of, title_of
 from tools.store.backends.dynamodb.tables import RELEASES, STOCK, TITLES
 from tools.store.identifiers import Identifiers
@@ -119,7 +120,7 @@ def test_half_a_character_is_told_of_by_line_and_field_and_not_after_minutes(
     assert "catalog.jsonl, line 2: $.synopsis.en has half a character (\\ud800) at place 1" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@cases(
     ("rows", "said"),
     [
         ([{**VOLUME, "title_id": "manga-000009"}], "'manga-000009' is not in the catalogue"),
@@ -139,7 +140,7 @@ def test_volumes_that_cannot_be_used_are_told_of(
     assert said in told
 
 
-@pytest.mark.parametrize("order_id", ["本" * 400, "MNG-1", "mng-demo1001", "MNG-DEMO1001 "])
+@cases("order_id", ["本" * 400, "MNG-1", "mng-demo1001", "MNG-DEMO1001 "])
 def test_an_order_that_lookup_order_would_refuse_is_refused(
     order_id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,7 +210,7 @@ def test_a_standby_is_put_where_it_is_asked_for_once(tmp_path: Path, capsys: pyt
     assert "nothing to do" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@cases(
     ("place", "status", "said"),
     [
         ("s3://bucket", 2, "--standby: "),

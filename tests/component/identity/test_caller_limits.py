@@ -9,6 +9,7 @@ import pytest
 from server.identity import TrustTokens
 from server.identity.caller_limits import CROWD, Caller, CallerLimits
 from session.resilience.rate_limit import LocalLimits, Rate
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.pipeline import Kit, Opener
 from tools.store.failures import RateLimited
@@ -37,7 +38,7 @@ async def test_what_is_refused_counts_and_then_nothing_of_its_caller_is_looked_a
     assert await failures(kit, GOOD, 1, user="another") == await failures(kit, GOOD, 1, session="another") == [None]
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
     [
         {"turn": "no spaces"},

@@ -19,6 +19,7 @@ from server.identity.jwt.jwks import JwksError, KeySet, parse_jwks
 from server.identity.jwt.jwks_source import MOST_BYTES
 from server.identity.jwt.token_header import TokenHeader, token_header
 from tests.support import issuer as kinds
+from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, compact_json, issuing
 from tests.support.process import until
 from tests.support.verifying import Turned
@@ -235,7 +236,7 @@ async def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
             assert await keys.key_of(token_header(issuer.token()))
 
 
-@pytest.mark.parametrize("text", [b"", b"null", b"[]", b'{"keys": {}}', b"[" * 100_000, b"\xff", b'{"keys"'])
+@cases("text", [b"", b"null", b"[]", b'{"keys": {}}', b"[" * 100_000, b"\xff", b'{"keys"'])
 def test_what_is_no_key_set_is_refused(text: bytes) -> None:
     with pytest.raises(JwksError):
         parse_jwks(text)

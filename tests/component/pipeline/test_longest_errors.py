@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.pipeline import Kit
 from tools.registry import TOOLS
 from tools.store.identifiers import TITLE_ID
@@ -21,8 +22,8 @@ WRONG: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
-@pytest.mark.parametrize("wrong", list(WRONG))
+@cases("tool", [tool.name for tool in TOOLS])
+@cases("wrong", list(WRONG))
 async def test_an_error_has_at_most_two_kilobytes(kit: Kit, tool: str, wrong: str) -> None:
     answer = await kit.ask(tool, WRONG[wrong], session="s", user="u", turn="t", arrived=kit.clock() - 2.6)
     if answer.failure is None:

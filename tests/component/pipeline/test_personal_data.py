@@ -10,6 +10,7 @@ import pytest
 
 from session.resilience.deadline import Deadline
 from tests.support.calls import ARGUMENTS, QUERY
+from tests.support.cases import cases
 from tests.support.pipeline import Kit
 from tests.support.store import ORDERS
 from tools.contract import ToolContext
@@ -64,7 +65,7 @@ async def test_an_unpersonal_answer_is_not_replayed_for_a_personal_question(kit:
     assert (await kit.ask("get_recommendations", asked, user="u", idempotency_key="k")).failure == "VALIDATION_ERROR"
 
 
-@pytest.mark.parametrize("tool", ARGUMENTS)
+@cases("tool", ARGUMENTS)
 async def test_who_calls_among_the_arguments_is_ignored_and_said(kit: Kit, tool: str) -> None:
     given = ARGUMENTS[tool] | {"session_id": "another", "turnId": 7, "user_token": "hunter2"}
     answer = await kit.ask(tool, given, user="u", session="s")
@@ -85,7 +86,7 @@ async def test_a_user_id_where_none_is_taken_counts_for_nothing(kit: Kit) -> Non
     assert (await kit.ask("lookup_order", order | {"user_id": "u"})).failure == "FORBIDDEN"
 
 
-@pytest.mark.parametrize("user", ["ｔａｒｏ", "cafe\u0301", "読者\u200b太郎"])
+@cases("user", ["ｔａｒｏ", "cafe\u0301", "読者\u200b太郎"])
 async def test_ones_own_user_id_is_fine_however_its_characters_are_composed(kit: Kit, user: str) -> None:
     answer = await kit.ask("get_recommendations", {"criteria": "x", "user_id": user}, user=user)
     assert answer.failure is None
@@ -109,7 +110,7 @@ async def test_without_a_number_a_customer_gets_their_own_latest_orders(kit: Kit
     assert "MNG-" not in "".join(call.as_json() for call in past.calls)
 
 
-@pytest.mark.parametrize(("hours", "late"), [(0, False), (24, True)])
+@cases(("hours", "late"), [(0, False), (24, True)])
 async def test_what_is_late_is_told_by_the_stores_clock(kit: Kit, hours: int, late: bool) -> None:
     order = replace(ORDERS[0][1], estimated_delivery="2026-10-03")
 
@@ -123,8 +124,8 @@ async def test_what_is_late_is_told_by_the_stores_clock(kit: Kit, hours: int, la
     assert told["orders"][0]["late"] is late
 
 
-@pytest.mark.parametrize("tool", ARGUMENTS)
-@pytest.mark.parametrize("wrong", [False, True])
+@cases("tool", ARGUMENTS)
+@cases("wrong", [False, True])
 async def test_every_answer_of_every_tool_can_carry_a_note_in_its_one_text(kit: Kit, tool: str, wrong: bool) -> None:
     """The kit checks each against the tool's schema, and its text against it."""
     arguments = ARGUMENTS[tool] | ({"max_results": "all", "colour": 1} if wrong else {"turn_id": "t"})

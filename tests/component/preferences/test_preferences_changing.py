@@ -10,6 +10,7 @@ from session.preferences import Kept, Preference
 from session.redis.multiplexed import MultiplexedRedis
 from tests.component.preferences.test_preferences import GHOSTS, NO_GHOSTS, forget, found, remember, search, told
 from tests.component.preferences.test_preferences_kept import COPY
+from tests.support.cases import cases
 from tests.support.pipeline import Kit, Opener
 from tests.support.valkey import ask
 from tools.store.backends.embedded.preferences import EmbeddedPreferences
@@ -56,7 +57,7 @@ async def test_who_read_before_a_change_whose_answer_was_lost_puts_no_old_copy(
     assert GHOSTS in found(await search(kit, "shonen"))
 
 
-@pytest.mark.parametrize("budget", [None, "150"])
+@cases("budget", [None, "150"])
 async def test_what_was_changed_is_told_however_long_it_is(kit: Kit, budget: str | None) -> None:
     """Nobody hears of a failure when it was done: twenty long ones are more than one answer may hold."""
     said = {"user": "u", "session": "s", **({"turn": "t", "token_budget": budget} if budget else {})}

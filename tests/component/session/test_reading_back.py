@@ -16,6 +16,7 @@ from session import keys
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Reply, Step
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Answer, Kit, Opener
 from tests.support.valkey import ask as ask_redis
@@ -89,7 +90,7 @@ async def test_a_failed_call_is_reminded_too(kit: Kit) -> None:
     assert 'search "pirates"' in failed.result["_meta"][META]
 
 
-@pytest.mark.parametrize("asked", [0, 21, "many", -1, "1e9"])
+@cases("asked", [0, 21, "many", -1, "1e9"])
 async def test_a_malformed_number_of_calls_is_refused(kit: Kit, asked: Any) -> None:
     answer = await kit.ask(SEARCH, {"query": "pirates"}, history=asked, **OWN)
     assert answer.failure == "VALIDATION_ERROR"
@@ -103,7 +104,7 @@ async def test_who_has_no_session_has_no_history(kit: Kit) -> None:
     assert answer.result["_meta"][META] == NOTHING_YET
 
 
-@pytest.mark.parametrize("other", [{"session": "s", "user": "v"}, {"session": "s"}, {"session": "t", "user": "u"}])
+@cases("other", [{"session": "s", "user": "v"}, {"session": "s"}, {"session": "t", "user": "u"}])
 async def test_nobody_is_reminded_of_what_another_asked(kit: Kit, other: dict[str, str]) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     answer = await kit.ask(DETAILS, {"title_id": "manga-000002"}, history=20, **other)

@@ -16,6 +16,7 @@ from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Reply, Step
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import Rate
+from tests.support.cases import cases
 from tests.support.pipeline import Kit, Opener
 
 pytestmark = pytest.mark.virtual_time
@@ -85,7 +86,7 @@ async def test_a_query_selects_the_calls_that_bear_on_it(kit: Kit) -> None:
         assert [call["words"] for call in five["calls"]] == ["romance"] * 4 + ["pirates"]
 
 
-@pytest.mark.parametrize("user", [V, {}])
+@cases("user", [V, {}])
 async def test_a_session_of_another_and_one_that_nobody_used_are_empty_alike(kit: Kit, user: dict[str, str]) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     async with serving(kit) as http:

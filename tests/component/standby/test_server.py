@@ -7,11 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from server.backends import Ports
 from server.config.settings import DEMO, Settings
 from server.standby.second import NAME
+from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import ask
 from tests.support.standby import bundle_of
@@ -36,7 +35,7 @@ async def open_shop(tmp_path: Path) -> AsyncIterator[tuple[Shop, Moody]]:
         yield Shop(here.port), engines[0]
 
 
-@pytest.mark.parametrize("mood", [Mood.FAILS, Mood.HANGS, Mood.DROPS])
+@cases("mood", [Mood.FAILS, Mood.HANGS, Mood.DROPS])
 async def test_the_next_answer_comes_from_the_standby_and_later_ones_live_again(tmp_path: Path, mood: Mood) -> None:
     async with open_shop(tmp_path) as (shop, engine):
         await shop.until_loaded()

@@ -7,8 +7,7 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
+from tests.support.cases import cases
 from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
 
 
@@ -73,7 +72,7 @@ def npy(shape: str, *, kind: str = "<f4", fortran: bool = False, numbers: bytes 
     return b"\x93NUMPY\x02\x00" + len(said).to_bytes(4, "little") + said + numbers
 
 
-@pytest.mark.parametrize(
+@cases(
     "file",
     [
         npy("(3, 4)", fortran=True),

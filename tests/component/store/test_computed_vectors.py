@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.embedded import RECORDS, WordEmbedder, ids, search
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.failures import DependencyFailure
@@ -72,7 +71,7 @@ async def test_kept_vectors_are_used_at_once_and_not_computed_again(file: Path, 
     assert again.asked == ["warm up", "sailors and letters"]
 
 
-@pytest.mark.parametrize("damage", ["truncate", "garbage", "flip", "other"])
+@cases("damage", ["truncate", "garbage", "flip", "other"])
 async def test_a_damaged_cache_is_rebuilt(file: Path, tmp_path: Path, damage: str) -> None:
     kept = tmp_path / "kept"
     async with EmbeddedCatalog.open(file, WordEmbedder(), cache_dir=kept) as catalog:

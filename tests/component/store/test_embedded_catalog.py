@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from server.config.settings import ROOT
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.conditions import conditions
 from tests.support.embedded import LATER, RECORDS, WordEmbedder, ids, search
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
@@ -30,7 +31,7 @@ from tools.store.records.catalog_file import CatalogFileError, parse
 from tools.store.search.conditions.check import satisfies
 
 
-@pytest.mark.parametrize(
+@cases(
     ("query", "first"),
     [
         ("Paper Lighthouse", 1),
@@ -57,7 +58,7 @@ async def test_a_title_is_found_by_name_script_typo_and_story(file: Path, query:
         assert page.degraded == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     "query", ["Mio Hoshino", "hoshino mio", "星野澪", "ほしのみお", "manga by Mio Hoshino", "星野澪の漫画", "Mio Hoshimo"]
 )
 async def test_all_works_of_an_author_are_found_the_best_known_first(file: Path, query: str) -> None:
@@ -78,7 +79,7 @@ async def test_something_similar_leaves_the_title_itself_out(file: Path) -> None
         assert ids((await search(catalog, "manga like Paper Lighthouse")).titles) == [2]
 
 
-@pytest.mark.parametrize("query", ["qwxz vbnmk", "亜阿唖", "Gulliver's Accountancy Handbook"])
+@cases("query", ["qwxz vbnmk", "亜阿唖", "Gulliver's Accountancy Handbook"])
 async def test_nothing_is_found_when_nothing_fits(file: Path, query: str) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         page = await search(catalog, query)

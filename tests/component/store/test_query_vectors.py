@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
 from tests.support.bedrock import Answer, Bedrock, after, bedrock, bedrock_embedder, hangs_up, says, vector_of
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.valkey import eventually
 from tools.store.backends import query_vectors as module
@@ -260,7 +261,7 @@ USELESS = {
 }
 
 
-@pytest.mark.parametrize("answer", USELESS.values(), ids=USELESS)
+@cases("answer", USELESS.values(), ids=USELESS)
 async def test_what_is_no_vector_is_none(answer: Floats | Exception, clock: HandClock) -> None:
     """And is not kept."""
     embedder = Answering(answer)

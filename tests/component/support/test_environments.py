@@ -30,7 +30,7 @@ def driver(tmp_path: Path) -> Driver:
     return Driver([sys.executable, "-c", ECHO], tmp_path / "log")
 
 
-@pytest.mark.parametrize("name", list(LOCKS))
+@cases("name", list(LOCKS))
 def test_an_environment_is_right_only_with_its_own_lock(name: str, tmp_path: Path) -> None:
     lock, made = tmp_path / LOCKS[name], tmp_path / ".cache" / name / ".lock"
     lock.parent.mkdir(parents=True, exist_ok=True)

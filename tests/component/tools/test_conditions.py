@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from session.redis.multiplexed import MultiplexedRedis
+from tests.support.cases import cases
 from tests.support.pipeline import Answer, Kit, Opener, opening_kits
 from tests.support.store import Mood, Shelf, held_shelf
 
@@ -64,13 +65,13 @@ async def test_every_argument_is_a_filter_and_says_so(opener: Opener) -> None:
     assert "relaxed" not in answer.value
 
 
-@pytest.mark.parametrize("vague", ["anything", "something good", "何か面白い漫画"])
+@cases("vague", ["anything", "something good", "何か面白い漫画"])
 async def test_words_that_ask_for_anything_leave_it_to_the_facts(opener: Opener, vague: str) -> None:
     answer = await searched(await opener(), vague, status="finished", max_volumes=3)
     assert ids(answer) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("word", ["gore", "gory", "violence", "グロ"])
+@cases("word", ["gore", "gory", "violence", "グロ"])
 async def test_an_argument_rules_out_what_the_same_word_would(opener: Opener, word: str) -> None:
     answer = await searched(await opener(), "cooking", without=[word])
     assert 2 not in ids(answer)

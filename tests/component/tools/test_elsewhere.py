@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.pipeline import Kit
 from tests.support.store import Mood
 from tools.results.elsewhere import ELSEWHERE, POINTERS, POLICIES
@@ -42,7 +43,7 @@ async def test_who_asks_what_shipping_costs_is_told_where_the_shop_says_so(kit: 
         assert (answer.meta["source"], POLICIES in answer.note, ELSEWHERE in answer.value) == (source, True, False)
 
 
-@pytest.mark.parametrize("text", ["what comes out next month?", "来月は何が出る?"])
+@cases("text", ["what comes out next month?", "来月は何が出る?"])
 async def test_who_asks_only_what_comes_out_is_shown_no_title_that_shares_the_words(kit: Kit, text: str) -> None:
     for mood in (Mood.WORKS, Mood.FAILS):
         kit.backends.catalog.mood = mood
@@ -52,7 +53,7 @@ async def test_who_asks_only_what_comes_out_is_shown_no_title_that_shares_the_wo
         assert "Nothing was searched for" in answer.note
 
 
-@pytest.mark.parametrize("text", ["new Pirate Sea volume next month", "海賊の海の新刊は来月出る?"])
+@cases("text", ["new Pirate Sea volume next month", "海賊の海の新刊は来月出る?"])
 async def test_a_title_that_is_named_in_such_a_question_is_shown_with_the_way(kit: Kit, text: str) -> None:
     answer = await kit.ask("search_manga_catalog", {"query": text})
     assert [card["title"] for card in answer.value["results"]][:1] == ["Pirate Sea"]

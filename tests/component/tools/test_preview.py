@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.images import png
 from tests.support.pipeline import Answer, Kit, Opener
 from tests.support.store import BAD, Mood
@@ -67,7 +68,7 @@ async def test_a_number_is_read_however_it_is_written(kit: Kit) -> None:
         assert (await kit.ask(NAME, PIRATES | {"volume": volume})).value["volume"] == 1
 
 
-@pytest.mark.parametrize("volume", [0, -1, 1000, 1.5, "one"])
+@cases("volume", [0, -1, 1000, 1.5, "one"])
 async def test_a_volume_is_a_whole_number_from_one(kit: Kit, volume: object) -> None:
     answer = await kit.ask(NAME, PIRATES | {"volume": volume})
     assert answer.failure == "VALIDATION_ERROR"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.calling import called, opened
+from tests.support.cases import cases
 from tools.get_recommendations import NO_HISTORY
 from tools.results.rows import TAGS
 
@@ -18,7 +17,7 @@ async def recommended(folder: Path, criteria: str) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.parametrize(
+@cases(
     ("criteria", "known"),
     [
         ("like Berserk", {"Berserk"}),
@@ -48,7 +47,7 @@ async def test_what_is_like_one_title_is_about_the_same(tmp_path: Path) -> None:
             assert sum(tag in each["tags"] for each in answer["recommendations"]) >= 2, criteria
 
 
-@pytest.mark.parametrize("criteria", ["qwertzuiop", "like Solo Leveling", "Batman"])
+@cases("criteria", ["qwertzuiop", "like Solo Leveling", "Batman"])
 async def test_what_nothing_fits_is_said_and_no_name_that_is_only_similar_fits(tmp_path: Path, criteria: str) -> None:
     answer = await recommended(tmp_path, criteria)
     assert "criteria" not in answer["based_on"]
@@ -66,7 +65,7 @@ async def test_what_fits_needs_no_note(tmp_path: Path) -> None:
 # -- what was said holds
 
 
-@pytest.mark.parametrize("criteria", ["finished comedy in at most 20 volumes", "完結済みのコメディ、20巻以内"])
+@cases("criteria", ["finished comedy in at most 20 volumes", "完結済みのコメディ、20巻以内"])
 async def test_conditions_in_the_words_are_obeyed_and_named(tmp_path: Path, criteria: str) -> None:
     answer = await recommended(tmp_path, criteria)
     assert len(answer["understood"]) == 2
@@ -110,7 +109,7 @@ async def test_a_gift_is_not_chosen_from_the_givers_shelf(tmp_path: Path) -> Non
     assert not any("which you" in card["reason"] for card in gift["recommendations"])
 
 
-@pytest.mark.parametrize("tool", ["search_manga_catalog", "get_recommendations"])
+@cases("tool", ["search_manga_catalog", "get_recommendations"])
 async def test_two_plain_words_find_something(tmp_path: Path, tool: str) -> None:
     """No title has both."""
     asked = {"query": "ninja farm"} if tool == "search_manga_catalog" else {"criteria": "ninja farm"}
@@ -150,7 +149,7 @@ async def test_where_nothing_is_left_it_is_said(tmp_path: Path) -> None:
     assert (answer["recommendations"], "Nothing is left" in answer["note"]) == ([], True)
 
 
-@pytest.mark.parametrize("criteria", ["something like before", "前回と同じようなやつ"])
+@cases("criteria", ["something like before", "前回と同じようなやつ"])
 async def test_of_whom_nothing_is_known_that_is_said(tmp_path: Path, criteria: str) -> None:
     asked = {"criteria": criteria}
     async with opened(tmp_path) as app:

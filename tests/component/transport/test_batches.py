@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
-import pytest
 
 from server.backends import Ports
 from server.config.settings import Settings
 from tests.support import raw
+from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.process import until
 from tests.support.raw import Connection
@@ -84,7 +84,7 @@ async def test_what_asks_for_nothing_is_202_and_what_is_nothing_400() -> None:
             assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32600)
 
 
-@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+@cases("version", ["2025-06-18", "2025-11-25"])
 async def test_a_version_without_batches_has_none(version: str) -> None:
     """Nor does a request that states another one, or another caller's session."""
     async with in_process() as own:

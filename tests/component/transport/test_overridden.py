@@ -23,7 +23,6 @@ from server.transport.http.connection.connections import Connections
 from server.transport.http.connection.http_connection import HttpConnection
 from server.transport.http.connection.parser import StrictParser
 from server.transport.store_server import StoreServer
-from tests.support.cases import cases
 
 OVERRIDDEN = [
     (PatientServer, uvicorn.Server, {"startup", "capture_signals", "on_tick"}),
@@ -47,7 +46,7 @@ OVERRIDDEN = [
 ]
 
 
-@cases(("ours", "theirs", "names"), OVERRIDDEN, ids=lambda each: getattr(each, "__name__", ""))
+@pytest.mark.parametrize(("ours", "theirs", "names"), OVERRIDDEN, ids=lambda each: getattr(each, "__name__", ""))
 def test_what_is_overridden_is_there_and_takes_the_same(ours: type, theirs: type, names: set[str]) -> None:
     """A method that an upgrade renames would go on to be overridden, and never be called."""
     own = {name for name, value in vars(ours).items() if inspect.isfunction(value) and hasattr(theirs, name)}

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from server.telemetry.audit.log import AuditLog
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 from tests.support.store import Mood
@@ -79,7 +80,7 @@ async def viewed(kit: Kit) -> Kit:
     return kit
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_an_order_is_read_as_the_tool_tells_it(era: str, kit: Kit) -> None:
     told = (await kit.ask("lookup_order", {"order_id": OWN}, user="u")).value
     async with connected(kit, era) as client:

@@ -16,6 +16,7 @@ from server.transport import mcp
 from server.transport.http.sse.direct import DirectTools
 from server.transport.http.streamable import plain_calls
 from server.transport.http.streamable.plain_calls import PlainCalls
+from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import Connection, call, in_2026, message
 
@@ -64,7 +65,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return taken
 
 
-@pytest.mark.parametrize("case", [*CASES, *REFUSED])
+@cases("case", [*CASES, *REFUSED])
 async def test_both_ways_answer_the_same(case: str, short: list[object]) -> None:
     """A member of the message that nobody knows is what sends a call the long way."""
     body, headers = (CASES | REFUSED)[case]

@@ -8,6 +8,7 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 from tests.support.primitives import Given, offering, prompt, resource, template
@@ -29,7 +30,7 @@ async def kit(opener: Opener) -> Kit:
     return own
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_what_nothing_is_registered_of_is_neither_announced_nor_answered(era: str, kit: Kit) -> None:
     async with connected(kit, era) as client:
         announced = client.server_capabilities

@@ -14,6 +14,7 @@ from server.call import Principal, RequestMetadata
 from server.identity.everybody import TrustEverybody
 from server.telemetry.audit.log import AuditLog
 from session.resilience.rate_limit import Rate
+from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 from tests.support.primitives import offering, prompt, resource, template
@@ -48,7 +49,7 @@ class Granted(TrustEverybody):
         return Principal(scopes=frozenset({"mcp:manga-tools:lookup_order"}))
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_a_token_lists_and_reads_what_it_grants(era: str, opener: Opener) -> None:
     kit: Kit = await opener(identifier=Granted(), primitives=())
     for name, scope in {

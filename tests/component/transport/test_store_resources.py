@@ -10,6 +10,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
+from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit
 from tests.support.store import BAD, Mood
@@ -37,7 +38,7 @@ async def refusal(client: Client, uri: str, **meta: Any) -> tuple[int, str]:
     return refused.value.code, refused.value.data["name"]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_a_title_is_read_as_the_tool_tells_it(era: str, kit: Kit) -> None:
     told = (await kit.ask("get_manga_details", {"title_id": "manga-000001"})).value
     async with connected(kit, era) as client:
@@ -47,7 +48,7 @@ async def test_a_title_is_read_as_the_tool_tells_it(era: str, kit: Kit) -> None:
     assert era == "legacy" or (result.ttl_ms, result.cache_scope) == (5000, "public")
 
 
-@pytest.mark.parametrize("title_id", ["manga-999999", "no%20id", "%00", "-"])
+@cases("title_id", ["manga-999999", "no%20id", "%00", "-"])
 async def test_a_title_that_is_not_there_is_an_error_with_its_address(title_id: str, kit: Kit) -> None:
     async with connected(kit, "auto") as client:
         assert await refusal(client, f"manga://titles/{title_id}") == (types.INVALID_PARAMS, "NOT_FOUND")
@@ -101,8 +102,8 @@ async def test_the_most_popular_are_proposed_where_nothing_is_typed_and_nothing_
         assert (await client.complete(OF_TITLES, {"name": "title_id", "value": "garden"})).completion.values == []
 
 
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("topic", TOPICS)
+@cases("era", ERAS)
+@cases("topic", TOPICS)
 async def test_the_shop_speaks_for_itself_in_both_languages(era: str, topic: str, kit: Kit) -> None:
     """And each topic is listed, for clients that know nothing of templates."""
     uri = f"manga://policies/{topic}"

@@ -154,7 +154,7 @@ def test_tokens_come_from_the_setting_and_the_file(tmp_path: Path) -> None:
     assert settings.tokens() == TOKENS
 
 
-@pytest.mark.parametrize("content", [b"", b" \n", b"\xff\xfe\x00"])
+@cases("content", [b"", b" \n", b"\xff\xfe\x00"])
 def test_a_file_without_a_token_in_it_proves_nobody(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "tokens"
     file.write_bytes(content)

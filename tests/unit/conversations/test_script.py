@@ -10,6 +10,7 @@ import pytest
 from tests.conversations.script import load, load_all
 from tests.conversations.shelf import Shelf
 from tests.conversations.vocabulary import Slip, Vocabulary
+from tests.support.cases import cases
 
 WORDS = Vocabulary(Shelf.of_the_demo())
 GOOD = """
@@ -45,7 +46,7 @@ def test_the_words_go_as_the_query_where_nothing_else_is_said(tmp_path: Path) ->
     assert second.calls[1].arguments == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("wrong", "right", "says"),
     [
         ("must = [", "musst = [", r"turn 1 has no 'musst'; did you mean 'must'"),

@@ -14,6 +14,7 @@ import pytest
 
 from infra.demo.generate import FOLDER, build
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 from tools.store.models import Campaign
 from tools.store.records.catalog_file import load
@@ -230,7 +231,7 @@ def test_digital_is_cheaper_than_paper_and_sometimes_on_campaign(offers: dict[tu
     assert 0.05 < len(reductions) / sum(kind == "digital" for _, kind in offers) < 0.3
 
 
-@pytest.mark.parametrize("day", ["2026-11-20", "2027-03-15", "2027-03-16", "2028-02-29", "2031-12-31", "2032-01-01"])
+@cases("day", ["2026-11-20", "2027-03-15", "2027-03-16", "2028-02-29", "2031-12-31", "2032-01-01"])
 def test_some_titles_are_on_campaign_whatever_the_day(offers: dict[tuple[str, str], Record], day: str) -> None:
     campaigns = [Campaign(**offer["campaign"]) for offer in offers.values() if "campaign" in offer]
     ends = [end for campaign in campaigns if (end := campaign.end(day))]

@@ -54,8 +54,8 @@ async def test_a_holder_is_good_until_half_a_minute_past_the_tokens_end(believin
     assert (await verified_holder(believing, exp=NOW - 29)).until == NOW + 1
 
 
-@pytest.mark.parametrize("claim", ["exp", "nbf", "iat"])
-@pytest.mark.parametrize("value", [True, "1000060", None, [1], 2**53, -(2**53), 10**400, -(10**400)])
+@cases("claim", ["exp", "nbf", "iat"])
+@cases("value", [True, "1000060", None, [1], 2**53, -(2**53), 10**400, -(10**400)])
 async def test_a_time_that_is_no_number_of_seconds_is_malformed(claim: str, value: object, believing: Verifying) -> None:
     with pytest.raises(Unproven, match="times are malformed"):
         await verified_holder(believing, **{claim: value})
@@ -71,7 +71,7 @@ async def test_a_token_without_an_end_proves_nobody(believing: Verifying) -> Non
         await believing.verifier.verify(token)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("aud", "meant"), [("shop", True), (["other", "shop"], True), ("other", False), ([], False), ([7], False), (None, False)]
 )
 async def test_a_token_is_meant_for_one_of_its_audiences(aud: object, meant: bool, believing: Verifying) -> None:
@@ -127,7 +127,7 @@ def test_every_length_of_a_header_is_read(length: int) -> None:
     assert token_header(token({"alg": "ES256", "kid": "k" * length})).kid == "k" * length
 
 
-@pytest.mark.parametrize("stray", range(1, 16))
+@cases("stray", range(1, 16))
 async def test_a_token_has_one_spelling(stray: int, believing: Verifying) -> None:
     """Whatever stands in the bits of the last character that say nothing."""
     only = RSA.token(CLAIMS)

@@ -99,7 +99,7 @@ async def test_a_bearer_of_one_user_takes_no_token_of_another(own: Verifying) ->
     assert (await identified(own, token("u"), user_token=token("u", "lookup_order"))).scopes == ORDERS
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
     ["", "x", "\0not text", "Bearer x", token("u", aud="other"), token("u", now=NOW - 1000), token("u", iss="x"), agents()],
 )  # fmt: skip
@@ -122,7 +122,7 @@ async def test_without_a_bearer_a_users_token_alone_proves_nothing(own: Verifyin
 KEYCLOAKS_NOTES = {"clientHost": "10.1.1.1", "clientAddress": "10.1.1.1"}
 
 
-@pytest.mark.parametrize(
+@cases(
     "claims",
     [
         {"sub": "c1", "client_id": "c1"},
@@ -138,7 +138,7 @@ async def test_an_agents_token_is_told_by_its_claims(claims: dict[str, Any], own
     assert await identified(own, token(**{"subject": "c1", **claims})) == Principal("c1", None, ALL)
 
 
-@pytest.mark.parametrize(
+@cases(
     "claims",
     [
         {"sub": "0000", "preferred_username": "service-account-web-shop"},
@@ -175,7 +175,7 @@ async def test_cognitos_access_tokens_are_meant_for_their_app_client() -> None:
             await own.identifier.admit(token("u", aud=None, token_use="access", client_id="another-app"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("claims", "granted"),
     [
         ({"scope": scope("lookup_order")}, ORDERS),

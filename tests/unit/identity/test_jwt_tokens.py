@@ -45,8 +45,8 @@ async def refusal(own: Verifying, token: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("key", [RSA, EC], ids=lambda key: key.alg)
-@pytest.mark.parametrize("kind", ["at+jwt", "application/at+jwt", "JWT", None])
+@cases("key", [RSA, EC], ids=lambda key: key.alg)
+@cases("kind", ["at+jwt", "application/at+jwt", "JWT", None])
 async def test_what_the_issuer_signed_is_believed(key: SigningKey, kind: str | None, believing: Verifying) -> None:
     header = {"alg": key.alg, "kid": key.kid, **({"typ": kind} if kind else {})}
     holder = await believing.verifier.verify(key.signed(header, CLAIMS))
@@ -139,7 +139,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 async def test_a_hostile_token_proves_nobody(name: str, believing: Verifying) -> None:
     """And it is not remembered as one that does."""
     assert await refusal(believing, HOSTILE[name])
@@ -178,7 +178,7 @@ WRONG_CLAIMS = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG_CLAIMS)
+@cases("name", WRONG_CLAIMS)
 async def test_a_token_that_says_the_wrong_things_proves_nobody(name: str, believing: Verifying) -> None:
     """Rightly signed all the same."""
     claims = ISSUER.claims(now=NOW, **WRONG_CLAIMS[name])
@@ -191,12 +191,12 @@ async def test_an_explicit_null_time_is_malformed_and_not_absent(believing: Veri
         assert "malformed" in await refusal(believing, RSA.token({**CLAIMS, name: None}))
 
 
-@pytest.mark.parametrize("aud", [AUDIENCE, ["other", AUDIENCE]])
+@cases("aud", [AUDIENCE, ["other", AUDIENCE]])
 async def test_one_of_several_audiences_is_enough(aud: object, believing: Verifying) -> None:
     assert await believing.verifier.verify(RSA.token({**CLAIMS, "aud": aud}))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("claim", "seconds", "good"),
     [
         ("exp", -LEEWAY_SECONDS + 1, True),

@@ -10,6 +10,7 @@ import pytest
 
 from infra.demo.shipping import shipping_fee
 from server.config.settings import DEMO
+from tests.support.cases import cases
 from tools.store.models.policies import LANGUAGES, TOPICS
 from tools.store.records.policies_file import LARGEST_TEXT, PoliciesFileError, load, parse
 
@@ -24,7 +25,7 @@ def test_each_text_goes_from_its_heading_to_the_next() -> None:
     assert policies.text("gifts", "en") == policies.text("shipping", "fr") == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "told"),
     [
         ("", "no text under '# shipping en'"),

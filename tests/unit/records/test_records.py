@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tools.store.models import Author, Offer
 from tools.store.records.catalog_file import CatalogFileError, load, parse
 from tools.store.records.title import record_of, stored_title
@@ -58,13 +59,13 @@ def test_an_id_and_one_name_are_enough() -> None:
     assert (title.display, title.tags, offers) == ("紙", (), ())
 
 
-@pytest.mark.parametrize("field", [f for f in GOOD if f not in ("title_id", "title")])
+@cases("field", [f for f in GOOD if f not in ("title_id", "title")])
 def test_everything_else_may_be_null_or_absent(field: str) -> None:
     assert parse(encoded({**GOOD, field: None}))
     assert parse(encoded({k: v for k, v in GOOD.items() if k != field}))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "named"),
     [
         ({"authorz": []}, "$ has unknown fields: authorz; did you mean authors?"),
@@ -121,9 +122,7 @@ def test_a_wrong_field_is_refused_by_name_with_its_line(change: dict[str, Any], 
     assert named in caught.value.message
 
 
-@pytest.mark.parametrize(
-    "line", [b"{", b"[]", b"3", b'{"title_id": "b"}', b"\xff", b'{"title_id":"b","title":{"en":"x"},"rating":NaN}']
-)
+@cases("line", [b"{", b"[]", b"3", b'{"title_id": "b"}', b"\xff", b'{"title_id":"b","title":{"en":"x"},"rating":NaN}'])
 def test_a_line_that_is_no_record_is_refused(line: bytes) -> None:
     with pytest.raises(CatalogFileError) as caught:
         parse(encoded(GOOD) + b"\n\n" + line)
@@ -137,7 +136,7 @@ HALF = [
 ]
 
 
-@pytest.mark.parametrize(("change", "named"), HALF, ids=[named.partition(" ")[0] for _, named in HALF])
+@cases(("change", "named"), HALF, ids=[named.partition(" ")[0] for _, named in HALF])
 def test_half_a_character_is_refused_by_field_and_line_and_a_whole_one_is_not(change: dict[str, Any], named: str) -> None:
     """As escapes: no UTF-8 can hold half of one, and no index or answer either."""
     good = json.dumps({**GOOD, "title_id": "first", "tags": ["🐟"]}).encode()
@@ -161,7 +160,7 @@ def test_a_record_has_a_size_that_every_store_takes() -> None:
         parse(encoded({**fits, "alt_titles": ["本" * 900] * 30}))
 
 
-@pytest.mark.parametrize("title_id", ["a", "9", "Berserk", "isbn:978-4", "vol_1.2", "x" * 64])
+@cases("title_id", ["a", "9", "Berserk", "isbn:978-4", "vol_1.2", "x" * 64])
 def test_ids_of_any_safe_form_can_be_loaded(title_id: str) -> None:
     """A catalogue can be loaded whose ids are safe in keys and addresses; the shop's own pattern is checked beside it."""
     assert parse(encoded({**GOOD, "title_id": title_id}))[0][0].title_id == title_id
@@ -188,7 +187,7 @@ def test_what_a_backend_kept_is_read_more_kindly_than_a_file() -> None:
             stored_title(unusable)
 
 
-@pytest.mark.parametrize("record", [GOOD, {"title_id": "a", "title": {"kana": "あ"}}])
+@cases("record", [GOOD, {"title_id": "a", "title": {"kana": "あ"}}])
 def test_a_record_is_written_as_it_was_read(record: dict[str, Any]) -> None:
     ((title, offers),) = parse(encoded(record))
     assert stored_title(json.dumps(record_of(title, offers))) == title
@@ -212,7 +211,7 @@ def test_gzip_and_plain_files_read_alike(tmp_path: Path) -> None:
     assert load(plain) == load(packed)
 
 
-@pytest.mark.parametrize("content", [gzip.compress(b"{}", mtime=0)[:-6], b"\x1f\x8bnonsense"])
+@cases("content", [gzip.compress(b"{}", mtime=0)[:-6], b"\x1f\x8bnonsense"])
 def test_a_broken_gzip_or_a_missing_file_is_a_clear_error(tmp_path: Path, content: bytes) -> None:
     broken = tmp_path / "c.gz"
     broken.write_bytes(content)

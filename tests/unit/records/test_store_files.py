@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.store_lines import LINE, ORDER, VOLUME
 from tools.store.identifiers import ORDER_ID, IdPattern
 from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
@@ -98,7 +99,7 @@ BAD_ORDERS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "problem"), BAD_VOLUMES, ids=[problem for _, problem in BAD_VOLUMES])
+@cases(("line", "problem"), BAD_VOLUMES, ids=[problem for _, problem in BAD_VOLUMES])
 def test_a_bad_volume_is_told_with_file_line_and_problem(write: Write, line: Any, problem: str) -> None:
     path = write("volumes.jsonl", {**VOLUME, "volume": 9}, "", line)
     with pytest.raises(StoreFileError, match=problem) as caught:
@@ -107,7 +108,7 @@ def test_a_bad_volume_is_told_with_file_line_and_problem(write: Write, line: Any
     assert str(caught.value).startswith(f"{path}, line 3: ")
 
 
-@pytest.mark.parametrize(("line", "problem"), BAD_ORDERS, ids=[problem for _, problem in BAD_ORDERS])
+@cases(("line", "problem"), BAD_ORDERS, ids=[problem for _, problem in BAD_ORDERS])
 def test_a_bad_order_is_told_with_file_line_and_problem(write: Write, line: Any, problem: str) -> None:
     path = write("orders.jsonl", {**ORDER, "order_id": "MNG-AAAA0009"}, line)
     with pytest.raises(StoreFileError, match=problem) as caught:

@@ -10,6 +10,7 @@ import pytest
 from session.redis import iam
 from session.redis.iam import ElastiCacheIam
 from tests.support.aws_calls import asked_of_aws
+from tests.support.cases import cases
 
 __all__ = ["asked_of_aws"]
 
@@ -21,7 +22,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_PROFILE", raising=False)
 
 
-@pytest.mark.parametrize("serverless", [True, False])
+@cases("serverless", [True, False])
 def test_a_token_is_a_signed_connect_without_scheme_and_without_the_secret(serverless: bool) -> None:
     user, token = ElastiCacheIam("app", "my-cache", "ap-northeast-1", serverless=serverless).get_credentials()
     parts = urlsplit(f"http://{token}")

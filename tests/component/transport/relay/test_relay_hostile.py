@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
 from mcp_types import INTERNAL_ERROR
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,6 +19,7 @@ from server.transport.relay.over_redis import RedisRelay
 from server.transport.relay.relayed import Relayed
 from session.keys import relay
 from session.redis.address import RedisAddress
+from tests.support.cases import cases
 from tests.support.redis_kinds import reached
 from tests.support.valkey import ask, eventually
 
@@ -96,7 +96,7 @@ async def test_a_large_answer_arrives_whole(valkey: RedisAddress) -> None:
             assert (client.status, client.body == expected) == (200, True), len(client.body)
 
 
-@pytest.mark.parametrize("to", [MESSAGES, SESSIONS])
+@cases("to", [MESSAGES, SESSIONS])
 async def test_a_request_that_was_taken_and_then_lost_is_not_waited_for_for_ever(to: str, valkey: RedisAddress) -> None:
     """As when its owner lost the channel with the request in it; here nobody there knows what it is for."""
     told = CollectorRegistry()
@@ -111,9 +111,7 @@ async def test_a_request_that_was_taken_and_then_lost_is_not_waited_for_for_ever
         assert len(two._asking) == 0
 
 
-@pytest.mark.parametrize(
-    "garbage", [b"", b"\xff", b"{}", b"@", b"@nothing", b"[" * 99_999, b'{"k":"part","from":"a","n":1}']
-)
+@cases("garbage", [b"", b"\xff", b"{}", b"@", b"@nothing", b"[" * 99_999, b'{"k":"part","from":"a","n":1}'])
 async def test_who_hears_garbage_goes_on(garbage: bytes, valkey: RedisAddress) -> None:
     heard: list[str] = []
 
@@ -157,7 +155,7 @@ async def _failure(scope: Scope, receive: Receive, send: Send) -> None:
     raise RuntimeError("its session has been closed under it")
 
 
-@pytest.mark.parametrize("ends", [_nothing, _failure])
+@cases("ends", [_nothing, _failure])
 async def test_a_request_whose_owner_ends_without_an_answer_gets_one(ends: ASGIApp, valkey: RedisAddress) -> None:
     """An error of its own: a client waits for ever for a stream that has ended, and for a POST that has failed."""
     async with process(valkey) as one, process(valkey) as two:
