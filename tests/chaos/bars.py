@@ -62,8 +62,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One scenario's figures. `late` are the server's answers after their deadline, `over` those that clients got after
-    their turn's budget, both without the excluded ones."""
+    """One scenario's figures, all without the time for which the machine held up the server or the clients; `held` is the
+    share of it. `late` are the server's answers after their deadline, `over` those that clients got after their turn's
+    budget."""
 
     name: str
     backends: tuple[str, ...]
@@ -75,7 +76,7 @@ class Measured:
     worst_late_ms: float
     late_after_end: int
     over: int
-    excluded: int
+    held: float
     unstructured: tuple[str, ...]
     usable: float
     untrue: tuple[str, ...]

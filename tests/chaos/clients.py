@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.chaos.connections import GIVE_UP_SECONDS, KINDS, Client, connected
 from tests.chaos.conversation import Ask, Customer, Json, Turn, untruths
-from tests.chaos.heartbeat import Stall, beat
+from tests.chaos.heartbeat import beat
 
 CALL_META = "com.mangaassist/call"
 CANCEL_AFTER_SECONDS = 0.04
@@ -160,12 +160,12 @@ def tell(kind: str, **fields: object) -> None:
     os.write(1, json.dumps({"kind": kind, **fields}).encode() + b"\n")
 
 
-def stalled(stall: Stall) -> None:
-    tell("stall", since=stall.since, until=stall.until)
+def held(slot: int, seconds: float) -> None:
+    tell("held", slot=slot, seconds=seconds)
 
 
 if __name__ == "__main__":
     logging.disable(logging.ERROR)
-    beat(stalled)
+    beat(held)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(Agents(sys.argv[1]).serve(int(sys.argv[2])))

@@ -1,8 +1,8 @@
-"""The server as `python -m server serve` runs it, watched: where each answer's last byte left, and where the machine stalled.
+"""The server as `python -m server serve` runs it, watched: where each answer's last byte left, and when the machine held it up.
 
     CHAOS_SAMPLES=FILE CHAOS_NAMES=FILE python -m tests.chaos.launch
 
-SAMPLES takes a line of JSON for each answer, each call, each stall and, on SIGUSR1, for what the process holds. NAMES lists
+SAMPLES takes a line of JSON for each answer, each call, each time that it was held up and, on SIGUSR1, for what the process holds. NAMES lists
 the host names that cannot be looked up just now, each with the seconds that finding out takes; all others below SUFFIX are this
 machine. Only the resolver that asyncio asks is replaced, and only here.
 """
@@ -26,7 +26,7 @@ from server.call import Call
 from server.commands.cli import main
 from server.telemetry.events import CallFinished
 from server.telemetry.metrics import Metrics
-from tests.chaos.heartbeat import Stall, beat
+from tests.chaos.heartbeat import beat
 
 SUFFIX = ".chaos.test"
 LOOPBACK = "127.0.0.1"
@@ -41,8 +41,8 @@ class Samples:
     def write(self, kind: str, **fields: object) -> None:
         os.write(self._file, json.dumps({"kind": kind, **fields}).encode() + b"\n")
 
-    def stall(self, stall: Stall) -> None:
-        self.write("stall", since=stall.since, until=stall.until)
+    def held(self, slot: int, seconds: float) -> None:
+        self.write("held", slot=slot, seconds=seconds)
 
     def holdings(self, *_: object) -> None:
         """What would grow if something leaked."""
@@ -100,5 +100,5 @@ if __name__ == "__main__":
     server.telemetry.emf.teller.LOOKS = 1  # a line a second: a fault lasts no longer than a few
     server.wiring.Metrics = watched(told)  # type: ignore[misc]
     signal.signal(signal.SIGUSR1, told.holdings)
-    beat(told.stall)
+    beat(told.held)
     sys.exit(main(["serve", "--with-parent"]))

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 from tests.chaos.bars import SERVER_GRACE, Json, Measured, Spread, Window
 from tests.chaos.faults import Fault
-from tests.chaos.heartbeat import Stall
+from tests.chaos.heartbeat import STALL_SECONDS, Held
 
 AFTER_THE_END = 0.050
 CLIENT_GRACE = 0.050
+JUST_BEFORE = 0.050
+"""Seconds before an answer is due in which it is put together: if the machine takes them, it comes later."""
 ONSET_SECONDS = 0.3
 """How long after its beginning a fault may still see answers to questions that were under way."""
 NOTHING_STARTS = 0.3
@@ -29,47 +31,45 @@ class Told:
 
     answers: Sequence[Json]
     samples: Sequence[Json]
-    server_stalls: Sequence[Stall]
-    client_stalls: Sequence[Stall]
-
-    @property
-    def stalls(self) -> list[Stall]:
-        return [*self.server_stalls, *self.client_stalls]
+    server_held: Held
+    client_held: Held
 
     def within(self, window: Window) -> Told:
         """Of a scenario's time alone."""
         answers = [each for each in self.answers if window.began <= each["arrived"] <= window.closed]
         samples = [each for each in self.samples if window.began <= each["sent"] <= window.closed]
-        return Told(answers, samples, self.server_stalls, self.client_stalls)
+        return Told(answers, samples, self.server_held, self.client_held)
 
 
 def measure(name: str, faults: Mapping[str, Fault], window: Window, told: Told) -> Measured:
+    """Every sample counts, without the time for which the machine held up the processes that it went through."""
     told = told.within(window)
-    kept = [each for each in told.answers if not _stalled(told.server_stalls, each["arrived"], each["sent"])]
-    seen = [each for each in told.samples if not _stalled(told.stalls, each["sent"], each["done"])]
-    lateness = [each["sent"] - _latest(each) for each in kept]
+    server, both = told.server_held, told.server_held | told.client_held
+    took = [_without(server, each["arrived"], each["sent"]) for each in told.answers]
+    waited = [_without(both, each["sent"], each["done"]) for each in told.samples]
+    lateness = [_late(server, _latest(each), each["sent"]) for each in told.answers]
     asked = [each for each in told.samples if each["tool"] in ANSWERED and not _beyond_all(each, faults)]
     return Measured(
         name=name,
         backends=tuple(faults),
         fault=" + ".join(dict.fromkeys(fault.name for fault in faults.values())),
-        calls=len(seen),
-        server=Spread.of(each["sent"] - each["arrived"] for each in kept),
-        client=Spread.of(each["done"] - each["sent"] for each in seen),
+        calls=len(told.samples),
+        server=Spread.of(took),
+        client=Spread.of(waited),
         late=sum(each > SERVER_GRACE for each in lateness),
         worst_late_ms=1000 * max(lateness, default=0.0),
-        late_after_end=sum(each["sent"] - each["arrived"] > AFTER_THE_END for each in kept if _is_over(each)),
-        over=sum(each["done"] > _due(each) + CLIENT_GRACE for each in seen),
-        excluded=len(told.samples) - len(seen) + len(told.answers) - len(kept),
+        late_after_end=sum(s > AFTER_THE_END for s, each in zip(took, told.answers, strict=True) if _is_over(each)),
+        over=sum(_late(both, _due(each), each["done"]) > CLIENT_GRACE for each in told.samples),
+        held=both.seconds(window.began, window.closed) / (window.closed - window.began),
         unstructured=tuple(each["unstructured"] for each in told.samples if "unstructured" in each),
         usable=sum("source" in each for each in asked) / max(1, len(asked)),
         untrue=tuple(_untrue(told.samples, faults, window)),
         errors=Counter(each["error"] for each in told.samples if "error" in each),
         sources=Counter(_sources(told.samples, window)),
-        recovery=max(recovered(backend, told.samples, told.stalls, window.ended) for backend in faults),
+        recovery=max(recovered(backend, told.samples, both, window.ended) for backend in faults),
         unusable=Counter(f"{each['tool']} {each['error']}" for each in asked if "error" in each),
-        offenders=tuple(_offenders(kept, lateness, window)),
-        waits=tuple(round(1000 * (each["done"] - each["sent"]), 1) for each in seen),
+        offenders=tuple(_offenders(told.answers, lateness, window)),
+        waits=tuple(round(1000 * each, 1) for each in waited),
     )
 
 
@@ -100,8 +100,14 @@ def _offenders(answers: Sequence[Json], lateness: Sequence[float], window: Windo
             yield f"{who}: {took:.0f} ms, {1000 * late:.0f} late, {since:.2f} s after the beginning{over}"
 
 
-def _stalled(stalls: Sequence[Stall], since: float, until: float) -> bool:
-    return any(stall.touches(since, until) for stall in stalls)
+def _without(held: Held, since: float, until: float) -> float:
+    """Returns the seconds that something took, but for those in which the machine held it up."""
+    return until - since - held.seconds(since, until)
+
+
+def _late(held: Held, due: float, done: float) -> float:
+    """Returns by how many seconds something was late. What the machine took long before it was due is no excuse."""
+    return done - due - (held.seconds(due - JUST_BEFORE, done) if done > due else 0.0)
 
 
 def _due(sample: Json) -> float:
@@ -164,11 +170,12 @@ def well(backend: str, sample: Json) -> bool | None:
             return "stock" not in degraded and source == "live" if tool == "check_inventory" and source != "cache" else None
 
 
-def recovered(backend: str, samples: Iterable[Json], stalls: Sequence[Stall], since: float) -> float:
+def recovered(backend: str, samples: Iterable[Json], held: Held, since: float) -> float:
     """Seconds from a fault's end until answers that show its backend well, with none after them that shows it ill, other than
-    those that the machine itself held up."""
+    those that the machine itself held up by over 20 ms."""
     later = [(each, well(backend, each)) for each in samples if each["sent"] >= since]
-    ill = [each for each, is_well in later if is_well is False and not _stalled(stalls, each["sent"], each["done"])]
+    seen_ill = [each for each, is_well in later if is_well is False]
+    ill = [each for each in seen_ill if held.seconds(each["sent"], each["done"]) <= STALL_SECONDS]
     last_ill = max((each["sent"] for each in ill), default=since)
     good = [each["done"] - since for each, is_well in later if is_well and each["sent"] >= last_ill]
     return min(good, default=math.inf)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 
 from tests.chaos.bars import Measured, Window
-from tests.chaos.heartbeat import Stall
+from tests.chaos.heartbeat import Held
 from tests.chaos.measure import Told, measure, settled
 from tests.chaos.scenarios import BACKENDS, Scenario
-from tests.chaos.world import Json, World
+from tests.chaos.world import World
 
 PAUSE_SECONDS = 1.0
 WARM_SECONDS = 20.0
@@ -55,11 +54,7 @@ async def play(world: World, scenario: Scenario, seconds: float, patience: float
     told = Told(
         world.samples.of("answer", first_answer),
         world.clients.of("sample", first_sample),
-        stalls(world.samples.of("stall", first_answer)),
-        stalls(world.clients.of("stall", first_sample)),
+        Held.of(world.samples.of("held", first_answer)),
+        Held.of(world.clients.of("held", first_sample)),
     )
     return measure(scenario.name, scenario.faults, Window(began, ended, closed), told)
-
-
-def stalls(lines: Sequence[Json]) -> list[Stall]:
-    return [Stall(each["since"], each["until"]) for each in lines]

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 from prometheus_client.parser import text_string_to_metric_families
 
 from server.telemetry.emf.numbers import NUMBERS, Kind
-from tests.chaos.play import stalls
+from tests.chaos.heartbeat import Held
 from tests.chaos.world import World
 from tests.support.cloudwatch import Key, Minute
 
@@ -46,8 +46,8 @@ async def record(world: World, seconds: float) -> Recording:
     last, until, ended = await scraped(world), time.time(), time.monotonic()
     minute = per_minute(await asyncio.to_thread(world.log.read_text), since, until)
     world.samples.catch_up()
-    waited = sum(each.until - each.since for each in stalls(world.samples.of("stall", seen)))
-    return Recording(minute, first, last, ended - began, waited / (ended - began))
+    stalled = Held.of(world.samples.of("held", seen)).share(began, ended)
+    return Recording(minute, first, last, ended - began, stalled)
 
 
 async def scraped(world: World) -> Scrape:

@@ -57,10 +57,10 @@ def _lines(played: Sequence[Measured], left_out: Sequence[str], leaks: Leaks | N
         "![where answers came from, per fault](sources.svg)",
         "",
         "Latencies are p50 / p99 / p99.9 / longest in ms. *Late*: answers that left the server over 20 ms after their deadline. "
-        "*Over*: answers that clients got over 50 ms after their turn's budget. *Left out*: samples during which the machine kept "
-        "the process waiting for over 20 ms. *Recovery*: seconds from the fault's end until every answer was well again.",
+        "*Over*: answers that clients got over 50 ms after their turn's budget. *Held up*: the share of the time in which the "
+        "machine kept the server or the clients waiting for a processor; it is measured out of every figure. *Recovery*: seconds from the fault's end until every answer was well again.",
         "",
-        "| fault | calls | server | client | late | over | left out | usable | errors | recovery |",
+        "| fault | calls | server | client | late | over | held up | usable | errors | recovery |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |",
         *(_row(each) for each in played),
     ]
@@ -78,7 +78,7 @@ def summary(played: Sequence[Measured]) -> list[str]:
         f"{len(played)} faults, {calls:,} calls: {_spread(waits)} ms at the client; {over} over the budget "
         f"({1 - over / max(1, calls):.3%} inside), {sum(each.late for each in played)} late at the server, "
         f"{sum(len(each.unstructured) for each in played)} unstructured errors; "
-        f"{sum(each.excluded for each in played):,} samples left out; longest recovery "
+        f"held up by the machine for {sum(each.held for each in played) / max(1, len(played)):.0%} of the time; longest recovery "
         f"{max((each.recovery for each in played), default=0):.1f} s.",
         f"Structured errors by name: {named}.",
     ]
@@ -93,7 +93,7 @@ def _row(each: Measured) -> str:
         _spread(each.client),
         each.late,
         each.over,
-        each.excluded,
+        f"{each.held:.0%}",
         f"{each.usable:.1%}",
         errors,
         f"{each.recovery:.1f}",

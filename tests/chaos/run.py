@@ -60,7 +60,7 @@ async def _played(world: World, scenario: Scenario, seconds: float) -> Measured:
     missed = measured.missed()
     print(
         f"{'MISSED' if missed else 'ok':6} {scenario.name:45} {measured.calls:5} calls, client p99 {measured.client.p99:5.0f}, "
-        f"longest {measured.client.most:5.0f} ms, left out {measured.excluded:4}, usable {measured.usable:6.1%}, "
+        f"longest {measured.client.most:5.0f} ms, held up {measured.held:4.0%}, usable {measured.usable:6.1%}, "
         f"recovery {measured.recovery:4.1f} s, {time.monotonic() - began:3.0f} s",
         *(f"       {words}" for words in (*missed, *measured.offenders[:5])),
         sep="\n",
