@@ -175,7 +175,7 @@ def recovered(backend: str, samples: Iterable[Json], held: Held, since: float) -
     those that the machine itself held up by over 20 ms."""
     later = [(each, well(backend, each)) for each in samples if each["sent"] >= since]
     seen_ill = [each for each, is_well in later if is_well is False]
-    ill = [each for each in seen_ill if held.seconds(each["sent"], each["done"]) <= STALL_SECONDS]
+    ill = [each for each in seen_ill if held.seconds(each["sent"] - JUST_BEFORE, each["done"]) <= STALL_SECONDS]
     last_ill = max((each["sent"] for each in ill), default=since)
     good = [each["done"] - since for each, is_well in later if is_well and each["sent"] >= last_ill]
     return min(good, default=math.inf)
