@@ -62,6 +62,8 @@ class OpenSession:
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=begun.retry_after_ms)
         self._recall(call, begun)
         call.deadline = self._deadline(call, begun)
+        if call.interval is not None:
+            call.interval.timeline.deadline = call.deadline.at
         try:
             outcome = await inner(call)
         except Failure as failure:

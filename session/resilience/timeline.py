@@ -15,7 +15,9 @@ from typing import Literal
 from session.resilience.clocks import Clock
 
 MOST_INTERVALS = 128
-OK, CANCELLED, UNFINISHED = "ok", "cancelled", "unfinished"
+OK, CANCELLED, UNFINISHED, TIMED_OUT = "ok", "cancelled", "unfinished", "TIMEOUT"
+CLOCK_SECONDS = 0.001
+"""By which a loop's timer may be early."""
 
 Kind = Literal["call", "stage", "attempt", "redis", "work"]
 Detail = str | int | float | bool
@@ -25,8 +27,8 @@ Detail = str | int | float | bool
 class Interval:
     """One thing that a call did, from `started` to `ended`, in seconds of the call's clock. `number` is its place in the
     timeline and `parent` that of what it was done in; the call itself, which is in no list, has -1, and its children None.
-    `outcome` is "ok", the name of a failure, or "cancelled"; "unfinished" for what went on when the call was over.
-    `span_id` is drawn when it begins, because it travels to whoever is asked meanwhile."""
+    `outcome` is "ok", the name of a failure, or "cancelled", which at the call's deadline is "TIMEOUT"; "unfinished" for
+    what went on when the call was over. `span_id` is drawn when it begins: it travels to whoever is asked meanwhile."""
 
     timeline: Timeline = field(repr=False)
     kind: Kind
@@ -59,7 +61,8 @@ class Interval:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.end(OK if kind is None else outcome_of(kind))
+        outcome = OK if kind is None else outcome_of(kind)
+        self.end(TIMED_OUT if outcome == CANCELLED and self.timeline.cut(self) else outcome)
 
 
 class Timeline:
@@ -83,6 +86,8 @@ class Timeline:
         self.call = Interval(self, "call", name, -1, None, _drawn(64), started)
         self.intervals: list[Interval] = []
         self.more = 0
+        self.deadline: float | None = None
+        """Of the call: its work is cancelled then, which is nobody's giving up."""
 
     @property
     def closed(self) -> bool:
@@ -97,6 +102,11 @@ class Timeline:
         began = Interval(self, kind, name, len(self.intervals), parent, _drawn(64), self.clock(), attributes=attributes)
         self.intervals.append(began)
         return began
+
+    def cut(self, interval: Interval) -> bool:
+        """Whether what is cancelled now had gone on when the call's time was over."""
+        latest = None if self.deadline is None else self.deadline - CLOCK_SECONDS
+        return latest is not None and interval.started < latest <= self.clock()
 
     def close(self, outcome: str) -> None:
         """The call is over: from here on nothing changes, whatever still goes on."""

@@ -109,6 +109,17 @@ async def test_a_breaker_that_is_open_and_the_rung_that_answers_are_told(watched
     }
 
 
+async def test_what_is_stopped_at_the_deadline_has_timed_out_and_was_not_given_up(watched: Kit) -> None:
+    watched.backends.catalog.mood = Mood.HANGS
+    answer = await watched.ask("search_manga_catalog", QUERY)
+    timeline = watched.events[-1].timeline
+    await eventually(lambda: not watched.pipeline.cache.flights)
+    assert answer.meta["fallback"] == "cached_popular_manga"
+    assert {each.outcome for each in of_kind(timeline, "attempt") if each.name == "catalog"} == {"TIMEOUT"}
+    stages = {each.name: each.outcome for each in of_kind(timeline, "stage")}
+    assert (stages["fallback"], stages["cache"], stages["deadline"]) == ("ok", "TIMEOUT", "TIMEOUT")
+
+
 async def test_a_call_that_is_cancelled_says_so_all_the_way(watched: Kit) -> None:
     watched.backends.catalog.gate = asyncio.Event()
     task = asyncio.create_task(watched.ask("search_manga_catalog", QUERY))
