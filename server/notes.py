@@ -15,6 +15,7 @@ PLAIN_WORDS = {
     "stock": "some prices and stock",
     "orders": "what the customer has ordered",
     "profile": "what the customer looked at and searched for before",
+    "matches": "anything that matches",
     "names": "what was said of titles and authors by name",
     "related": "the related titles",
     "taste": "similar titles",

@@ -126,7 +126,10 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     titles = tuple(dict.fromkeys((*named, *popular.ordered(conditions, want.ordering, last))))[want.offset : last]
     given = titles[:most]
     asked_for = [title.title_id for title in named if goes_by(title, want.text)] if want.by_name else []
-    note = f"{_note(len(set(named).intersection(given)), len(given))} {_of_named(want, asked_for)}".rstrip()
+    found = len(set(named).intersection(given))
+    if want.text and not found:
+        context.degraded.add("matches")
+    note = f"{_note(found, len(given))} {_of_named(want, asked_for)}".rstrip()
     said = told(want)
     answer = results(titles, len(titles)) | said | elsewhere(asked["query"], titles, text) | noted(said.get("note"), note)
     pending = pending.but_for(asked_for, want.by_name) if pending else None

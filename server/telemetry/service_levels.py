@@ -4,7 +4,8 @@
 of the turn's budget; so a turn of which each answer was in time has been answered within its budget.
 
 *Usable*: the agent can go on with what it got. An answer is a dead end where it finds nothing while something is missing,
-because nobody can tell whether there is nothing; with all backends well, nothing found is an answer.
+because nobody can tell whether there is nothing; with all backends well, nothing found is an answer. So it is where it has
+none of what was asked for, but popular titles in its place.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ call came, by the model's thinking as a rule; where slow calls have spent it, th
 OF_NO_MATTER = frozenset({"session"})
 """What an answer can do without and still know that there is nothing."""
 
+MATCHES = "matches"
+"""What a fallback did without that shows nothing of what was asked for."""
+
 
 def usable(event: CallFinished) -> bool | None:
     """Returns the verdict; None for a call that says nothing of the service: its caller gave it up, was wrong, or was
@@ -32,4 +36,4 @@ def usable(event: CallFinished) -> bool | None:
 
 def _dead_end(event: CallFinished) -> bool:
     missing = event.source not in (LIVE, CACHE) or not OF_NO_MATTER.issuperset(event.degraded)
-    return event.empty and missing
+    return (event.empty and missing) or MATCHES in event.degraded

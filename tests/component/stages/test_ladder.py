@@ -97,7 +97,7 @@ async def test_details_cost_the_records_nothing_in_good_times(kit: Kit) -> None:
 async def test_a_title_that_the_records_lack_while_the_catalogue_is_away_is_not_called_absent(kit: Kit) -> None:
     """They may be older than the catalogue: the honest answer is that nobody can say now."""
     kit.backends.catalog.mood = Mood.FAILS
-    assert (await kit.ask("get_manga_details", {"title_id": "new-arrival"})).failure == "DEPENDENCY_FAILURE"
+    assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"})).failure == "DEPENDENCY_FAILURE"
 
 
 @pytest.mark.parametrize("mood", BAD)
@@ -167,7 +167,7 @@ async def test_without_a_catalogue_a_kept_title_is_still_found_by_its_name(kit: 
     kit.backends.catalog.mood = Mood.FAILS
     for query in ("Robot Cat", "robto cat", "猫型ロボ"):
         answer = await kit.ask("search_manga_catalog", {"query": query, "max_results": 3})
-        assert answer.meta["fallback"] == "cached_popular_manga"
+        assert (answer.meta["fallback"], answer.meta["degraded"]) == ("cached_popular_manga", [])
         assert [card["title"] for card in answer.value["results"]] == ["Robot Cat", "Pirate Sea", "Chess Ghost"]
         assert answer.value["note"].startswith("The search is not available right now; the first one matches by name;")
     alone = await kit.ask("search_manga_catalog", {"query": "Robot Cat", "genre": "kodomo"})
@@ -175,3 +175,5 @@ async def test_without_a_catalogue_a_kept_title_is_still_found_by_its_name(kit: 
     elsewhere = await kit.ask("search_manga_catalog", {"query": "Robot Cat", "genre": "shojo"})
     assert [card["title"] for card in elsewhere.value["results"]] == ["Rose Garden"]
     assert "these are popular titles" in elsewhere.value["note"]
+    assert elsewhere.meta["degraded"] == ["matches"], "which is no use to whoever asked for that one"
+    assert "matches" not in (await kit.ask("search_manga_catalog", {"query": "shojo manga"})).meta["degraded"]

@@ -15,6 +15,7 @@ from tools.store.failures import CallerFailure, Failure
     [
         ({}, True),
         ({"source": "fallback", "degraded": ("catalog",)}, True),
+        ({"source": "fallback", "degraded": ("matches",)}, False),
         ({"empty": True}, True),
         ({"empty": True, "source": "cache"}, True),
         ({"empty": True, "degraded": ("session",)}, True),
