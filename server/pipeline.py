@@ -94,7 +94,7 @@ class Pipeline:
 def build(parts: Parts) -> Pipeline:
     """Puts the stages around the tool."""
     monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
-    shed = Shed(parts.max_concurrent_calls, monotonic)
+    shed = Shed(parts.max_concurrent_calls, parts.caller_limits, monotonic)
     cache = Cache(parts.memory, parts.cache, wall)
     session = OpenSession(
         parts.memory,

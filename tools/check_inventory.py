@@ -78,6 +78,7 @@ TOOL = Tool(
     handler=check,
     check=both_named,
     timeout_ms=200,
+    looks_up=True,
     fallback=Fallback("cached_inventory_snapshot", snapshot),
     summary=summary,
     remembered=("title_ids", "result_set"),

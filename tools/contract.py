@@ -120,7 +120,8 @@ class Tool:
     is for rules between arguments that a schema would state less clearly. One that `asks` may ask its client something, one
     that `logs` may send it log messages: what a client answered is for that call alone, so that such a tool has no cache.
     One that `obeys_preferences` is given what its customer has asked to be remembered. `stock_of` are the titles, by its
-    arguments, whose stock its completion joins: that is read while the tool runs. `effect`: what it does."""
+    arguments, whose stock its completion joins: that is read while the tool runs. One that `looks_up` reads a few records by
+    their keys, and has places beside those of the others. `effect`: what it does."""
 
     name: str
     title: str
@@ -149,6 +150,7 @@ class Tool:
     echoes: tuple[str, ...] = ()
     sheds: tuple[str, ...] | None = None
     obeys_preferences: bool = False
+    looks_up: bool = False
     effect: Effect = Effect.READS
     instead: str = "Tell the customer that this is not available right now."
 

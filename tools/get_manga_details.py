@@ -65,6 +65,7 @@ TOOL = Tool(
     complete=complete,
     stock_of=lambda asked: [asked["title_id"]],
     timeout_ms=300,
+    looks_up=True,
     cache=TEXT,
     fallback=Fallback("last_known_details", last_known),
     summary=lambda result: str(result["title"]),

@@ -52,6 +52,7 @@ TOOL = Tool(
     output_schema=OUTPUT,
     handler=look_up,
     timeout_ms=300,
+    looks_up=True,
     summary=summary,
     personal=True,
     audited=("order_id",),

@@ -6,6 +6,7 @@ refused before that trip would otherwise cost its caller nothing, however often 
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass
 
@@ -40,6 +41,27 @@ class Caller:
         return keys.caller(self.user, self.session)
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """For whom a call says that it is, before anybody is proven: `customer` is a hash of the user or else the session, ""
+    for nobody, and `origin` the proven principal of the transport or the address that says so. What is stated counts among
+    those of one origin alone, or anybody could use up another's limit."""
+
+    origin: str
+    customer: str
+
+    @classmethod
+    def of(cls, call: Call) -> Stated:
+        said = call.metadata
+        who = said.user or said.user_token or said.session or call.transport_session or ""
+        hashed = hashlib.blake2b(who.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if who else ""
+        return cls(call.origin or call.address or "", hashed)
+
+    @property
+    def name(self) -> str:
+        return f"{self.origin} {self.customer}"
+
+
 class CallerLimits:
     """Token buckets in the process; none without a `rate`. `by_address` is for servers that listen beyond loopback."""
 
@@ -47,6 +69,7 @@ class CallerLimits:
         self._refusals = LocalLimits(rate, clock) if rate else None
         self._lists = LocalLimits(rate, clock) if rate else None
         self._lists_of_many = LocalLimits(rate.times(CROWD), clock) if rate else None
+        self._stated = LocalLimits(rate, clock) if rate else None
         addressed = rate if by_address else None
         self._addresses = LocalLimits(addressed, clock) if addressed else None
         self._crowds = LocalLimits(addressed.times(CROWD), clock) if addressed else None
@@ -58,6 +81,16 @@ class CallerLimits:
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
         if self._refusals and caller.name and (wait_ms := self._refusals.next_ms(caller.name)):
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
+
+    def hear(self, stated: Stated) -> None:
+        """Raises `RateLimited` for a customer whose refusals have used up its limit, before anything else is done."""
+        if self._stated and stated.customer and (wait_ms := self._stated.next_ms(stated.name)):
+            raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms)
+
+    def note_refusal(self, stated: Stated) -> None:
+        """Counts a refusal that took no more than a look at the call."""
+        if self._stated and stated.customer:
+            self._stated.wait_ms(stated.name)
 
     def charge(self, caller: Caller) -> int:
         """Counts a refusal. Returns 0 when its caller may still hear why, else the ms until it may."""

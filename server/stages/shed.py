@@ -9,50 +9,94 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from server.call import Call, Handler, Outcome
+from server.identity.caller_limits import CallerLimits, Stated
 from server.runtime.standing_queue import StandingQueue
 from session.resilience.clocks import Clock
-from tools.store.failures import ServerBusy
+from tools.store.failures import RateLimited, ServerBusy
 
 RETRY_AFTER_MS = 100
+LOOK_UPS = 5
+"""One place for as many is added for look-ups alone: they cost a hundredth of a search, and wait behind none."""
 
 
-class Shed:
-    """`under_way` counts the calls inside; `idle` is set while there is none.
+class Places:
+    """`most` calls at once, shared out among principals, and among the customers that each of these speaks for.
 
-    A principal that is alone may have every place. When all are taken, whoever has less than an equal share of them is let
-    in beyond: the others' next calls are refused until they are back at theirs, which takes as long as a call does (max-min
-    fairness). With n principals there are never more calls than 1 + 1/2 + … + 1/n times the places."""
+    Who is alone may have every place. When all are taken, whoever has less than an equal share of them is let in beyond: the
+    others' next calls are refused until they are back at theirs, which takes as long as a call does (max-min fairness).
+    With n principals there are never more calls than 1 + 1/2 + … + 1/n times the places, and twice that where they speak
+    for many customers."""
 
-    def __init__(self, most: int, clock: Clock = time.monotonic) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
-        self._queue = StandingQueue(clock)
-        self._held: Counter[str] = Counter()
-        self.under_way = 0
-        self.idle = asyncio.Event()
-        self.idle.set()
+        self._held: Counter[Stated] = Counter()
+        self._of_origin: Counter[str] = Counter()
+        self.taken = 0
 
-    async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        holder = call.origin or call.address or ""
-        if self._queue.stands_before(call.elapsed_ms()) or not self._has_room_for(holder):
-            raise ServerBusy("The server has as many calls as it can answer in time.", retry_after_ms=RETRY_AFTER_MS)
-        with self._counted(holder):
-            return await inner(call)
-
-    def _has_room_for(self, holder: str) -> bool:
-        share = self._most // len({*self._held, holder})
-        return self.under_way < self._most or self._held[holder] < share
+    def has_room_for(self, holder: Stated) -> bool:
+        if self.taken < self._most:
+            return True
+        share, held = self._most // len({*self._of_origin, holder.origin}), self._of_origin[holder.origin]
+        if held < share:
+            return True
+        theirs = {*(each for each in self._held if each.origin == holder.origin), holder}
+        return held < 2 * share and self._held[holder] < share // len(theirs)
 
     @contextmanager
-    def _counted(self, holder: str) -> Iterator[None]:
-        self.under_way += 1
-        self._held[holder] += 1
-        self.idle.clear()
+    def held_by(self, holder: Stated) -> Iterator[None]:
+        self._count(holder, 1)
         try:
             yield
         finally:
-            self.under_way -= 1
-            self._held[holder] -= 1
-            if not self._held[holder]:
-                del self._held[holder]
+            self._count(holder, -1)
+
+    def _count(self, holder: Stated, number: int) -> None:
+        self.taken += number
+        self._held[holder] += number
+        self._of_origin[holder.origin] += number
+        if not self._held[holder]:
+            del self._held[holder]
+        if not self._of_origin[holder.origin]:
+            del self._of_origin[holder.origin]
+
+
+class Shed:
+    """`under_way` counts the calls inside; `idle` is set while there is none. A customer whose calls are refused without end
+    is soon not looked at any more: each refusal counts against its limit, and costs as much as a call that is cached."""
+
+    def __init__(self, most: int, limits: CallerLimits, clock: Clock = time.monotonic) -> None:
+        self._limits = limits
+        self._queue = StandingQueue(clock)
+        self._places, self._look_ups = Places(most), Places(max(1, most // LOOK_UPS))
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    @property
+    def under_way(self) -> int:
+        return self._places.taken + self._look_ups.taken
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        stated = Stated.of(call)
+        self._limits.hear(stated)
+        places = self._open_to(stated, call)
+        if places is None:
+            self._limits.note_refusal(stated)
+            raise ServerBusy("The server has as many calls as it can answer in time.", retry_after_ms=RETRY_AFTER_MS)
+        try:
+            with places.held_by(stated):
+                self.idle.clear()
+                return await inner(call)
+        except RateLimited:
+            self._limits.note_refusal(stated)
+            raise
+        finally:
             if not self.under_way:
                 self.idle.set()
+
+    def _open_to(self, stated: Stated, call: Call) -> Places | None:
+        """Returns where there is room for it."""
+        if self._queue.stands_before(call.elapsed_ms()):
+            return None
+        if self._places.has_room_for(stated):
+            return self._places
+        return self._look_ups if call.tool.tool.looks_up and self._look_ups.has_room_for(stated) else None

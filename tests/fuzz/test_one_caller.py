@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+from collections import Counter
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -18,6 +20,7 @@ from tests.support.sse import SseClient
 EMPTY_LISTS: list[list[Any]] = [[] for _ in range(330_000)]
 TOKENS = {"auth": "token", "auth_tokens": "greedy-client,modest-client"}
 GREEDY, MODEST = ({"authorization": f"Bearer {name}-client"} for name in ("greedy", "modest"))
+PATIENCE = 60.0
 MOST_GROWTH = 40 * 2**20
 
 
@@ -145,3 +148,36 @@ async def test_a_flood_of_one_principal_lets_another_through() -> None:
         theirs = [answer(connection, "greedy") for connection in connections[:flood]]
         await asyncio.gather(*theirs, answer(connections[flood], "modest"))
         assert answered.index("modest") < flood * 2 / 3
+
+
+async def test_two_customers_who_flood_keep_none_of_their_agents_others_out() -> None:
+    """With the limits as they are: whoever asks for an order is answered, and those two are told to wait. (None of eighteen
+    was, and thousands of refusals counted for nobody.)"""
+    asked = {"query": "a story " + "x " * 200}
+    order = {"order_id": "MNG-DEMO1001"}
+    async with serving(auth="token", auth_tokens="greedy-client", rate_limit="on") as server, AsyncExitStack() as stack:
+        told: Counter[str] = Counter()
+        in_full_swing = asyncio.Event()
+
+        async def ask_for(connection: Connection, tool: str, arguments: Any, user: str) -> str:
+            body, headers = in_2026(call(tool, arguments), **{"com.mangaassist/userId": user})
+            result = (await connection.request("POST", "/mcp", body, {**headers, **GREEDY})).json()["result"]
+            return result["structuredContent"]["error"]["name"] if result["isError"] else "answered"
+
+        async def flood(connection: Connection, user: str) -> None:
+            for number in itertools.count():
+                told[await ask_for(connection, "search_manga_catalog", {"query": f"{number} {asked['query']}"}, user)] += 1
+                if told.total() > 500:
+                    in_full_swing.set()
+
+        connections = [await stack.enter_async_context(Connection.to(server.port)) for _ in range(200)]
+        customer = await stack.enter_async_context(Connection.to(server.port))
+        floods = [asyncio.create_task(flood(each, f"loud-{number % 2}")) for number, each in enumerate(connections)]
+        async with asyncio.timeout(PATIENCE):
+            await in_full_swing.wait()
+            found = [await ask_for(customer, "lookup_order", order, f"calm-{number}") for number in range(20)]
+        for each in floods:
+            each.cancel()
+        await asyncio.gather(*floods, return_exceptions=True)
+        assert found == ["NOT_FOUND"] * 20
+        assert told["RATE_LIMITED"] > told["SERVER_BUSY"], told

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive
 
-Read = Callable[[Receive, str], Awaitable[bytes | Response]]
-"""Reads a whole body for a holder, within bounds; or what to answer instead (`bounds.bodies.Bodies.read`)."""
+Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes | Response]]
+"""Reads a whole body for a holder, with the headers that it came with, within bounds; or what to answer instead
+(`bounds.bodies.Bodies.read`)."""
 
 
 class Reach(Protocol):

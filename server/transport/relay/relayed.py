@@ -105,7 +105,7 @@ class Relayed:
 
     async def _pass_on(self, owner: str | None, to: str, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
         assert owner is not None
-        body = await read(receive, holder_of(scope)) if scope["method"] == "POST" else b""
+        body = await read(receive, holder_of(scope), scope["headers"]) if scope["method"] == "POST" else b""
         if isinstance(body, Response):
             await body(scope, receive, send)
         else:

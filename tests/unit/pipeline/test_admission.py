@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from server.call import Call, Outcome, Principal, RequestMetadata
+from server.identity.caller_limits import CallerLimits
 from server.stages.admit import Admit
 from server.stages.cache import Cache
 from server.stages.shared.result_keys import flight_key
@@ -17,19 +18,22 @@ from server.stages.shed import Shed
 from session.begin import Begun
 from session.history import LastShown
 from session.resilience.deadline import Deadline
+from session.resilience.rate_limit import Rate
 from session.turn import IMPLICIT, Turn
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.registry import Registry
-from tools.store.failures import DependencyFailure, ServerBusy, TimedOut
+from tools.store.failures import DependencyFailure, RateLimited, ServerBusy, TimedOut
 
 REGISTRY = Registry()
+UNLIMITED = CallerLimits(None)
+SEARCH = "search_manga_catalog"
 
 
-def a_call(clock: HandClock, *, waited: float = 0.0, tool: str = "search_manga_catalog", **how: Any) -> Call:
+def a_call(clock: HandClock, *, waited: float = 0.0, tool: str = SEARCH, user: str | None = None, **how: Any) -> Call:
     registered = REGISTRY.get(tool)
     assert registered is not None
-    return Call("c", registered, {}, RequestMetadata(), clock() - waited, clock=clock, **how)
+    return Call("c", registered, {}, RequestMetadata(user=user), clock() - waited, clock=clock, **how)
 
 
 async def well(_: Call) -> Outcome:
@@ -41,7 +45,7 @@ async def well(_: Call) -> Outcome:
 
 async def test_places_are_counted_and_given_back() -> None:
     clock = HandClock(0.0)
-    shed = Shed(2, clock)
+    shed = Shed(2, UNLIMITED, clock)
     seen: list[int] = []
 
     async def nested(call: Call) -> Outcome:
@@ -60,7 +64,7 @@ async def test_places_are_counted_and_given_back() -> None:
 async def test_whoever_has_less_than_an_equal_share_is_let_in_beyond() -> None:
     """Of four places: one caller holds all of them, a second gets two more, a third one more."""
     clock = HandClock(0.0)
-    shed = Shed(4, clock)
+    shed = Shed(4, UNLIMITED, clock)
     let_in: list[str] = []
 
     async def next_one(_: Call) -> Outcome:
@@ -87,7 +91,7 @@ async def test_whoever_has_less_than_an_equal_share_is_let_in_beyond() -> None:
 )
 async def test_callers_are_told_apart_by_principal_and_else_by_address(other: dict[str, str], let_in: bool) -> None:
     clock = HandClock(0.0)
-    shed = Shed(2, clock)
+    shed = Shed(2, UNLIMITED, clock)
     agent = {"origin": "agent", "address": "10.0.0.1"}
 
     async def when_all_places_are_taken(_: Call) -> Outcome:
@@ -102,6 +106,52 @@ async def test_callers_are_told_apart_by_principal_and_else_by_address(other: di
         assert not let_in
     else:
         assert let_in
+
+
+async def test_the_customers_of_one_agent_share_its_places_and_look_ups_have_one_beside_them() -> None:
+    """Of four places: its first customer holds all of them, a second gets two more, a third one more. Then there is room for
+    a look-up, and for another agent."""
+    clock = HandClock(0.0)
+    shed = Shed(4, UNLIMITED, clock)
+    let_in: list[str] = []
+    asked = [("a", "u", SEARCH), ("a", "v", SEARCH), ("a", "w", SEARCH), ("a", "u", "lookup_order"), ("b", "x", SEARCH)]
+
+    async def next_one(_: Call) -> Outcome:
+        for origin, user, tool in asked:
+            try:
+                let_in.append(f"{origin}{user}{tool[0]}")
+                return await shed(a_call(clock, origin=origin, user=user, tool=tool), next_one)
+            except ServerBusy:
+                let_in.pop()
+        return Outcome({})
+
+    await next_one(a_call(clock))
+    assert let_in == ["aus"] * 4 + ["avs"] * 2 + ["aws", "aul"] + ["bxs"] * 2
+    assert (shed.under_way, shed.idle.is_set()) == (0, True)
+
+
+async def test_refusals_count_for_the_customer_who_is_stated_and_for_nobody_elses() -> None:
+    """Neither for another customer of the agent, nor for the one of that name at another agent."""
+    clock = HandClock(0.0)
+    shed = Shed(1, CallerLimits(Rate(1, 2), clock=clock), clock)
+
+    async def refusal(origin: str, user: str) -> str:
+        try:
+            await shed(a_call(clock, origin=origin, user=user), well)
+        except (RateLimited, ServerBusy) as told:
+            return told.name
+        return "let in"
+
+    async def at_the_place(_: Call) -> Outcome:
+        assert [await refusal("a", "loud") for _ in range(4)] == ["SERVER_BUSY"] * 2 + ["RATE_LIMITED"] * 2
+        assert await refusal("a", "calm") == "SERVER_BUSY"
+        return Outcome({})
+
+    await shed(a_call(clock, origin="a", user="first"), at_the_place)
+    assert await refusal("a", "loud") == "RATE_LIMITED"
+    assert [await refusal("b", "loud"), await refusal("a", "calm")] == ["let in"] * 2
+    clock.advance(1.0)
+    assert await refusal("a", "loud") == "let in"
 
 
 # -- admit

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
-from server.transport.http.bounds.fair_queue import AT_ONCE, FairQueue
+from server.transport.http.bounds.fair_queue import AT_ONCE, FairQueue, customer_of
 
 FLOOD = 20 * AT_ONCE
 
 
-def arriving(queue: FairQueue, order: list[str], holder: str, number: int) -> list[asyncio.Task[None]]:
+def arriving(queue: FairQueue, order: list[str], holder: str, number: int, customer: str = "") -> list[asyncio.Task[None]]:
     async def one() -> None:
-        await queue.next(holder)
-        order.append(holder)
+        await queue.next(holder, customer.encode())
+        order.append(customer or holder)
 
     return [asyncio.create_task(one()) for _ in range(number)]
 
@@ -40,6 +41,28 @@ async def test_holders_take_turns() -> None:
     both = arriving(queue, order, "a", FLOOD) + arriving(queue, order, "b", FLOOD)
     await asyncio.gather(*both)
     assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= AT_ONCE
+
+
+async def test_the_customers_of_one_holder_take_turns_at_what_is_its_own() -> None:
+    """One who comes after two floods goes before nearly all of them."""
+    queue, order = FairQueue(), list[str]()
+    floods = [each for name in ("a", "b") for each in arriving(queue, order, "agent", FLOOD, name)]
+    await asyncio.sleep(0)
+    await asyncio.gather(*arriving(queue, order, "agent", 1, "modest"))
+    assert len(order) <= 5 * AT_ONCE
+    await asyncio.gather(*floods)
+    assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= 2 * AT_ONCE
+
+
+def test_a_message_says_for_whom_it_is() -> None:
+    """The user before the session, `_meta` before a header; what is written in a text says nothing."""
+    headers = [(b"mcp-session-id", b"h"), (b"x-user-id", b"u")]
+    meta = {"com.mangaassist/sessionId": "s", "com.mangaassist/userId": "v"}
+    text = {"query": json.dumps(meta)}
+    for body, said in ((meta, b"v"), (dict([*meta.items()][:1]), b"s"), (text, b"u"), ({"_meta": meta, **text}, b"v")):
+        assert customer_of(json.dumps(body).encode(), headers) == said
+    assert customer_of(b"", headers[:1]) == b"h"
+    assert customer_of(b"", []) == b""
 
 
 async def test_those_that_left_take_nobodys_turn_and_nothing_is_kept_of_them() -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from starlette.responses import Response
 from starlette.types import Message, Receive
 
-from server.transport.http.bounds.fair_queue import FairQueue
+from server.transport.http.bounds.fair_queue import FairQueue, customer_of
 from server.transport.http.responses import busy, plain
 from server.transport.message_shape import excess
 
 TOGETHER = 256
+Headers = Iterable[tuple[bytes, bytes]]
 
 
 class Bodies:
@@ -26,9 +28,9 @@ class Bodies:
         self._held: Counter[str] = Counter()
         self._queue = FairQueue()
 
-    async def read(self, receive: Receive, holder: str) -> bytes | Response:
-        """Returns the body, once it is its holder's turn to be served, or what to answer instead. Its values and their
-        depth are bounded too."""
+    async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
+        """Returns the body, once it is its holder's turn to be served, and its customer's, or what to answer instead. Its
+        values and their depth are bounded too."""
         body = bytearray()
         try:
             while True:
@@ -43,14 +45,14 @@ class Bodies:
                 if self._held[holder] > self._room:
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
-                    await self.turn(holder)
+                    await self.turn(holder, customer_of(body, headers))
                     return bytes(body) if (wrong := excess(body)) is None else plain(413, wrong)
         finally:
             self._hold(holder, -len(body))
 
-    async def turn(self, holder: str) -> None:
-        """Returns when a message of this holder may go on."""
-        await self._queue.next(holder)
+    async def turn(self, holder: str, customer: bytes = b"") -> None:
+        """Returns when a message of this holder, for this customer of its, may go on."""
+        await self._queue.next(holder, customer)
 
     def _hold(self, holder: str, size: int) -> None:
         self._held[holder] += size

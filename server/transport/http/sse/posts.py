@@ -36,7 +36,7 @@ class SsePosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             name, stream = self._addressed(scope)
-            body = await self.bodies.read(receive, holder_of(scope))
+            body = await self.bodies.read(receive, holder_of(scope), scope["headers"])
             if isinstance(body, Response):
                 raise Refused(body)
             if self.streams.get(name) is not stream:  # it has ended while the body came: nothing would answer

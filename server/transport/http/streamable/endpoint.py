@@ -18,6 +18,7 @@ from server.transport.batches.split import has_batches, is_array
 from server.transport.changes.session_streams import SessionStreams
 from server.transport.http.bounds.admission import Admission
 from server.transport.http.bounds.bodies import Bodies, read_again
+from server.transport.http.bounds.fair_queue import customer_of
 from server.transport.http.bounds.holders import holder_of
 from server.transport.http.bounds.posted import Posted, trimmed_initialize
 from server.transport.http.scope_check import ScopeCheck
@@ -69,11 +70,12 @@ class McpEndpoint:
             await self._pass_on(None, None, scope, read_again(b"", receive), PlainRefusals(send))
             return
         # Not left to the SDK, which logs a traceback for each client that goes away before the end of its body.
-        body = await self._bodies.read(receive, holder_of(scope))
+        body = await self._bodies.read(receive, holder_of(scope), scope["headers"])
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif is_array(body) and _has_batches(scope) and self.sessions.takes_batches(scope):
-            await serve_batch(body, self._posted, partial(self._bodies.turn, holder_of(scope)), scope, receive, send)
+            turn = partial(self._bodies.turn, holder_of(scope), customer_of(body, scope["headers"]))
+            await serve_batch(body, self._posted, turn, scope, receive, send)
         else:
             await self._posted(body, scope, receive, send)
 
