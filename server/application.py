@@ -12,6 +12,7 @@ from server.flags.current import Flags
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.pipeline import Pipeline
+from server.runtime.fleet_key import FleetKey
 from server.runtime.health import Dependencies, Probe
 from server.runtime.lifecycle import Lifecycle
 from server.stages.shared.second_store import Second, no_second
@@ -40,7 +41,7 @@ class Outside:
     beside the metrics, `observers` say which of them are to be seen in detail, `listeners` do both for a while; `probes` are
     of what has no breaker; `rate` is what one caller may ask for, where that is limited; `policies` are the shop's own
     words; `extensions` of the protocol have their resources among `primitives`; `second` is asked where the catalogue fails;
-    `bus` carries what changes, `reach` leads to the sessions of other processes."""
+    `bus` carries what changes, `reach` leads to the sessions of other processes, and `key` is what they share."""
 
     redis: KeyValue
     ports: Ports
@@ -59,6 +60,7 @@ class Outside:
     second: Second = no_second
     bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     reach: Reach = field(default_factory=OwnSessions)
+    key: FleetKey = field(default_factory=FleetKey)
     clocks: Clocks = field(default_factory=Clocks)
     listeners: Listeners = field(default_factory=Listeners)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +66,18 @@ class Principal:
         return self.agent is not None or self.scopes is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """Whom another process of the fleet has proven, in place of the tokens, which stay there: `bearer` by the header, None
+    for nobody; `tokens` by those in `_meta`, under what now stands in their place."""
+
+    bearer: Any = None
+    tokens: Mapping[str, Any] = field(default_factory=dict)
+
+
+Bearer = str | Vouched
+
+
 @dataclass(slots=True)
 class Call:
     """One tool call. `arrived` is in seconds of `clock`; `origin` is the transport's principal, where one was proven;
@@ -80,7 +92,7 @@ class Call:
     origin: str | None = None
     transport: str = "http"
     transport_session: str | None = None
-    bearer: str | None = field(default=None, repr=False)
+    bearer: Bearer | None = field(default=None, repr=False)
     clock: Clock = field(default=time.monotonic, repr=False)
     client: Client = field(default=SILENT, repr=False)
     # ---

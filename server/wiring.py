@@ -29,6 +29,7 @@ from server.packages.reload_socket import Reloads
 from server.pipeline import Parts, Pipeline, build
 from server.runtime.background import Background
 from server.runtime.dependencies import dependencies
+from server.runtime.fleet_key import FleetKey
 from server.runtime.lifecycle import Lifecycle
 from server.runtime.profile_queue import ProfileQueue
 from server.standby.opening import open_standby
@@ -110,6 +111,8 @@ async def _open_outside(
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
     bus, extensions, identifiers = SharedBus(redis), await open_extensions(), settings.identifiers
     background.run("changes", bus.keep)
+    key = FleetKey(settings.fleet_key, None if local else redis)
+    background.run("key of the fleet", key.keep)
     return Outside(
         identifier=identifier,
         redis=redis,
@@ -125,7 +128,8 @@ async def _open_outside(
         extensions=extensions,
         policies=await asyncio.to_thread(read_policies, settings),
         bus=bus,
-        reach=open_reach(settings, redis, stack, background, metrics.registry, local=local),
+        reach=open_reach(settings, redis, key, identifier, stack, background, metrics.registry, local=local),
+        key=key,
     )
 
 
@@ -184,7 +188,9 @@ def _store(settings: Settings, outside: Outside, backends: Mapping[str, Backend]
 def _protocol(outside: Outside, parts: Parts, pipeline: Pipeline, own: OwnUpdates) -> Protocol:
     registry, primitives, identifier, bus = outside.registry, outside.primitives, outside.identifier, outside.bus
     access, limits, sent = parts.access, parts.caller_limits, outside.metrics.answer_sent
-    return Protocol(VERSION, registry, primitives, access, identifier, limits, pipeline, sent, bus, own, outside.extensions)
+    return Protocol(
+        VERSION, registry, primitives, access, identifier, limits, pipeline, sent, bus, own, outside.key, outside.extensions
+    )
 
 
 def _memory(settings: Settings, outside: Outside, breaker: Breaker, turns: TurnShadows, rate: Rate | None) -> SessionMemory:

@@ -15,6 +15,10 @@ class MemoryUnavailable(SessionFailure):
     """Redis did not answer in time, refused, or is not connected. The message carries no address."""
 
 
+class Unanswered(MemoryUnavailable):
+    """What was asked of Redis was sent, and may have been done."""
+
+
 class LeftAlone(MemoryUnavailable):
     """Redis is not asked, because its breaker is open."""
 

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 PREFIX = "manga:mcp"
 ANONYMOUS = "anonymous"
+FLEET_KEY = f"{PREFIX}:fleet:1:key"
+"""Of the key that the processes share, where none is configured."""
 CHANGES = f"{PREFIX}:changes:1"
 """The channel on which the processes tell one another of changes; its number is that of the messages' form."""
 

@@ -1,4 +1,4 @@
-"""The bearer secrets that are accepted with MANGA_AUTH=token."""
+"""The bearer secrets that are accepted with MANGA_AUTH=token, and the secret that the processes of a fleet share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from server.config.parsing import SettingError, listed
 
 LEAST_TOKEN = 8
 """Characters of a bearer secret: what is shorter can be guessed over the network."""
+LEAST_FLEET_KEY = 32
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+
+def fleet_key(text: str) -> str:
+    if len(text) < LEAST_FLEET_KEY:
+        raise SettingError(f"is too short; use at least {LEAST_FLEET_KEY} random characters")
+    return text
 
 
 def token_list(text: str) -> tuple[str, ...]:

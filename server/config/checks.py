@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server.config.addresses import is_loopback
 from server.config.files import problem_of_file
 from server.config.parsing import SettingError, parsed
 from server.config.urls import file_of
@@ -30,6 +31,7 @@ def check(settings: Settings) -> None:
         parsed("MANGA_STORE_URL", settings.store_url, DynamoAddress.parse)
     if settings.audit == "required" and settings.audit_log is None:
         raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
+    _check_relay(settings)
     _check_standby(settings)
     _check_tokens(settings)
     _check_jwt(settings)
@@ -50,6 +52,19 @@ def _files_to_read(settings: Settings) -> dict[str, Path | None]:
         "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file,
         "MANGA_JWT_JWKS_URL": keys,
     }
+
+
+def _check_relay(settings: Settings) -> None:
+    """What passes there is sealed, and still a network's to hold back, and who speaks to whom its to see."""
+    if settings.auth == "none" or settings.allow_insecure or settings.relay != "auto" or settings.redis_url == "embedded:":
+        return
+    address = RedisAddress.parse(settings.redis_url)
+    if address.path is None and address.tls is None and not is_loopback(address.host):
+        raise SettingError(
+            f"MANGA_RELAY=auto passes requests on by {address.host}, and with MANGA_AUTH={settings.auth} that needs TLS: "
+            "take rediss:// in MANGA_REDIS_URL, MANGA_RELAY=unix:///FOLDER for processes of one machine, "
+            "MANGA_RELAY=off with a balancer that is sticky, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
+        )
 
 
 def _check_standby(settings: Settings) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.config.addresses import host_name, hosts, is_loopback, networks
-from server.config.bearer_secrets import LEAST_TOKEN, token_list, tokens_in
+from server.config.bearer_secrets import LEAST_TOKEN, fleet_key, token_list, tokens_in
 from server.config.checks import check
 from server.config.declaration import setting, stated
 from server.config.files import file_to_write, folder, path
@@ -79,6 +79,13 @@ class Settings:
         AUTO,
         "How requests reach the process with their session: auto (by a Redis of its own), unix:///FOLDER, or off.",
     )
+    fleet_key: str | None = setting(
+        optional(fleet_key),
+        None,
+        "Secret of 32 characters or more by which processes seal what they tell one another and what clients bring back;"
+        " without one they create it in their Redis.",
+        secret=True,
+    )
     embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")
     orders_file: Path | None = setting(
         optional(path),
@@ -148,7 +155,11 @@ class Settings:
     trusted_proxies: tuple[str, ...] = setting(
         networks, (), "Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, comma separated."
     )
-    allow_insecure: bool = setting(switch, False, "1 allows MANGA_AUTH=none on another address than loopback.")
+    allow_insecure: bool = setting(
+        switch,
+        False,
+        "1 allows MANGA_AUTH=none on another address than loopback, and with another a relay over plain redis://.",
+    )
     adult: str = setting(
         choice("on-request", "off", "on"),
         "on-request",

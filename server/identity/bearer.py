@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from server.call import Bearer
+
+VOUCHED = "manga.vouched"
+"""Where a request that another process has passed on has what that one has proven."""
+
 
 def bearer_of(headers: Mapping[str, str]) -> str | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def bearer_in(scope: Scope) -> Bearer | None:
+    """Returns what the request proves itself by."""
+    return scope.get(VOUCHED) or bearer_of(Headers(scope=scope))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from server.call import Principal, RequestMetadata
+from server.call import Bearer, Principal, RequestMetadata, Vouched
 
 
 class Unproven(Exception):
@@ -23,7 +24,12 @@ class Identifier(Protocol):
         None where nobody has to prove anything. Raises `Unproven`, `CannotTell`."""
         ...
 
-    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
+    async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
         """Tells who calls. Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` when nobody
         can be proven."""
+        ...
+
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
+        """Proves the bearer that was let in, and these `tokens` by name, for another process: what is returned is JSON, and
+        holds none of them."""
         ...

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from server.call import Principal, RequestMetadata
+from collections.abc import Mapping
+from typing import Any
+
+from server.call import Bearer, Principal, RequestMetadata, Vouched
 from server.identity.identifier import CannotTell, Unproven
 from server.identity.jwt.claims import Proven
 from server.identity.jwt.verifier import Verifier
@@ -24,13 +27,14 @@ class TrustIssuer:
             raise Unproven("A bearer token is needed.")
         return (await self._verifier.verify(bearer)).principal
 
-    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
+    async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
         if bearer is None:
             raise Forbidden("A bearer token is needed.")
-        of_bearer = await self._proven(bearer, "Authorization")
+        of_bearer = await self._proven(bearer.bearer if isinstance(bearer, Vouched) else bearer, "Authorization")
         user, scopes = of_bearer.user, of_bearer.scopes
         if metadata.user_token is not None:
-            of_user = await self._proven(metadata.user_token, "userToken")
+            known = isinstance(bearer, Vouched) and bearer.tokens.get(metadata.user_token)
+            of_user = await self._proven(known or metadata.user_token, "userToken")
             if of_user.user is None:
                 raise Forbidden("userToken: The token is an agent's own, and names no user.")
             if user not in (None, of_user.user):
@@ -42,9 +46,26 @@ class TrustIssuer:
             raise Forbidden("The user that is stated is not the one whose token came with the call.")
         return Principal(agent=of_bearer.client, user=user, scopes=scopes)
 
-    async def _proven(self, token: str, where: str) -> Proven:
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
+        return Vouched(
+            bearer and await self._told(bearer), {name: await self._told(token) for name, token in tokens.items()}
+        )
+
+    async def _told(self, token: str) -> Any:
+        """Tells who holds a token, or why nobody is known to."""
         try:
-            return await self._verifier.verify(token)
+            return (await self._verifier.verify(token)).as_json()
+        except Unproven as unproven:
+            return {"unproven": str(unproven)}
+        except CannotTell:
+            return {"unproven": None}
+
+    async def _proven(self, token: Any, where: str) -> Proven:
+        """Tells who holds a token, which may have been verified elsewhere."""
+        try:
+            if isinstance(token, str):
+                return await self._verifier.verify(token)
+            return Proven.of_json(token)
         except Unproven as unproven:
             raise Forbidden(f"{where}: {unproven}") from None
         except CannotTell:

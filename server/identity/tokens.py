@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from server.call import Principal, RequestMetadata
+from server.call import Bearer, Principal, RequestMetadata, Vouched
 from server.config.parsing import SettingError
 from server.identity.identifier import Unproven
 from server.identity.request_metadata import checked_user
@@ -33,10 +33,14 @@ class TrustTokens:
             raise Unproven("A valid bearer token is needed.")
         return user_hash(bearer)
 
-    async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:
-        if bearer is None or not self._is_one(bearer):
+    async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
+        known = bearer.bearer is True if isinstance(bearer, Vouched) else bearer is not None and self._is_one(bearer)
+        if not known:
             raise Forbidden("The agent's token is missing or wrong.")
         return Principal(agent="agent", user=checked_user(metadata.user))
+
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
+        return Vouched(bearer is not None and self._is_one(bearer))
 
     async def follow(self, read: Callable[[], Sequence[str]]) -> None:
         """Takes the secrets from a file as they change, until cancelled: those that are gone prove nothing any more. A

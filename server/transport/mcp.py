@@ -17,6 +17,7 @@ from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
 from server.results import call_tool_result
+from server.runtime.fleet_key import FleetKey
 from server.transport.askers import Askers, one_page
 from server.transport.calls import Answer, Calls
 from server.transport.changes.own_updates import OwnUpdates
@@ -54,11 +55,13 @@ class Protocol:
         on_sent: Callable[[Call], None],
         bus: SubscriptionBus,
         own_updates: OwnUpdates,
+        key: FleetKey,
         extensions: Iterable[Extension] = (),
     ) -> None:
         """`on_sent` is told of each call whose answer is with the socket; `bus` carries what changes."""
         self._registry = registry
         self._access = access
+        self._key = key
         self._askers = Askers(identifier, limits)
         levels = LogLevels()
         self._calls = Calls(pipeline, self._askers.process_session, levels, on_sent)
@@ -101,7 +104,7 @@ class Protocol:
         server.add_request_handler("tools/call", types.CallToolRequestParams, quietly(self.call_tool))
         self._primitives.add_to(server)
         # The SDK's own spans would be a second one for each call; ours is the event of the telemetry stage.
-        server.middleware[:] = [request_state_boundary()]
+        server.middleware[:] = [request_state_boundary(self._key)]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.initialized)
         return server
 

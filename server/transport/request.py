@@ -12,8 +12,8 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
-from server.call import Call, Principal, RequestMetadata
-from server.identity.bearer import bearer_of
+from server.call import Bearer, Call, Principal, RequestMetadata
+from server.identity.bearer import bearer_in
 from server.identity.caller_limits import Caller
 from server.identity.request_metadata import checked_session, read_metadata
 from server.transport.http.sse.stream import STREAM, TRANSPORT
@@ -40,15 +40,15 @@ def call_of(
         origin=origin_of(request),
         transport=_transport(request),
         transport_session=_transport_session(ctx, headers, process_session),
-        bearer=bearer_of(headers),
+        bearer=bearer_in(request.scope) if request is not None else None,
         client=client,
     )
 
 
-def metadata_and_bearer(ctx: Context) -> tuple[RequestMetadata, str | None]:
+def metadata_and_bearer(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
     """Reads what the request says of itself, and the token that came with it."""
-    headers = _headers(ctx.request)
-    return read_metadata(ctx.meta or {}, headers), bearer_of(headers)
+    bearer = bearer_in(ctx.request.scope) if ctx.request is not None else None
+    return read_metadata(ctx.meta or {}, _headers(ctx.request)), bearer
 
 
 def caller_of_request(ctx: Context, principal: Principal, process_session: str) -> Caller:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import hiredis
 
-from session.failures import MemoryRefused, MemoryUnavailable
+from session.failures import MemoryRefused, MemoryUnavailable, Unanswered
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, Reply
 
@@ -60,7 +60,7 @@ class Trip:
 
     def fail(self, why: str) -> None:
         if not self.done.done():
-            self.done.set_exception(MemoryUnavailable(why))
+            self.done.set_exception(Unanswered(why))
             self.done.exception()  # whoever stopped waiting is not an error to report
 
     async def replies(self) -> list[Reply | Exception]:

@@ -12,12 +12,13 @@ import pytest
 
 from server.transport.relay import over_redis
 from server.transport.relay.over_redis import LARGEST_MESSAGE, RedisRelay
-from server.transport.relay.over_sockets import SocketRelay
+from server.transport.relay.over_sockets import READY_SECONDS, SocketRelay
 from server.transport.relay.post import Gone, Relay, Unreached, new_name
 from session.keys import relay, relay_alive
 from session.redis.address import RedisAddress
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.ports import free_port
+from tests.support.process import until
 from tests.support.redis_kinds import all_keys, as_cluster_of_one, cluster_address, reached
 from tests.support.valkey import PrivateValkey, ask, eventually, private_valkey
 
@@ -195,3 +196,45 @@ async def test_without_redis_nobody_waits_long_to_be_named_and_nobody_is_reached
         with pytest.raises(Unreached):
             await own.relay.send(new_name(), b"anybody")
         await own.end(said=True)
+
+
+@pytest.mark.parametrize("taking_no_writes", [("maxmemory", "1"), ("min-replicas-to-write", "1")], ids=["full", "read-only"])
+async def test_who_lives_and_cannot_say_so_has_not_gone(
+    taking_no_writes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Redis that takes no writes loses the keys of those that live. Gone is only who no longer listens."""
+    monkeypatch.setattr(over_redis, "SETTLED_SECONDS", 0.0)
+    with private_valkey() as own:
+        async with AsyncExitStack() as stack:
+            both = [await stack.enter_async_context(reached(own.address)) for _ in range(2)]
+            one, two = [
+                await stack.enter_async_context(started(lambda redis=redis: RedisRelay(redis, time.monotonic)))
+                for redis in both
+            ]
+            await ask(both[0], "CONFIG", "SET", *taking_no_writes)
+
+            async def forgotten() -> bool:
+                return not await ask(both[0], "EXISTS", relay_alive(two.relay.own))
+
+            await until(forgotten, 30, "its key has gone")
+            assert await one.relay.gone([two.relay.own]) == set()
+            await one.relay.send(two.relay.own, b"still there")
+            await eventually(lambda: two.heard == [b"still there"])
+            await two.end(said=False)
+
+            async def gone() -> bool:
+                return await one.relay.gone([two.relay.own]) == {two.relay.own}
+
+            await until(gone, 30, "it has gone")
+
+
+async def test_a_folder_that_cannot_be_made_is_waited_for_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in its place", "utf-8")
+    own = SocketRelay(tmp_path / "file" / "relay")
+    keeping = asyncio.create_task(own.keep(lambda said: None, lambda: None))
+    await own.ready()
+    began = time.monotonic()
+    for _ in range(100):
+        await own.ready()
+    assert time.monotonic() - began < READY_SECONDS
+    assert (await asyncio.gather(keeping, return_exceptions=True))[0] is not None

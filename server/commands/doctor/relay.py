@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from server.backends import EMBEDDED, open_redis
 from server.config.settings import Settings
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.keys import relay, relay_alive, relay_message
+from session.keys import FLEET_KEY, relay, relay_alive, relay_message
 from session.redis.keyvalue import Command
 from session.redis.subscriber import ListeningWire, Redis
 from session.resilience.deadline import Deadline
@@ -26,7 +26,9 @@ HEARD_SECONDS = 1.0
 KEPT_MS = 1000
 SAID = b"doctor"
 WITHOUT = "set MANGA_RELAY=off and have the balancer keep each session on its replica"
-RIGHTS = "allow ~manga:mcp:* &manga:mcp:* +publish +subscribe, in a cluster +spublish +ssubscribe, +getdel +exists +set +del"
+RIGHTS = (
+    "allow ~manga:mcp:* &manga:mcp:* +publish +subscribe, in a cluster +spublish +ssubscribe, +get +getdel +exists +set +del"
+)
 TOO_OLD = Problem(
     "it has no sharded channels, which the relay needs in a cluster", f"take Redis 7 or Valkey 8 and later, or {WITHOUT}"
 )
@@ -90,6 +92,7 @@ def _used(redis: Redis, channel: str) -> list[Command]:
     return [
         Command(("SET", alive, 1, "PX", KEPT_MS)),
         Command(("EXISTS", alive)),
+        Command(("GET", FLEET_KEY)),
         Command(("SET", large, SAID, "PX", KEPT_MS)),
         Command(("GETDEL", large)),
         Command(("DEL", alive)),

@@ -17,6 +17,7 @@ RELOAD_SECONDS = 110.0
 FIRST = 1
 """The number of the worker that answers `tools reload`."""
 MOST_BYTES = 2**24
+NOBODY = "No worker has answered in time: look at the server's log, and ask again."
 
 Json = Any
 Answer = Callable[[], Awaitable[Json]]
@@ -63,7 +64,7 @@ class Peers:
 
         async def everywhere() -> Report:
             reports = [Report.of_json(each) for each in (await self.ask_all("reload", RELOAD_SECONDS)).values() if each]
-            return next((each for each in reports if not each.well), reports[0])
+            return next((each for each in reports if not each.well), reports[0] if reports else Report(problem=NOBODY))
 
         self.answers["reload"] = own
         if self._number == FIRST:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from server.config.parsing import LONGEST_USER
-from server.identity.identifier import Unproven
+from server.identity.identifier import CannotTell, Unproven
 from server.identity.jwt.access_token import LEEWAY_SECONDS
 from server.identity.scopes import granted
 
@@ -32,6 +32,17 @@ class Proven:
     scopes: frozenset[str]
     id_token: bool
     until: float
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "scopes": sorted(self.scopes)}
+
+    @classmethod
+    def of_json(cls, told: Any) -> Proven:
+        """Reads what another process tells of a token. Raises `Unproven`, `CannotTell` as that one did."""
+        if not isinstance(told, dict) or "unproven" in told:
+            why = told.get("unproven", "") if isinstance(told, dict) else "The token is no signed JWT."
+            raise CannotTell if why is None else Unproven(why)
+        return cls(**{**told, "scopes": frozenset(told["scopes"])})
 
 
 def proven(claims: Claims, audiences: Collection[str]) -> Proven:

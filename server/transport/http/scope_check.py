@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
 from server.call import RequestMetadata
 from server.identity import Identifier
-from server.identity.bearer import bearer_of
+from server.identity.bearer import bearer_in
 from server.identity.request_metadata import read_metadata
 from server.transport.http.bounds.posted import Posted
 from server.transport.http.metadata import Challenge
@@ -56,7 +55,7 @@ class ScopeCheck:
 
     async def _without(self, wanted: str, scope: Scope) -> Response | None:
         try:
-            principal = await self._identifier.identify(RequestMetadata(), bearer_of(Headers(scope=scope)))
+            principal = await self._identifier.identify(RequestMetadata(), bearer_in(scope))
         except Failure:
             return None
         if principal.scopes is None or wanted in principal.scopes:

@@ -3,53 +3,70 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
+import json
 import time
 from contextlib import suppress
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from server.identity import Identifier
+from server.identity.bearer import bearer_of
+from server.identity.request_metadata import PREFIX
+from server.transport.http.bounds.posted import read_message
 from server.transport.http.responses import plain
-from server.transport.http.streamable.answered import is_answer
+from server.transport.http.streamable.answered import Unanswered, is_stream
 from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
 from server.transport.relay.answer import Answer, Lost
 from server.transport.relay.counts import ANSWERED, GONE, UNREACHED, Counts
 from server.transport.relay.counts import LOST as LOST_IT
-from server.transport.relay.cut import end_of, in_place
-from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part
-from server.transport.relay.post import Gone, Relay, Unreached
+from server.transport.relay.cut import in_place
+from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, Taken
+from server.transport.relay.post import Gone, Relay, Unreached, Unsure
+from session.resilience.tasks import start_task
 
 AWAY = "The process that holds this session does not answer."
+AGAIN_SECONDS = 1.0
+"""After so long without a sign of its owner a request is said again: it may have been lost on the way."""
+LEAVE_SECONDS, LEAVE_AGAIN_SECONDS = 10.0, 0.2
+CLOSE_SECONDS = 0.25
+ACCEPTED = 202
+SECRET = (b"authorization", b"proxy-authorization", b"cookie")
+USER_TOKEN = f"{PREFIX}userToken"
 LOST = "The process that held this session has ended before it answered."
 
 
 class Asking:
-    """`number` is that of a request here; its answer is waited for as long as its owner lives, and its beginning for
-    `patience_seconds` at most: a request that was taken may be lost on the way with nobody to tell of it."""
+    """`number` is that of a request here; its answer is waited for as long as its owner lives, and a first sign of it for
+    `patience_seconds` at most: a request may be lost on the way with nobody to tell of it. `identifier` proves who asks,
+    here, since no token is passed on."""
 
-    def __init__(self, relay: Relay, patience_seconds: float, counts: Counts) -> None:
+    def __init__(self, relay: Relay, patience_seconds: float, counts: Counts, identifier: Identifier) -> None:
         self._relay = relay
+        self._identifier = identifier
         self._counts = counts
         self._patience_seconds = patience_seconds
         self._numbers = itertools.count(1)
         self._open: dict[int, Answer] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         return len(self._open)
 
     async def pass_on(self, owner: str, to: str, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        number, answer, taken = next(self._numbers), Answer(owner, self._patience_seconds), False
+        number, answer = next(self._numbers), Answer(owner)
         self._open[number] = answer
-        outcome = ANSWERED
+        outcome, asked = ANSWERED, _Asked(self._relay, answer, self._patience_seconds)
         try:
-            await self._relay.send(owner, self._asked(number, to, body, scope).encoded())
-            taken = True
+            said = (await self._ask(number, to, body, scope)).encoded()
             if to == MESSAGES:  # taken or not is said at once, and what was taken stays so when its client leaves
-                await _passed_back(answer, body, send)
+                await _passed_back(asked, said, body, send)
             else:
-                await _while_there(receive, answer, body, send)
+                await _while_there(receive, asked, said, body, send)
         except Gone:
             outcome = GONE
             await _no_session(to)(scope, receive, send)
@@ -62,20 +79,27 @@ class Asking:
         finally:
             del self._open[number]
             self._counts.forwarded(outcome)
-            if taken and answer.unfinished:
-                await self._leave(owner, number)
+            if asked.sent and answer.unfinished:
+                self._leave(owner, number, to)
+
+    def taken(self, taken: Taken) -> None:
+        """Notes that its owner is at it."""
+        answer = self._open.get(taken.number)
+        if answer is not None and answer.owner == taken.sender:
+            answer.taken()
 
     def heard(self, part: Part) -> bool:
         """Takes a part, and tells whether the next is waited for, if there is to be one."""
         answer = self._open.get(part.number)
         if answer is None or answer.owner != part.sender:
-            return not part.more
+            return False
         answer.take(part)
         return True
 
-    async def refuse(self, part: Part) -> None:
+    def refuse(self, part: Part) -> None:
         """Tells its sender that nobody waits for it."""
-        await self._leave(part.sender, part.number)
+        if part.more or part.status == ACCEPTED:
+            self._leave(part.sender, part.number, MESSAGES if part.status == ACCEPTED else SESSIONS)
 
     def owners(self) -> set[str]:
         return {answer.owner for answer in self._open.values()}
@@ -86,12 +110,36 @@ class Asking:
             if owner is None or answer.owner == owner:
                 answer.lose()
 
-    async def _leave(self, owner: str, number: int) -> None:
-        with suppress(Unreached):
-            await self._relay.send(owner, Left(self._relay.own, number).encoded())
+    async def aclose(self) -> None:
+        """Says what is still to be said to owners, for a moment."""
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=CLOSE_SECONDS)
+        for task in self._leaving:
+            task.cancel()
+        await asyncio.gather(*self._leaving, return_exceptions=True)
 
-    def _asked(self, number: int, to: str, body: bytes, scope: Scope) -> Ask:
+    def _leave(self, owner: str, number: int, of: str) -> None:
+        task = start_task(self._say_left(owner, Left(self._relay.own, number, of).encoded()), "relay-leave")
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _say_left(self, owner: str, said: bytes) -> None:
+        """Says it until it has come: an owner that is not told keeps a stream that its client opens anew elsewhere."""
+        with suppress(TimeoutError, Gone):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                while True:
+                    try:
+                        await self._relay.send(owner, said)
+                        return
+                    except Gone:
+                        raise
+                    except Unreached:
+                        await asyncio.sleep(LEAVE_AGAIN_SECONDS)
+
+    async def _ask(self, number: int, to: str, body: bytes, scope: Scope) -> Ask:
         user = scope.get("user")
+        body, tokens = without_tokens(body)
+        vouched = await self._identifier.vouch(bearer_of(Headers(scope=scope)), tokens)
         return Ask(
             sender=self._relay.own,
             number=number,
@@ -100,17 +148,69 @@ class Asking:
             path=scope["path"],
             query=scope["query_string"],
             scheme=scope["scheme"],
-            headers=scope["headers"],
+            headers=[(name, value) for name, value in scope["headers"] if name not in SECRET],
             client=scope["client"],
             user=user.access_token.client_id if isinstance(user, AuthenticatedUser) else None,
             waited_ms=round(1000 * (time.monotonic() - scope["manga.arrived"])),
             body=body,
+            bearer=vouched.bearer,
+            tokens=vouched.tokens,
         )
 
 
-async def _while_there(receive: Receive, answer: Answer, body: bytes, send: Send) -> None:
+class _Asked:
+    """A request on its way; `sent` is set as soon as it may have come."""
+
+    def __init__(self, relay: Relay, answer: Answer, patience_seconds: float) -> None:
+        self.answer = answer
+        self.sent = False
+        self._relay = relay
+        self._patience_seconds = patience_seconds
+
+    async def first(self, said: bytes) -> Part:
+        """Says it, again and again while nobody knows whether it has come; its owner begins with it once. Returns the
+        beginning of its answer. Raises `Gone`, `Lost`, and `Unreached` where there is no sign of its owner."""
+        give_up = time.monotonic() + self._patience_seconds
+        while True:
+            try:
+                await self._relay.send(self.answer.owner, said)
+                self.sent = True
+            except Unsure:
+                self.sent = True
+            except Gone:
+                raise
+            except Unreached:
+                if not self.sent:
+                    raise
+            left = give_up - time.monotonic()
+            if await self.answer.begun(max(0.0, min(AGAIN_SECONDS, left))):
+                return await self.answer.first()
+            if left <= AGAIN_SECONDS:
+                raise Unreached
+
+
+def without_tokens(body: bytes) -> tuple[bytes, dict[str, str]]:
+    """Takes the customers' tokens out of the messages of a body. Returns it with a name in place of each, and these by
+    name; what has none is returned to the byte."""
+    try:
+        message = read_message(body)
+    except (ValueError, RecursionError):
+        return body, {}
+    tokens: dict[str, str] = {}
+    for each in message if isinstance(message, list) else [message]:
+        params = each.get("params") if isinstance(each, dict) else None
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        token = meta.get(USER_TOKEN) if isinstance(meta, dict) else None
+        if isinstance(meta, dict) and isinstance(token, str) and token:
+            name = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+            tokens[name] = token
+            meta[USER_TOKEN] = name
+    return (json.dumps(message).encode(), tokens) if tokens else (body, {})
+
+
+async def _while_there(receive: Receive, asked: _Asked, said: bytes, body: bytes, send: Send) -> None:
     """Passes the answer back for as long as its client is there. Raises `Lost`, `Unreached` where nothing of it has come."""
-    passing = asyncio.create_task(_passed_back(answer, body, send), name="relay-answer")
+    passing = asyncio.create_task(_passed_back(asked, said, body, send), name="relay-answer")
     leaving = asyncio.create_task(_left(receive), name="relay-gone")
     try:
         await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -122,23 +222,22 @@ async def _while_there(receive: Receive, answer: Answer, body: bytes, send: Send
         await asyncio.gather(passing, leaving, return_exceptions=True)
 
 
-async def _passed_back(answer: Answer, body: bytes, send: Send) -> None:
-    """Raises `Lost`, `Unreached` where nothing of it has come; what is lost later is ended as well as can be."""
-    part = await answer.first()
+async def _passed_back(asked: _Asked, said: bytes, body: bytes, send: Send) -> None:
+    """Raises `Lost`, `Unreached` where nothing of it has come; what is lost later is ended as well as can be: a stream that
+    ends without its answers, as at the end of its owner, would leave its client waiting."""
+    part = await asked.first(said)
     await send({"type": "http.response.start", "status": part.status, "headers": part.headers})
-    headers, told = part.headers, False
+    unanswered = Unanswered(body if is_stream(part.headers) else b"")
     try:
         while True:
-            told = told or is_answer(part.body)
-            # A stream that ends without its answer, as at the end of its owner, would leave its client waiting.
-            said = part.body if told or part.more else part.body + end_of(headers, body, LOST)
-            await send({"type": "http.response.body", "body": said, "more_body": part.more})
+            unanswered.see(part.body)
+            rest = b"" if part.more else unanswered.errors(LOST)
+            await send({"type": "http.response.body", "body": part.body + rest, "more_body": part.more})
             if not part.more:
                 return
-            part = await answer.part()
+            part = await asked.answer.part()
     except Lost:
-        said = b"" if told else end_of(headers, body, LOST)
-        await send({"type": "http.response.body", "body": said, "more_body": False})
+        await send({"type": "http.response.body", "body": unanswered.errors(LOST), "more_body": False})
 
 
 async def _left(receive: Receive) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -15,7 +16,8 @@ MESSAGES, SESSIONS = "messages", "sessions"
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A request, with its body whole. `sender` waits for the answer under `number`; `to` says which of the applications it
-    is for, `user` the proven principal; it has been here for `waited_ms`."""
+    is for, `user` the proven principal; it has been here for `waited_ms`. No token is part of it: `bearer` and `tokens` are
+    what they prove (`server.call.Vouched`)."""
 
     sender: str
     number: int
@@ -29,6 +31,19 @@ class Ask:
     user: str | None
     waited_ms: int
     body: bytes
+    bearer: Any = None
+    tokens: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> bytes:
+        """The same for the same request of the same principal, whoever passes it on."""
+        said = (self.to, self.method, self.path, self.query.hex(), self.user or "", self.body.hex(), str(self.stream[0]))
+        return hashlib.blake2b("\n".join(said).encode(), digest_size=16).digest()
+
+    @property
+    def stream(self) -> tuple[bytes, str | None]:
+        """The session that it names, and the principal."""
+        return next((value for name, value in self.headers if name == b"mcp-session-id"), b""), self.user
 
     def encoded(self) -> bytes:
         words = {
@@ -44,6 +59,8 @@ class Ask:
             "client": self.client,
             "user": self.user,
             "waited": self.waited_ms,
+            "bearer": self.bearer,
+            "tokens": self.tokens,
         }
         return to_json(words) + b"\n" + self.body
 
@@ -69,16 +86,28 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Who asked `number` no longer waits for its answer."""
+    """Who asked `number` no longer waits for its answer; its client was told to come back where it is `of` the messages."""
+
+    sender: str
+    number: int
+    of: str = SESSIONS
+
+    def encoded(self) -> bytes:
+        return to_json({"k": "left", "from": self.sender, "n": self.number, "of": self.of}) + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """`number` has come and is being served."""
 
     sender: str
     number: int
 
     def encoded(self) -> bytes:
-        return to_json({"k": "left", "from": self.sender, "n": self.number}) + b"\n"
+        return to_json({"k": "taken", "from": self.sender, "n": self.number}) + b"\n"
 
 
-Frame = Ask | Part | Left
+Frame = Ask | Part | Left | Taken
 
 
 def decoded(message: bytes) -> Frame | None:
@@ -91,8 +120,10 @@ def decoded(message: bytes) -> Frame | None:
             case {"k": "part", "from": str(sender), "n": int(number), "order": int(order), "more": bool(more)} as words:
                 status, headers = int(words.get("status", 0)), _pairs(words.get("headers", ()))
                 return Part(sender, number, order, body, more, status, headers)
-            case {"k": "left", "from": str(sender), "n": int(number)}:
-                return Left(sender, number)
+            case {"k": "left", "from": str(sender), "n": int(number)} as words:
+                return Left(sender, number, str(words.get("of", SESSIONS)))
+            case {"k": "taken", "from": str(sender), "n": int(number)}:
+                return Taken(sender, number)
     except (ValueError, TypeError, KeyError, LookupError, AttributeError, OverflowError, RecursionError):
         pass
     return None
@@ -113,6 +144,8 @@ def _ask(words: dict[str, Any], body: bytes) -> Ask:
         user=words["user"],
         waited_ms=int(words["waited"]),
         body=body,
+        bearer=words["bearer"],
+        tokens=dict(words["tokens"]),
     )
 
 

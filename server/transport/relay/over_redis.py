@@ -1,4 +1,5 @@
-"""The relay over Redis: a channel for each process, and a key that tells whether it lives.
+"""The relay over Redis: a channel for each process, and a key that tells whether it lives. A process has gone when its key
+has and nobody listens on its channel: a Redis that takes no writes loses the keys of those that live.
 
 PUBLISH answers how many have heard it. In a cluster that is true of sharded channels alone, since a node knows only its own
 subscribers of the others (Redis documentation, "Redis Pub/Sub", sharded Pub/Sub; Redis 7, Valkey 8).
@@ -8,17 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from server.transport.relay.post import Gone, Heard, Missed, Unreached, new_name
-from session.failures import MemoryUnavailable
+from server.transport.relay.post import Gone, Heard, Missed, Unreached, Unsure, new_name
+from session.failures import MemoryUnavailable, Unanswered
 from session.keys import relay, relay_alive, relay_message
 from session.redis.keyvalue import Command, Reply
 from session.redis.subscriber import Redis, Subscriber
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
 from session.resilience.tasks import start_task
 
 TRIP_SECONDS = 0.5
@@ -34,7 +36,8 @@ LARGEST_MESSAGE = 2**15
 """In bytes. What waits for a slow subscriber is bounded in Redis by 8 MB (client-output-buffer-limit); larger messages wait
 in a key, which ends by itself."""
 KEPT_MS = 10_000
-POINTER = b"@"
+POINTER, NOTHING = b"@", b""
+MOST_UNHEARD = 1024
 
 
 class RedisRelay:
@@ -48,6 +51,8 @@ class RedisRelay:
         self._publish = "SPUBLISH" if redis.sharded else "PUBLISH"
         self._begun_at = clock()
         self._away = False
+        self._kept_alive = False
+        self._unheard: Lru[str, float] = Lru(MOST_UNHEARD)
         self._fetching: set[asyncio.Task[None]] = set()
 
     @property
@@ -72,7 +77,7 @@ class RedisRelay:
         command = Command((self._publish, relay(to), message))
         give_up = self._clock() + SEARCH_SECONDS
         while not await self._ask(command):
-            if await self._has_gone(to):
+            if self._settled() and to in await self.gone([to]):
                 raise Gone
             if self._clock() >= give_up:
                 raise Unreached
@@ -82,11 +87,24 @@ class RedisRelay:
         if not self._settled():
             return set()
         asked = list(names)
+        steps = [step for name in asked for step in (_exists(name), Command((self._publish, relay(name), NOTHING)))]
         try:
-            replies = await self._redis.trip([_exists(name) for name in asked], Deadline.after(TRIP_SECONDS))
+            replies = await self._redis.trip(steps, Deadline.after(TRIP_SECONDS, self._clock))
         except MemoryUnavailable:
             return set()
-        return {name for name, reply in zip(asked, replies, strict=True) if reply == 0}
+        return {
+            name for name, *told in zip(asked, replies[::2], replies[1::2], strict=True) if self._tells_of_end(name, told)
+        }
+
+    def _tells_of_end(self, name: str, told: Sequence[Reply | Exception]) -> bool:
+        """By whether its key is there, and how many have heard. Where this process's own key cannot be kept, another's says
+        nothing, and who only subscribes again is heard of soon."""
+        if list(told) != [0, 0]:
+            self._unheard.pop(name)
+            return False
+        if (since := self._unheard.use(name)) is None:
+            self._unheard.put(name, since := self._clock())
+        return self._kept_alive or self._clock() - since > ALIVE_SECONDS
 
     async def keep(self, heard: Heard, missed: Missed) -> NoReturn:
         async with asyncio.TaskGroup() as group:
@@ -103,6 +121,8 @@ class RedisRelay:
 
     async def _listen(self, heard: Heard, missed: Missed) -> NoReturn:
         def hear(message: bytes) -> None:
+            if message == NOTHING:
+                return
             if not message.startswith(POINTER):
                 heard(message)
                 return
@@ -118,8 +138,11 @@ class RedisRelay:
 
     async def _live(self) -> NoReturn:
         while True:
-            with suppress(Unreached):
+            try:
                 await self._ask(Command(("SET", relay_alive(self._own), 1, "PX", round(1000 * ALIVE_SECONDS))))
+                self._kept_alive = True
+            except Unreached:
+                self._kept_alive = False
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def _kept(self, to: str, message: bytes) -> bytes:
@@ -134,16 +157,15 @@ class RedisRelay:
             if message is not None:
                 heard(message)
 
-    async def _has_gone(self, name: str) -> bool:
-        return self._settled() and await self._ask(_exists(name)) == 0
-
     def _settled(self) -> bool:
         return self._subscriber.listening.is_set() and self._clock() - self._begun_at > SETTLED_SECONDS
 
     async def _ask(self, command: Command) -> Reply:
-        """Raises `Unreached` where Redis does not answer, or refuses."""
+        """Raises `Unreached` where Redis does not answer, or refuses; `Unsure` where it may have done it all the same."""
         try:
             (reply,) = await self._redis.trip([command], Deadline.after(TRIP_SECONDS, self._clock))
+        except Unanswered:
+            raise Unsure from None
         except MemoryUnavailable:
             raise Unreached from None
         if isinstance(reply, Exception):

@@ -73,6 +73,7 @@ class SocketRelay:
         self._folder = folder
         self._own = new_name()
         self._listening = asyncio.Event()
+        self._away = False
         self._to: dict[str, _Sending] = {}
         self._dialling: dict[str, asyncio.Task[_Sending]] = {}
 
@@ -86,9 +87,13 @@ class SocketRelay:
         return set()
 
     async def ready(self) -> None:
-        with suppress(TimeoutError):
+        if self._listening.is_set() or self._away:
+            return
+        try:
             async with asyncio.timeout(READY_SECONDS):
                 await self._listening.wait()
+        except TimeoutError:
+            self._away = True  # nobody waits for it again until it listens
 
     async def send(self, to: str, message: bytes) -> None:
         transport = await self._reached(to)
@@ -113,6 +118,7 @@ class SocketRelay:
         loop, accept = asyncio.get_running_loop(), _accepting(heard, connections)
         server = await loop.create_unix_server(accept, own)
         self._listening.set()
+        self._away = False
         try:
             await server.serve_forever()
         finally:

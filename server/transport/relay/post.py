@@ -14,6 +14,10 @@ class Unreached(Exception):
     """Nobody has received it, now."""
 
 
+class Unsure(Unreached):
+    """It was sent, and nobody knows whether it was received."""
+
+
 class Gone(Unreached):
     """Nor ever will: that process has ended, and its sessions with it."""
 
@@ -33,9 +37,9 @@ class Relay(Protocol):
         ...
 
     async def send(self, to: str, message: bytes) -> None:
-        """Raises `Gone`, or `Unreached` where nobody took it within a moment. What was taken is heard, once, in the order
-        it was sent, but for large messages, which others may overtake; it may be lost with the way there, which `Missed`
-        then tells."""
+        """Raises `Gone`, `Unreached` where nobody took it within a moment, or `Unsure`. What was taken is heard,
+        once, in the order it was sent, but for large messages, which others may overtake; it may be lost with the way there,
+        which `Missed` then tells."""
         ...
 
     async def gone(self, names: Collection[str]) -> set[str]:

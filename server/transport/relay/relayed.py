@@ -13,15 +13,15 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.identity import Identifier
 from server.transport.http.bounds.holders import holder_of
 from server.transport.http.reach import Read
 from server.transport.relay.asking import Asking
 from server.transport.relay.counts import Counts
-from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, decoded
+from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Taken, decoded
 from server.transport.relay.names import named, parted
 from server.transport.relay.post import Relay
 from server.transport.relay.serving import Serving
-from session.resilience.tasks import start_task
 
 WATCH_SECONDS = 0.5
 """How often it is asked whether those still live with whom there is something open; twice no is no."""
@@ -33,13 +33,12 @@ VERSION = b"mcp-protocol-version"
 class Relayed:
     """A `Reach` over a relay. An answer that has not begun after `patience_seconds` is waited for no longer."""
 
-    def __init__(self, relay: Relay, patience_seconds: float, counts: Counts) -> None:
+    def __init__(self, relay: Relay, patience_seconds: float, counts: Counts, identifier: Identifier) -> None:
         self._relay = relay
         self._apps: dict[str, ASGIApp] = {}
-        self._asking = Asking(relay, patience_seconds, counts)
+        self._asking = Asking(relay, patience_seconds, counts, identifier)
         self._serving = Serving(relay, self._apps)
         counts.watch(lambda: len(self._asking), lambda: len(self._serving), lambda: len(self._concerned()))
-        self._replies: set[asyncio.Task[None]] = set()
 
     @property
     def own(self) -> str:
@@ -63,10 +62,11 @@ class Relayed:
     async def keep(self) -> None:
         """Listens to the others, and for their end, until it is cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._relay.keep(self._hear, self._asking.lose), name="relay-hear")
+            group.create_task(self._relay.keep(self._hear, self._missed), name="relay-hear")
             group.create_task(self._watch(), name="relay-watch")
 
     async def aclose(self) -> None:
+        await self._asking.aclose()
         await self._relay.aclose()
         await self._serving.aclose(CLOSE_SECONDS)
 
@@ -118,13 +118,18 @@ class Relayed:
                 self._serving.heard(ask)
             case Left() as left:
                 self._serving.left(left)
+            case Taken() as taken:
+                self._asking.taken(taken)
             case None:
                 pass
             case part:
                 if not self._asking.heard(part):
-                    task = start_task(self._asking.refuse(part), "relay-refuse")
-                    self._replies.add(task)
-                    task.add_done_callback(self._replies.discard)
+                    self._asking.refuse(part)
+
+    def _missed(self) -> None:
+        """What may be lost is given up on both sides: a stream that only its owner still has would keep its client out."""
+        self._asking.lose()
+        self._serving.lose()
 
     def _concerned(self) -> set[str]:
         """Returns those with whom something is open."""

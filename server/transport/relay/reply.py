@@ -30,6 +30,11 @@ class Reply:
         self._order = 0
         self._whole = False
 
+    @property
+    def status(self) -> int:
+        """0 where nothing was answered yet."""
+        return self._head[0] if self._head else 0
+
     async def send(self, message: Message) -> None:
         """Passes a message of ASGI on. The head waits for the first of the body, but for a GET, whose stream may have
         nothing to say for long."""

@@ -21,7 +21,7 @@ from tests.support.valkey import PrivateValkey, ask, connected, private_valkey
 
 ALONE = ("resetchannels", "~manga:mcp:*", "&manga:mcp:*", "-@all", "+ping")
 WELL = always(Diagnosis(OK, "read and written"))
-RIGHTS = ("+publish", "+subscribe", "+getdel", "+exists", "+set", "+del")
+RIGHTS = ("+publish", "+subscribe", "+get", "+getdel", "+exists", "+set", "+del")
 
 
 async def told(**settings: object) -> Diagnosis:

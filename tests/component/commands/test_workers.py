@@ -206,6 +206,28 @@ async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monk
     assert not report.well, "what one of them refuses is told"
 
 
+async def test_a_reload_that_no_worker_answers_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from server.commands.workers import peers as module
+    from server.packages.reload_socket import ask_to_reload
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(module, "RELOAD_SECONDS", 0.1)
+
+    async def never() -> Report:
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("it is cancelled")
+
+    task = asyncio.create_task(Peers(tmp_path, 1, 2).answer_reloads("127.0.0.1", 1, never))
+
+    async def there() -> bool:
+        return any(tmp_path.rglob("127.0.0.1-1.sock"))
+
+    await until(there, PATIENCE, "the socket is there")
+    report = await ask_to_reload("127.0.0.1", 1)
+    task.cancel()
+    assert (report.well, report.problem) == (False, module.NOBODY)
+
+
 async def test_a_valkey_that_dies_is_replaced_at_the_same_place(tmp_path: Path) -> None:
     valkey = SharedValkey(tmp_path)
     with valkey as url:

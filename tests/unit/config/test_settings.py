@@ -316,6 +316,7 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
             for text in ("redis", "unix:", "unix:run", "unix://run/manga", "unix:///run?db=1")
         ),
         ("MANGA_RELAY", f"unix:///{81 * 'x'}", "more than 80 bytes"),
+        ("MANGA_FLEET_KEY", 31 * "x", "too short"),
         ("MANGA_PAGES_URL", f"file://{nowhere}", "there is no folder"),
         *(("MANGA_STANDBY", text, "one of off, names, full") for text in ("on", "1", "vectors")),
         *(("MANGA_STANDBY_URL", text, "address") for text in ("redis", str(folder), "https://s3.example/standby")),
@@ -442,3 +443,16 @@ def test_what_is_right_is_still_taken(tmp_path: Path) -> None:
 def test_a_host_is_known_however_it_is_written() -> None:
     """Host headers are compared in lower case."""
     assert Settings.from_environment({"MANGA_ALLOWED_HOSTS": "Shop.Example:*"}).allowed_hosts == ("shop.example:*",)
+
+
+def test_requests_are_passed_on_over_a_network_only_by_tls_where_somebody_has_to_prove_who_they_are() -> None:
+    proving = {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "secret-of-the-agent"}
+    for url in ("redis://cache:6379", "redis+cluster://10.0.0.7:6379"):
+        with pytest.raises(SettingError, match="needs TLS"):
+            Settings.from_environment({**proving, "MANGA_REDIS_URL": url})
+        Settings.from_environment({"MANGA_REDIS_URL": url})
+        for relay in ("off", "unix:///run/manga"):
+            Settings.from_environment({**proving, "MANGA_REDIS_URL": url, "MANGA_RELAY": relay})
+    for url in ("rediss://cache:6379", "redis://127.0.0.1:6379", "redis://localhost:6379", "unix:///run/redis.sock"):
+        Settings.from_environment({**proving, "MANGA_REDIS_URL": url})
+    Settings.from_environment({**proving, "MANGA_REDIS_URL": "redis://cache:6379", "MANGA_ALLOW_INSECURE": "1"})

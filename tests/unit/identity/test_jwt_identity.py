@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from typing import Any
 
 import pytest
+from pydantic_core import from_json, to_json
 
-from server.call import Principal, RequestMetadata
+from server.call import Principal, RequestMetadata, Vouched
 from server.config.settings import Settings
 from server.identity import TrustEverybody, Unproven
 from server.identity.choice import open_identifier
@@ -42,12 +45,26 @@ def agents(*tools: str, **changes: object) -> str:
 
 
 async def identified(own: Verifying, bearer: str, **stated: Any) -> Principal:
-    return await own.identifier.identify(RequestMetadata(**stated), bearer)
+    principal = await own.identifier.identify(RequestMetadata(**stated), bearer)
+    assert await elsewhere(own, bearer, **stated) == principal
+    return principal
+
+
+async def elsewhere(own: Verifying, bearer: str, **stated: Any) -> Principal:
+    """The same on another process, which has none of the tokens."""
+    tokens = {"a name": stated["user_token"]} if stated.get("user_token") else {}
+    told = to_json(asdict(await own.identifier.vouch(bearer, tokens)))
+    assert not any(each.encode() in told for each in (bearer, *tokens.values()))
+    named = {**stated, "user_token": "a name"} if tokens else stated
+    return await own.identifier.identify(RequestMetadata(**named), Vouched(**from_json(told)))
 
 
 async def forbidden(own: Verifying, bearer: str | None, **stated: Any) -> str:
     with pytest.raises(Forbidden) as caught:
         await own.identifier.identify(RequestMetadata(**stated), bearer)
+    if bearer is not None:
+        with pytest.raises(Forbidden, match=re.escape(caught.value.message)):
+            await elsewhere(own, bearer, **stated)
     return caught.value.message
 
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.transport.http.streamable.answered import Unanswered
 from server.transport.relay.answer import MOST_UNREAD_BYTES, Answer, Lost
-from server.transport.relay.cut import end_of, in_place
-from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, decoded
+from server.transport.relay.cut import in_place
+from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, Taken, decoded
 from server.transport.relay.names import named, parted
 from server.transport.relay.post import NAME, new_name
 from tests.support.cases import cases
 
 OWNER = "0123456789ab"
-SOON = 30.0
 PINGED = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
 EVENTS = [(b"Content-Type", b"text/event-stream; charset=utf-8")]
 header = st.binary(max_size=20)
@@ -33,7 +33,9 @@ def test_a_request_is_read_as_it_was_written(
     body: bytes, query: bytes, said: list[tuple[bytes, bytes]], user: str | None
 ) -> None:
     """Whatever is in its body, its query, its headers and the name of who asks."""
-    ask = Ask(OWNER, 1, SESSIONS, "POST", "/mcp", query, "https", said, ("::1", 80), user, 12, body)
+    ask = Ask(
+        OWNER, 1, SESSIONS, "POST", "/mcp", query, "https", said, ("::1", 80), user, 12, body, True, {"a": {"user": "u"}}
+    )
     assert decoded(ask.encoded()) == ask
 
 
@@ -41,7 +43,8 @@ def test_a_request_is_read_as_it_was_written(
 def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, bytes]], more: bool) -> None:
     first = Part(OWNER, 3, 0, body, more, 404, said)
     assert decoded(first.encoded()) == first
-    assert decoded(Left(OWNER, 3).encoded()) == Left(OWNER, 3)
+    assert decoded(Left(OWNER, 3, MESSAGES).encoded()) == Left(OWNER, 3, MESSAGES)
+    assert decoded(Taken(OWNER, 3).encoded()) == Taken(OWNER, 3)
     later = decoded(Part(OWNER, 3, 2, body, more, 404, said).encoded())
     assert later == Part(OWNER, 3, 2, body, more, headers=[])  # only the first has a head
 
@@ -78,7 +81,7 @@ def test_a_name_says_whose_it_is() -> None:
 
 
 async def test_parts_come_in_their_order_and_each_once() -> None:
-    answer = Answer(OWNER, SOON)
+    answer = Answer(OWNER)
     for each in (part(0), part(0), part(1, b"y"), part(0), part(2, b"z", more=False), part(2, b"z", more=False)):
         answer.take(each)
     assert [(await answer.part()).body for _ in range(3)] == [b"x", b"y", b"z"]
@@ -86,7 +89,7 @@ async def test_parts_come_in_their_order_and_each_once() -> None:
 
 
 async def test_a_part_that_is_missing_loses_the_rest() -> None:
-    answer = Answer(OWNER, SOON)
+    answer = Answer(OWNER)
     answer.take(part(0))
     answer.take(part(2))
     assert (await answer.part()).order == 0
@@ -97,7 +100,7 @@ async def test_a_part_that_is_missing_loses_the_rest() -> None:
 
 async def test_who_does_not_read_loses_the_rest_and_who_reads_does_not() -> None:
     large = b"x" * (MOST_UNREAD_BYTES // 2 + 1)
-    slow, quick = Answer(OWNER, SOON), Answer(OWNER, SOON)
+    slow, quick = Answer(OWNER), Answer(OWNER)
     for order in range(3):
         slow.take(part(order, large))
         quick.take(part(order, large))
@@ -108,7 +111,7 @@ async def test_who_does_not_read_loses_the_rest_and_who_reads_does_not() -> None
 
 
 async def test_who_waits_is_told_of_the_end() -> None:
-    answer = Answer(OWNER, SOON)
+    answer = Answer(OWNER)
     waiting = asyncio.create_task(answer.part())
     await asyncio.sleep(0)
     answer.lose()
@@ -121,7 +124,7 @@ def test_a_request_is_answered_by_an_error_of_its_own() -> None:
     assert (told.status_code, told.media_type) == (200, "application/json")
     assert json.loads(told.body)["id"] == 7
     assert json.loads(told.body)["error"]["message"] == "gone"
-    event = end_of(EVENTS, PINGED, "gone").decode()
+    event = Unanswered(PINGED).errors("gone").decode()
     assert event.startswith("event: message\r\ndata: ")
     assert json.loads(event.partition("data: ")[2]) == json.loads(told.body)
 
@@ -131,6 +134,19 @@ def test_what_is_no_request_is_told_to_come_back(asked: bytes) -> None:
     for to in (SESSIONS, MESSAGES):
         told = in_place(to, asked, "gone")
         assert (told.status_code, told.headers["retry-after"]) == (503, "1")
-    assert end_of(EVENTS, asked, "gone") == b""
+    assert Unanswered(asked).errors("gone") == b""
     assert in_place(MESSAGES, PINGED, "gone").status_code == 503  # whose answer comes on the stream, if anywhere
-    assert end_of([(b"content-type", b"application/json")], PINGED, "gone") == b""
+
+
+def test_each_request_of_a_batch_that_has_no_whole_answer_is_told_so() -> None:
+    """Wherever the stream was cut, within an event or its first bytes."""
+    asked = b'[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":"1","method":"ping"},{"method":"n"}]'
+    event = b'event: message\r\ndata: {"jsonrpc":"2.0","id":1,"result":{"text":"%b"}}\r\n\r\n' % (b"x" * 5000)
+    for size in (1, 7, 1023, 4096, len(event)):
+        for told, left in ((event, ["1"]), (event[:-5], [1, "1"]), (b"", [1, "1"])):
+            unanswered = Unanswered(asked)
+            for at in range(0, len(told), size):
+                unanswered.see(told[at : at + size])
+            lines = unanswered.errors("gone").decode().split("\r\n")
+            assert [json.loads(line[6:])["id"] for line in lines if line.startswith("data: ")] == left
+    assert b'"id":"1"' in in_place(SESSIONS, asked, "gone").body

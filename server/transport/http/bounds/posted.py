@@ -29,7 +29,7 @@ class Posted:
     def of_body(cls, body: bytes) -> Posted | None:
         """Reads it; None for what is no message: the SDK says why."""
         try:
-            message = _read(body)
+            message = read_message(body)
         except (ValueError, RecursionError):
             return None
         method = message.get("method") if isinstance(message, dict) else None
@@ -64,14 +64,14 @@ def trimmed_params(params: dict[str, Any], extensions: Extensions = NO_EXTENSION
 
 def trimmed_initialize(body: bytes, extensions: Extensions = NO_EXTENSIONS) -> bytes:
     """Does the same for a body that is known to be an initialize."""
-    message = _read(body)
+    message = read_message(body)
     kept = {name: _cut(message[name]) for name in ("jsonrpc", "id", "method") if name in message}
     if isinstance(message.get("params"), dict):
         kept["params"] = trimmed_params(message["params"], extensions)
     return json.dumps(kept).encode()
 
 
-def _read(body: bytes) -> Any:
+def read_message(body: bytes) -> Any:
     """Reads as the more lenient of the SDK's two parsers: it takes half a surrogate and a byte order mark in the 2026
     era, and what the edge could not read would pass it unseen. Raises ValueError, RecursionError."""
     try:

@@ -6,6 +6,7 @@ that does not come, or takes the empty stream for one."""
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,7 +15,7 @@ from mcp_types import INTERNAL_ERROR
 from pydantic_core import from_json, to_json
 from starlette.types import Message, Send
 
-ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(?:\d+|"(?:[^"\\]|\\.)*"), ?"(?:result|error)"')
+ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(\d+|"(?:[^"\\]|\\.)*"), ?"(?:result|error)"')
 """How an event begins that answers a request, as this server writes it."""
 ENDED = "The server has ended before it answered."
 END_SECONDS = 0.1
@@ -52,6 +53,35 @@ class Answered:
         return {**message, "body": body + error_event(self._asked, ENDED)}
 
 
+LONGEST_BEGINNING = 1024
+"""Of a line of a stream, within which it says whom it answers."""
+
+
+class Unanswered:
+    """The requests of one POST, a batch perhaps, that have no whole answer yet on the stream that it is answered by."""
+
+    def __init__(self, asked: bytes) -> None:
+        self._ids = {json.dumps(number): number for number in _ids_of(asked)}
+        self._line = b""
+        self._within = False
+
+    def see(self, piece: bytes) -> None:
+        """Takes the next piece, wherever the stream was cut. Who is answered is so at the end of its line."""
+        first, *rest = piece.split(b"\n")
+        for line in (None, *rest):
+            if line is not None:
+                if found := ANSWER.match(self._line):
+                    self._ids.pop(json.dumps(from_json(found[1])), None)
+                self._line = b""
+            self._line += (first if line is None else line)[: LONGEST_BEGINNING - len(self._line)]
+        self._within = bool(self._line)
+
+    def errors(self, why: str) -> bytes:
+        """Returns the events that answer all that are left."""
+        events = [b"event: message\r\ndata: %b\r\n\r\n" % _error(number, why) for number in self._ids.values()]
+        return (b"\r\n\r\n" if self._within and events else b"") + b"".join(events)
+
+
 def is_stream(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
 
@@ -69,11 +99,19 @@ def error_event(asked: bytes, why: str) -> bytes:
 
 def error_of(asked: bytes, why: str) -> bytes | None:
     """Answers the request by an error; None for what is none."""
+    ids = [] if asked.lstrip()[:1] == b"[" else _ids_of(asked)
+    return _error(ids[0], why) if ids else None
+
+
+def _error(number: int | str, why: str) -> bytes:
+    return to_json({"jsonrpc": "2.0", "id": number, "error": {"code": INTERNAL_ERROR, "message": why}})
+
+
+def _ids_of(asked: bytes) -> list[int | str]:
     try:
         message = from_json(asked)
     except ValueError:
-        return None
-    number = message.get("id") if isinstance(message, dict) and "method" in message else None
-    if not isinstance(number, int | str):
-        return None
-    return to_json({"jsonrpc": "2.0", "id": number, "error": {"code": INTERNAL_ERROR, "message": why}})
+        return []
+    messages = message if isinstance(message, list) else [message]
+    numbers = [each.get("id") for each in messages if isinstance(each, dict) and "method" in each]
+    return [number for number in numbers if isinstance(number, int | str)]

@@ -15,11 +15,31 @@ import pytest
 
 from server.config.settings import Settings
 from server.transport.http.reach import OwnSessions
+from server.transport.relay.asking import without_tokens
+from server.transport.relay.frames import SESSIONS, Ask
 from server.transport.relay.relayed import Relayed
+from session.keys import relay as relay_channel
+from session.keys import user_hash
 from session.redis.address import RedisAddress
+from tests.conformance.fixture.asking import asking, elicitation
+from tests.conformance.fixture.making import tool
 from tests.support.inprocess import HeldCatalog, InProcess, in_process
-from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Answer, Connection, Json, ask, call, message
+from tests.support.raw import (
+    BOTH,
+    INITIALIZE,
+    INITIALIZED,
+    VERSION_2025,
+    Answer,
+    Connection,
+    Json,
+    ask,
+    call,
+    message,
+    post_2026,
+)
+from tests.support.redis_kinds import reached
 from tests.support.sse import SseClient
+from tests.support.valkey import ask as ask_redis
 from tests.support.valkey import eventually, private_valkey
 
 ONE, OTHER = "secret-of-one-agent", "secret-of-another-agent"
@@ -248,3 +268,100 @@ async def test_without_redis_a_replica_serves_its_own_and_says_so_of_others() ->
                 while not await reached():
                     await asyncio.sleep(0.05)
             assert not (await client.call("get_manga_details", {"title_id": "manga-001002"}))["isError"]
+
+
+async def test_no_token_passes_through_redis_and_nobody_outside_the_fleet_speaks_there() -> None:
+    """Not the bearer, nor a customer's words; what somebody else publishes is heard by nobody."""
+    said, word = call("search_manga_catalog", {"query": "a word of a customer"}), b"a word of a customer"
+    with private_valkey() as redis:
+        settings = Settings(redis_url=f"redis://127.0.0.1:{redis.port}", auth="token", auth_tokens=(ONE, OTHER))
+        async with two_of(settings) as (one, two, held):
+            session = await opened(one.port)
+            reader, writer = await asyncio.open_connection("127.0.0.1", redis.port, limit=2**24)
+            writer.write(b"MONITOR\r\n")
+            assert await reader.readline() == b"+OK\r\n"
+            assert "result" in (await post(two.port, session, said)).json()
+            owner, begun = session.partition(".")[0], held.begun
+            forged = Ask("f" * 12, 1, SESSIONS, "POST", "/mcp", b"", "http", _headers(session), None, None, 0, b"")
+            async with reached(redis.address) as outsider:
+                forged = replace(forged, body=json.dumps(said).encode(), bearer=True, user=user_hash(ONE))
+                assert await ask_redis(outsider, "PUBLISH", relay_channel(owner), forged.encoded()) == 1
+                assert "result" in (await post(two.port, session, message("ping"))).json()  # it is behind the forged one
+                await ask_redis(outsider, "SET", "the-end", "1")
+            seen = b""
+            while b"the-end" not in seen.rpartition(b"\n")[0]:
+                seen += await reader.readline()
+            writer.close()
+            assert held.begun == begun
+        published = [line for line in seen.splitlines() if b'"PUBLISH"' in line and b"f" * 12 not in line]
+        assert len(published) >= 4
+        assert not [line for line in published if ONE.encode() in line or word in line]
+        assert ONE.encode() not in seen
+
+
+def _headers(session: str) -> list[tuple[bytes, bytes]]:
+    named = {**BOTH, "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
+    return [(name.encode(), value.encode()) for name, value in named.items()]
+
+
+async def test_a_customers_own_token_is_proven_where_it_came_in() -> None:
+    """In each message of a batch; what has none is passed on to the byte."""
+    one = {"jsonrpc": "2.0", "id": 1, "params": {"_meta": {"com.mangaassist/userToken": "a.b.c", "x": 1}, "name": "é"}}
+    for body in (
+        json.dumps(one),
+        json.dumps([one, message("ping")]),
+        json.dumps(one).replace("userToken", "user\\u0054oken"),
+    ):
+        rest, tokens = without_tokens(body.encode())
+        assert list(tokens.values()) == ["a.b.c"]
+        assert b"a.b.c" not in rest
+        assert next(iter(tokens)).encode() in rest
+    for body in (b"{", b"[]", b'{ "params": {"_meta": {"com.mangaassist/userToken": 7}}}', b'{"id": 1 }'):
+        assert without_tokens(body) == (body, {})
+
+
+async def test_a_stream_is_open_again_at_once_after_a_restart_of_redis() -> None:
+    """Its owner ends what it cannot tell to be alive: the client's next one was refused with 409 for 13 seconds, and the
+    SDK's clients give up after two."""
+    with private_valkey() as redis:
+        settings = Settings(redis_url=f"redis://127.0.0.1:{redis.port}")
+        async with two_of(settings) as (one, two, _):
+            session = (await ask(one.port, "POST", "/mcp", INITIALIZE, BOTH)).headers["mcp-session-id"]
+            headers = {"accept": "text/event-stream", "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
+            async with Connection.to(two.port) as stream:
+                await stream.ask("GET", "/mcp", headers=headers)
+                assert (await stream.begin()).status == 200
+                redis.kill()
+                redis.start_again()
+                async with asyncio.timeout(30):
+                    while await stream.chunk() is not None:
+                        pass
+            told = []
+            async with asyncio.timeout(30):
+                while not told or told[-1] != 200:
+                    async with Connection.to(two.port) as stream:
+                        await stream.ask("GET", "/mcp", headers=headers)
+                        told.append((await stream.begin()).status)
+            assert 409 not in told
+
+
+async def test_what_one_replica_has_asked_a_client_another_hears_the_answer_to(valkey: RedisAddress) -> None:
+    """The state that a client of 2026 carries is sealed by a key of the fleet: forty questions, each answered elsewhere."""
+    question = elicitation("Your name?", name={"type": "string"})
+    asks = tool("asks", "Asks.", asking("Told", user=question), asks=True)
+    capable = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+    async with two_of(Settings(redis_url=f"unix://{valkey.path}")) as (one, two, _):
+        for each in (one, two):
+            each.app.registry.register(asks)
+        await eventually(lambda: all(each.app.protocol._key.agreed.is_set() for each in (one, two)))
+        for number in range(40):
+            first, second = (one, two) if number % 2 else (two, one)
+            asked = (await post_2026(first.port, call("asks", {}), **capable))["result"]
+            assert asked["resultType"] == "input_required", asked
+            told = call("asks", {})
+            told["params"] |= {
+                "requestState": asked["requestState"],
+                "inputResponses": {"user": {"action": "accept", "content": {"name": "Nami"}}},
+            }
+            answer = await post_2026(second.port, told, **capable)
+            assert "Nami" in json.dumps(answer.get("result")), answer

@@ -13,6 +13,7 @@ from mcp_types import INTERNAL_ERROR
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.identity import TrustEverybody
 from server.transport.relay.counts import Counts
 from server.transport.relay.frames import MESSAGES, SESSIONS, Part
 from server.transport.relay.over_redis import RedisRelay
@@ -21,7 +22,7 @@ from session.keys import relay
 from session.redis.address import RedisAddress
 from tests.support.cases import cases
 from tests.support.redis_kinds import reached
-from tests.support.valkey import ask, eventually
+from tests.support.valkey import ask, connected, eventually, private_valkey
 
 SOON = 30.0
 PING = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
@@ -64,7 +65,9 @@ async def process(
     address: RedisAddress, patience_seconds: float = SOON, registry: CollectorRegistry | None = None
 ) -> AsyncIterator[Relayed]:
     async with reached(address) as redis:
-        own = Relayed(RedisRelay(redis, time.monotonic), patience_seconds, Counts(registry or CollectorRegistry()))
+        own = Relayed(
+            RedisRelay(redis, time.monotonic), patience_seconds, Counts(registry or CollectorRegistry()), TrustEverybody()
+        )
         keeping = asyncio.create_task(own.keep())
         await own.name()
         try:
@@ -166,3 +169,93 @@ async def test_a_request_whose_owner_ends_without_an_answer_gets_one(ends: ASGIA
         assert client.status == 200
         assert json.loads(client.body.decode().rpartition("data: ")[2])["error"]["code"] == INTERNAL_ERROR
         assert b"closed under it" not in client.body
+
+
+def gated(gate: asyncio.Event, ran: list[bytes], status: int = 202) -> ASGIApp:
+    """An application that notes each body, and answers when the gate is open."""
+
+    async def own(scope: Scope, receive: Receive, send: Send) -> None:
+        ran.append((await receive())["body"])
+        await gate.wait()
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b"answered"})
+
+    return own
+
+
+async def passed_on(asker: Relayed, owner: Relayed, to: str, body: bytes = PING) -> Client:
+    client = Client()
+    async with asyncio.timeout(SOON):
+        await asker._asking.pass_on(owner._relay.own, to, body, scope(), client.receive, client.send)
+    return client
+
+
+async def test_what_its_owner_is_at_is_waited_for_however_long_it_takes(valkey: RedisAddress) -> None:
+    """It says that it has taken it: under load an answer begins later than anybody would wait without a sign."""
+    gate, ran = asyncio.Event(), list[bytes]()
+    async with process(valkey) as one, process(valkey, 0.5) as two:
+        one._apps[SESSIONS] = gated(gate, ran, 200)
+        asked = [asyncio.create_task(passed_on(two, one, SESSIONS, PING)) for _ in range(50)]
+        await eventually(lambda: all(each._begun.is_set() for each in two._asking._open.values()) and len(ran) == 50)
+        done, _ = await asyncio.wait(asked, timeout=1.0)  # twice as long as a first sign is waited for
+        assert not done
+        gate.set()
+        assert {(each.status, each.body) for each in await asyncio.gather(*asked)} == {(200, b"answered")}
+
+
+@pytest.mark.parametrize("to", [MESSAGES, SESSIONS])
+async def test_what_redis_passes_on_too_late_to_say_so_is_asked_once_and_answered(to: str) -> None:
+    """Whoever asks was told that nobody had it, while its owner was at it."""
+    gate, ran = asyncio.Event(), list[bytes]()
+    gate.set()
+    with private_valkey() as redis:
+        async with process(redis.address) as one, process(redis.address) as two, connected(redis.address) as admin:
+            one._apps[to] = gated(gate, ran)
+            await ask(admin, "CLIENT", "PAUSE", 1500, "ALL")
+            client = await passed_on(two, one, to)
+            assert (client.status, client.body, ran) == (202, b"answered", [PING])
+
+
+async def test_a_message_whose_client_was_told_to_come_back_runs_once(valkey: RedisAddress) -> None:
+    """Its owner was at it all the while, and the client says it again, wherever that leads; another runs for itself."""
+    gate, ran = asyncio.Event(), list[bytes]()
+    async with process(valkey) as one, process(valkey, 0.05) as two, process(valkey) as three:
+        one._apps[MESSAGES] = gated(gate, ran)
+        assert (await passed_on(two, one, MESSAGES)).status == 503
+        gate.set()
+        await eventually(lambda: not len(one._serving))
+        await eventually(lambda: one._serving._told_away)
+        assert (await passed_on(three, one, MESSAGES)).status == 202
+        assert ran == [PING]
+        assert (await passed_on(three, one, MESSAGES)).status == 202
+        assert ran == [PING, PING], "what comes a third time is another"
+
+
+async def test_every_call_of_a_batch_whose_owner_dies_gets_its_error(valkey: RedisAddress) -> None:
+    batch = json.dumps([{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(20)]).encode()
+    answers = [b'event: message\r\ndata: {"jsonrpc":"2.0","id":%d,"result":{}}\r\n\r\n' % number for number in range(6)]
+    told, hold = asyncio.Event(), asyncio.Event()
+
+    async def own(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        for each in answers:
+            await send({"type": "http.response.body", "body": each, "more_body": True})
+        told.set()
+        await hold.wait()
+
+    async with process(valkey) as two:
+        client = Client()
+        async with process(valkey) as one:
+            one._apps[SESSIONS] = own
+            asking = asyncio.create_task(
+                two._asking.pass_on(one._relay.own, SESSIONS, batch, scope(), client.receive, client.send)
+            )
+            async with asyncio.timeout(SOON):
+                await told.wait()
+            await eventually(lambda: client.body.count(b"data: ") == 6)
+        two._asking.lose(one._relay.own)  # as soon as it is known to have gone
+        async with asyncio.timeout(SOON):
+            await asking
+    events = [json.loads(line[6:]) for line in client.body.decode().split("\r\n") if line.startswith("data: ")]
+    assert [each["id"] for each in events] == list(range(20))
+    assert [each["id"] for each in events if "error" in each] == list(range(6, 20))
