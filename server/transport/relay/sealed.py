@@ -3,6 +3,7 @@ only the one that it is for can read it."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Collection
 from typing import NoReturn
@@ -15,6 +16,7 @@ from server.transport.relay.post import Heard, Missed, Relay, Unreached
 
 PURPOSE = b"relay/1/aes-256-gcm"
 NONCE_BYTES = 12
+READY_SECONDS = 0.25
 
 
 class SealedRelay:
@@ -24,6 +26,7 @@ class SealedRelay:
     def __init__(self, relay: Relay, key: FleetKey) -> None:
         self._relay = relay
         self._key = key
+        self._away = False
         self._made_of: list[bytes] = []
         self._ciphers: list[AESGCM] = []
 
@@ -36,6 +39,13 @@ class SealedRelay:
 
     async def ready(self) -> None:
         await self._relay.ready()
+        if self._key.agreed.is_set() or self._away:
+            return
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self._key.agreed.wait()
+        except TimeoutError:
+            self._away = True  # once is enough, whatever becomes of it
 
     async def send(self, to: str, message: bytes) -> None:
         if not self._key.agreed.is_set():
