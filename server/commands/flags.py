@@ -1,4 +1,4 @@
-"""`python -m server flags`: which tools are on for a customer, and why, as a server that starts now has it."""
+"""`python -m server flags`: which tools are on for a customer, and why, as their source says it now."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def _table(told: dict[str, Any]) -> str:
     ]
     notes = [f"source: {told['source'] or NO_SOURCE}", f"caller: {told['principal']}"]
     if told["problem"]:
-        notes.append(f"problem: {told['problem']}; a server that runs keeps to what it read last")
+        kept = "a server that runs keeps to what it read last, one that starts to what the fleet has kept"
+        notes.append(f"problem: {told['problem']}; {kept}")
     if told["unknown"]:
         notes.append(f"no tool of this version: {', '.join(told['unknown'])}")
     return "\n".join([*rows, "", *notes])
