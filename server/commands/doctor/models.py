@@ -73,14 +73,14 @@ def _asked(
 def _embedder_problem(settings: Settings, failure: BackendFailure | InternalFailure) -> Problem:
     if settings.embedder == "local" or isinstance(failure, InternalFailure):
         return Problem(failure.message, "install the locked requirements again, or set MANGA_EMBEDDER=none")
-    from tools.store.backends.bedrock.diagnosis import problem_of
+    from tools.store.backends.aws_problems import bedrock_problem
 
-    return problem_of(failure)
+    return bedrock_problem(failure)
 
 
 def _classifier_problem(failure: BackendFailure | InternalFailure) -> Problem:
     if isinstance(failure, InternalFailure):
         raise failure
-    from tools.store.backends.bedrock.diagnosis import CLASSIFIER, problem_of
+    from tools.store.backends.aws_problems import CLASSIFIER, bedrock_problem
 
-    return problem_of(failure, CLASSIFIER)
+    return bedrock_problem(failure, CLASSIFIER)

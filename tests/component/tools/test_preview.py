@@ -14,7 +14,7 @@ from tests.support.pipeline import Answer, Kit, Opener
 from tests.support.store import BAD, Mood
 from tests.support.valkey import eventually
 from tools.preview_manga_pages import TOOL
-from tools.store.backends.pages.images import image_header
+from tools.store.backends.pages.checked import image_header
 from tools.store.models import Page, Preview
 
 pytestmark = pytest.mark.virtual_time

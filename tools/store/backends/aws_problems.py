@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from botocore.exceptions import (
     ClientError,
@@ -14,6 +15,7 @@ from botocore.exceptions import (
 )
 
 from session.resilience.diagnosis import Problem, network_problem
+from tools.store.failures import BackendFailure, QuestionRefused
 
 _NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
 _STALE = ("ExpiredToken", "ExpiredTokenException")
@@ -36,6 +38,18 @@ _BUSY = (
     "ThrottlingException",
     "TooManyRequestsException",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """The setting that names the model, and what the model does not do where it is the wrong one."""
+
+    setting: str
+    fails: str
+
+
+EMBEDDER = Purpose("MANGA_EMBEDDER", "it makes no embeddings")
+CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
 
 
 def code_of(error: BaseException) -> str:
@@ -64,6 +78,18 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
         return Problem("it does not take a connection", f"check {setting}, routes, VPC endpoints and security groups")
     known = network_problem(error, setting)
     return known or Problem("it answers with something that cannot be read", f"check what listens at {setting}")
+
+
+def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
+    """Of a failure to embed, or to label."""
+    code = code_of(error)
+    if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, QuestionRefused):
+        what = f"Bedrock has no such model here, or {purpose.fails}"
+        return Problem(what, f"correct {purpose.setting}, or AWS_DEFAULT_REGION")
+    problem = aws_problem(error, "AWS_DEFAULT_REGION and AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "bedrock:InvokeModel")
+    if code.startswith("AccessDenied"):
+        return Problem(problem.what, f"{problem.remedy}, and ask for access to the model in the Bedrock console")
+    return problem
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -1,11 +1,15 @@
-"""What of the pages that were found may be shown: each is an image of a size that clients take, and so are they together."""
+"""What of the pages that were found may be shown: each is an image of a size that clients take, and so are they together.
+
+What kind of image some bytes are and how large, their header says; no image is decoded here.
+PNG: W3C, "Portable Network Graphics (PNG) Specification", 5 and 11. JPEG: ITU-T T.81, B.2.2. WebP: RFC 9649, 2.4 to 2.7.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tools.store.backends.pages.images import image_header
 from tools.store.models import Page, Preview
 from tools.store.models.page import MOST_PAGE_BYTES, MOST_PAGES, MOST_PREVIEW_BYTES
 
@@ -17,6 +21,15 @@ IMAGES = ("webp", "png", "jpg", "jpeg")
 ALT = "txt"
 MOST_ALT_BYTES = 2_000
 MOST_PIXELS_A_SIDE = 4_096
+
+PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"\0\0\0\0IEND\xaeB`\x82"
+JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
+NO_FRAME = (0xC4, 0xC8, 0xCC)
+"""Markers among those of frames that begin none: tables of codes, and one that is kept free."""
+MOST_SEGMENTS = 500
+"""Before the frame, bytes that only fill among them: cameras and editors write some twenty."""
+PADDING = 64
+"""Bytes that some encoders leave behind the end of a JPEG."""
 
 
 class Unfit(Exception):
@@ -69,3 +82,60 @@ def _text(alt: bytes | None) -> str | None:
     """One line of it, without what a terminal would obey or nobody sees."""
     line = " ".join((alt or b"")[:MOST_ALT_BYTES].decode("utf-8", "ignore").split())
     return "".join(each for each in line if each.isprintable()) or None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHeader:
+    """Width and height in pixels."""
+
+    media_type: str
+    width: int
+    height: int
+
+
+def image_header(data: bytes) -> ImageHeader | None:
+    """None for what is no whole PNG, JPEG or WebP, whatever it is called."""
+    for media_type, size in (("image/png", _png), ("image/jpeg", _jpeg), ("image/webp", _webp)):
+        if found := size(data):
+            return ImageHeader(media_type, *found)
+    return None
+
+
+def _png(data: bytes) -> tuple[int, int] | None:
+    if not (data.startswith(PNG_START) and data[12:16] == b"IHDR" and data.endswith(PNG_END)):
+        return None
+    return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+
+
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    """Goes from segment to segment up to the frame, which says how large it is."""
+    if not data.startswith(JPEG_START) or JPEG_END not in data[-PADDING:]:
+        return None
+    at = 2
+    for _ in range(MOST_SEGMENTS):
+        if at + 9 > len(data) or data[at] != 0xFF:
+            break
+        marker = data[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in NO_FRAME:
+            return int.from_bytes(data[at + 7 : at + 9]), int.from_bytes(data[at + 5 : at + 7])
+        at += 1 if marker == 0xFF else 2 + max(2, int.from_bytes(data[at + 2 : at + 4]))
+    return None
+
+
+def _webp(data: bytes) -> tuple[int, int] | None:
+    whole = 8 + int.from_bytes(data[4:8], "little")
+    if not (data.startswith(b"RIFF") and data[8:12] == b"WEBP" and 30 <= whole <= len(data)):
+        return None
+    match data[12:16]:
+        case b"VP8 " if data[23:26] == b"\x9d\x01\x2a":
+            return _little(data, 26) & 0x3FFF, _little(data, 28) & 0x3FFF
+        case b"VP8L" if data[20] == 0x2F:
+            bits = int.from_bytes(data[21:25], "little")
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case b"VP8X":
+            return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+    return None
+
+
+def _little(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 2], "little")
