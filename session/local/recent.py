@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from sys import getsizeof
 
 from session.begin import BeginRequest, Begun
 from session.history import STATE, LastShown, by_groups, read_shared
@@ -16,6 +17,10 @@ from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
 
 CAPACITY = 5_000
+MOST_BYTES = 8 * 2**20
+"""Of conversations, and as many of result sets: a search leaves 1.5 to 4 KB, a long result set a hundred bytes a title."""
+BESIDE_BYTES = 1_000
+"""What is kept of a conversation or a set beside its texts: the request, its turn, keys."""
 SECONDS = 30 * 60.0
 
 
@@ -35,8 +40,8 @@ class RecentSearches:
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self.left: Lru[tuple[str, str | None], dict[str, Left]] = Lru(CAPACITY)
-        self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY)
+        self.left: Lru[tuple[str, str | None], dict[str, Left]] = Lru(CAPACITY, MOST_BYTES, _size_of_groups)
+        self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY, MOST_BYTES, _size_of_texts)
 
     def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[Left]:
         """What a call leaves, not yet written: what it shows, and what changes of the shared values."""
@@ -98,3 +103,11 @@ class RecentSearches:
 
     def _is_fresh(self, left: Left) -> bool:
         return self._clock() - left.made_at <= SECONDS
+
+
+def _size_of_groups(groups: Mapping[str, Left]) -> int:
+    return sum(_size_of_texts(left.fields.values()) for left in groups.values())
+
+
+def _size_of_texts(texts: Iterable[str]) -> int:
+    return BESIDE_BYTES + sum(map(getsizeof, texts))

@@ -81,3 +81,19 @@ def test_what_is_over_is_forgotten_from_the_oldest_on_and_no_further() -> None:
     assert lru.pop("c") == 9
     lru.pop_while(lambda value: True)
     assert list(lru) == []
+
+
+@given(ACTS, st.integers(1, 4), st.integers(1, 12))
+def test_it_has_no_more_bytes_than_that(acts: list[tuple[str, int]], most: int, most_bytes: int) -> None:
+    """Of whatever size each value is; what is too large for it by itself is not kept."""
+    latest: Lru[int, int] = Lru(most, most_bytes, lambda value: value % 7)
+    for number, (act, key) in enumerate(acts):
+        if act == "put":
+            latest.put(key, number)
+            assert key in latest or number % 7 > most_bytes
+        elif act == "pop":
+            latest.pop(key)
+        else:
+            latest.use(key)
+        assert latest.bytes == sum(value % 7 for value in latest.values()) <= most_bytes
+        assert len(latest) <= most

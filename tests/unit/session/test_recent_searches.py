@@ -143,3 +143,19 @@ def test_a_conversation_that_goes_on_outlives_newer_ones_that_do_not() -> None:
         known.keep_set(f"rs{number}", IDS)
     found = known.fill(asked(result_set="rs"), begun(degraded=True))
     assert (found.last_ids, found.result_set) == (IDS, IDS)
+
+
+def test_however_many_conversations_there_are_and_however_long_what_they_leave_is_bounded_in_bytes() -> None:
+    """By conversations, and by result sets; the last of them are known."""
+    known, most, text = RecentSearches(), recent.MOST_BYTES, "x" * 100_000
+    for number in range(4 * most // len(text)):
+        session, ids = f"s{number}", (text, str(number))
+        known.keep(asked(session=session), LastShown(IDS, (), f"{text}{number}"), {})
+        known.keep_set(session, ids)
+        assert known.left.bytes <= most
+    assert (
+        most / 2 < sum(len(left.fields.get("query", "")) for each in known.left.values() for left in each.values()) <= most
+    )
+    assert known.fill(asked("t2", session), begun(degraded=True)).last is not None
+    read = [f"s{n}" for n in range(number) if known.fill(asked(session=None, result_set=f"s{n}"), begun()).result_set]
+    assert most / 2 < len(read) * len(text) <= most
