@@ -104,9 +104,9 @@ STATES = (
     Alarm(
         "MangaOutOfFiles",
         TICKET,
-        "{{ $labels.instance }} can open hardly any more connections.",
+        "{{ $labels.instance }} can take hardly any more connections.",
         "Raise the limit on open files (ulimit -n), or see who keeps so many streams.",
-        'process_open_fds{job="manga-tools"} / process_max_fds{job="manga-tools"} > 0.9',
+        "manga_connections_held / manga_connections_most > 0.9",
         5,
     ),
 )

@@ -187,7 +187,17 @@ PANELS = (
         8,
         (Shown("MemoryUtilization", "Maximum", native=OF_THE_SERVICE.format("AWS/ECS")),),
     ),
-    Panel("Open files", "", (Query("process_open_fds", "open"),), "short", 8),
+    Panel(
+        "Open files",
+        "And of them connections that give their place to no other, of so many that there can be.",
+        (
+            Query("process_open_fds", "open"),
+            Query("manga_connections_held", "connections that are held"),
+            Query("manga_connections_most", "connections at most"),
+        ),
+        "short",
+        8,
+    ),
     Panel(
         "Calls by variant",
         "By tool, segment of its flag (or on, off), and outcome.",

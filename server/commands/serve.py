@@ -64,7 +64,7 @@ class PatientServer(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
-        self._connections = connections
+        self.connections = connections
         self.ready = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -80,7 +80,7 @@ class PatientServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_SECOND == 0:
-            self._connections.close_overdue()
+            self.connections.close_overdue()
         return await super().on_tick(counter)
 
     def connection(self) -> asyncio.Protocol:
@@ -90,7 +90,7 @@ class PatientServer(uvicorn.Server):
 
     @property
     def open_connections(self) -> int:
-        return len(self._connections)
+        return len(self.connections)
 
 
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
@@ -110,6 +110,7 @@ async def serve_at(place: Place, settings: Settings, stop: asyncio.Event) -> Non
         http = http_app(settings, app, place.port, place.probes(app), open_websockets(settings, app), rooms)
         async with http.endpoint.manager.run():
             server = _uvicorn(settings, http)
+            app.metrics.watch_connections(server.connections.held, server.connections.most)
             serving = asyncio.create_task(server.serve(list(place.listeners)), name="uvicorn")
             async with place.open(server):
                 await first_of(serving, stop)  # the server ending by itself is a failure

@@ -53,6 +53,8 @@ class Metrics:
         self._ready = gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.")
         self._under_way = gauge("manga_calls_under_way", "Calls being answered now.")
         self._lag = gauge("manga_replica_lag_seconds", "Since a copy was last as its source is.", ["replica"])
+        self._held = gauge("manga_connections_held", "Open connections that give their place to no other.")
+        self._most_held = gauge("manga_connections_most", "Connections that can be open at once.")
         self.streams = gauge("manga_sse_streams", "Open SSE streams.")
         self._register_build()
         self._series_by_labels: dict[tuple[str, str, str | None, str], tuple[Counter, Histogram]] = {}
@@ -114,6 +116,10 @@ class Metrics:
         """Takes what is read when somebody asks."""
         self._under_way.set_function(under_way)
         self._ready.set_function(ready)
+
+    def watch_connections(self, held: Callable[[], float], most: int) -> None:
+        self._held.set_function(held)
+        self._most_held.set(most)
 
     def watch_breakers(self, breakers: Iterable[Breaker]) -> None:
         """Takes what are read as `/readyz` reads them: one that may be tried again is half open without being told."""

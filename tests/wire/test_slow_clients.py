@@ -196,3 +196,23 @@ async def test_a_low_limit_on_open_files_is_told_and_kept_to(limit: int) -> None
             await begun(server, stack, b"GET /healthz")
         await healthy(server)
         assert "out of system resource" not in server.log
+
+
+async def test_a_server_full_of_streams_says_that_it_lives_and_how_full_it_is() -> None:
+    """Every place that the limit on open files leaves is held: new conversations are refused, and nobody kills the rest."""
+    lower = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))\n"
+    async with serving(lower, max_sse_sessions=1000) as server, AsyncExitStack() as stack:
+        streams = [await begun(server, stack, raw.head("GET", "/sse", {"accept": "text/event-stream"})) for _ in range(64)]
+        for each in streams:
+            assert (await each.begin()).status == 200
+        for _ in range(20):  # whoever says nothing keeps no probe out
+            await begun(server, stack, b"GET /healthz")
+        for path, status in (("/healthz", 200), ("/readyz", 200), ("/metrics", 200), ("/sse", 503), ("/ops", 503)):
+            answer = await raw.ask(server.port, "GET", path)
+            assert answer.status == status, path
+        assert answer.headers["retry-after"] == "1"
+        told = (await raw.ask(server.port, "GET", "/metrics")).body.decode()
+        assert any(f"manga_connections_held {held}.0" in told for held in (64, 65)), "who asks is one"
+        assert "manga_connections_most 64.0" in told
+        body, headers = raw.in_2026(KNOWN)
+        assert (await raw.ask(server.port, "POST", "/mcp", body, headers)).status == 503

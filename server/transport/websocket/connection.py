@@ -154,3 +154,6 @@ class WebSocketConnection(WSProtocol):
 
     def refuse(self) -> None:
         self.transport.abort()
+
+    def serve_probes_only(self) -> None:
+        self.transport.abort()

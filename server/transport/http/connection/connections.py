@@ -16,6 +16,8 @@ REQUEST_SECONDS = 30.0
 """From its first byte, for the first request from the connection on, to the end of its body: a megabyte at 35 KB/s."""
 ANSWER_SECONDS = 30.0
 """How long bytes of an answer may wait for a client that reads none."""
+FOR_PROBES = 8
+"""Connections beyond all others: who asks whether a full server lives must not be told that it does not."""
 
 
 class Connected(Protocol):
@@ -30,14 +32,18 @@ class Connected(Protocol):
     def refuse(self) -> None:
         """There is no room for it: says so, and closes."""
 
+    def serve_probes_only(self) -> None:
+        """Refuses all but probes, whenever it is asked."""
+
 
 class Connections:
-    """At most `most` at once. When one more comes, it takes the place of the one that has kept the server waiting for the
-    longest: for another request, for the rest of one, or to take an answer. Nobody keeps others out by connecting and saying
-    or hearing nothing, and whoever has just been answered does not lose its place to those who never asked."""
+    """At most `most` at once, and a few for probes. When one more comes, it takes the place of the one that has kept
+    the server waiting for the longest: for another request, for the rest of one, or to take an answer. Nobody keeps
+    others out by connecting and saying or hearing nothing, and whoever has just been answered does not lose its place
+    to those who never asked."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most = most
+        self.most = most
         self._clock = clock
         self._open: set[Connected] = set()
         self._idle: OrderedDict[Connected, float] = OrderedDict()
@@ -47,14 +53,21 @@ class Connections:
     def __len__(self) -> int:
         return len(self._open)
 
+    def held(self) -> int:
+        """How many would not give their place to another."""
+        return len(self._open) - len({*self._idle, *self._owing, *self._reading})
+
     def opened(self, connection: Connected) -> None:
-        if len(self._open) >= self._most:
+        if len(self._open) >= self.most:
             longest = self._yielding()
-            if longest is None:
+            if longest is not None:
+                self.closed(longest)
+                longest.drop()
+            elif len(self._open) >= self.most + FOR_PROBES:
                 connection.refuse()
                 return
-            self.closed(longest)
-            longest.drop()
+            if len(self._open) >= self.most:
+                connection.serve_probes_only()
         self._open.add(connection)
         self.awaited(connection)
 

@@ -6,6 +6,8 @@ import asyncio
 from typing import Any
 
 import h11
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
 from server.transport.http.connection.connections import Connected, Connections
@@ -16,6 +18,15 @@ UNFINISHED = (h11.IDLE, h11.SEND_BODY)
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 REFUSED = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "close"})
+
+
+def probes_only(app: ASGIApp) -> ASGIApp:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        await (app if scope["path"] in PROBES else FULL)(scope, receive, send)
+
+    return serve
 
 
 class HttpConnection(H11Protocol):
@@ -47,6 +58,9 @@ class HttpConnection(H11Protocol):
             self._all.asked(self._known_as)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        if self.app is not self.config.loaded_app:
+            self.refuse()
+            return
         self._upgraded = True
         self._all.closed(self._known_as)  # what it becomes is counted by itself
         super().handle_websocket_upgrade(event)
@@ -90,6 +104,9 @@ class HttpConnection(H11Protocol):
 
     def drop(self) -> None:
         self.transport.abort()
+
+    def serve_probes_only(self) -> None:
+        self.app = probes_only(self.app)
 
     def refuse(self) -> None:
         self.transport.write(NO_ROOM)

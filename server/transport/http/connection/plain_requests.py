@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from server.transport.http.bounds.head_size import MOST_HEADERS
 from server.transport.http.connection.connections import Connections
-from server.transport.http.connection.http_connection import TOO_SLOW, HttpConnection
+from server.transport.http.connection.http_connection import TOO_SLOW, HttpConnection, probes_only
 from server.transport.http.connection.parser import MOST_HEAD_BYTES
 
 HEAD_END = b"\r\n\r\n"
@@ -120,6 +120,7 @@ class PlainRequests(HttpToolsProtocol):
     def _hand_over(self, data: bytes) -> None:
         args, named = self._made_of
         self.successor = successor = HttpConnection(*args, all_of_them=self._all, known_as=self, **named)
+        successor.app = self.app
         self.connections.discard(self)
         successor.connection_made(self.transport)
         self.transport.set_protocol(successor)
@@ -160,6 +161,9 @@ class PlainRequests(HttpToolsProtocol):
 
     def drop(self) -> None:
         self.transport.abort()
+
+    def serve_probes_only(self) -> None:
+        self.app = probes_only(self.app)
 
     def refuse(self) -> None:
         HttpConnection.refuse(self)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.transport.http.connection.connections import ANSWER_SECONDS, REQUEST_SECONDS, Connections
+from server.transport.http.connection.connections import ANSWER_SECONDS, FOR_PROBES, REQUEST_SECONDS, Connections
 
 
 class Client:
@@ -21,6 +21,9 @@ class Client:
 
     def refuse(self) -> None:
         self.fate = "refused"
+
+    def serve_probes_only(self) -> None:
+        self.fate = "for probes"
 
 
 class Clock:
@@ -129,12 +132,17 @@ def test_a_newcomer_takes_the_place_of_the_slowest(connections: Connections, clo
 
 
 def test_nobody_who_waits_for_an_answer_is_given_up_for_a_newcomer(connections: Connections) -> None:
-    """It is refused, and takes no place."""
+    """It may ask whether the server lives. Where that takes too many it is refused, and takes no place."""
     for client in opened(connections, 3):
         connections.asked(client)
+    assert connections.held() == 3
+    for number in range(FOR_PROBES):
+        (newcomer,) = opened(connections)
+        assert (newcomer.fate, len(connections)) == ("for probes", 4 + number)
+        connections.asked(newcomer)
     (newcomer,) = opened(connections)
     assert newcomer.fate == "refused"
-    assert len(connections) == 3
+    assert len(connections) == 3 + FOR_PROBES
 
 
 def test_what_has_closed_is_forgotten(connections: Connections, clock: Clock) -> None:
