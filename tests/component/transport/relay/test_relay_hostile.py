@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from mcp_types import INTERNAL_ERROR
@@ -16,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.identity import TrustEverybody
 from server.transport.relay.counts import Counts
-from server.transport.relay.frames import MESSAGES, SESSIONS, Part
+from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Part
 from server.transport.relay.over_redis import RedisRelay
 from server.transport.relay.relayed import Relayed
 from session.keys import relay
@@ -260,3 +261,20 @@ async def test_every_call_of_a_batch_whose_owner_dies_gets_its_error(valkey: Red
     events = [json.loads(line[6:]) for line in client.body.decode().split("\r\n") if line.startswith("data: ")]
     assert [each["id"] for each in events] == list(range(20))
     assert [each["id"] for each in events if "error" in each] == list(range(6, 20))
+
+
+async def test_a_request_that_is_published_once_more_runs_no_second_time(valkey: RedisAddress) -> None:
+    """While it runs, and after it is answered."""
+    gate, ran = asyncio.Event(), list[bytes]()
+    async with process(valkey) as one, process(valkey) as two:
+        one._apps[MESSAGES] = gated(gate, ran)
+        asked = Ask(two._relay.own, 7, MESSAGES, "POST", "/", b"", "http", [], None, None, 0, PING)
+        for _ in range(2):
+            await two._relay.send(one._relay.own, asked.encoded())
+        await eventually(lambda: ran)
+        gate.set()
+        await eventually(lambda: not len(one._serving))
+        await two._relay.send(one._relay.own, asked.encoded())
+        await two._relay.send(one._relay.own, replace(asked, number=8, body=b"the next").encoded())
+        await eventually(lambda: b"the next" in ran)
+        assert ran == [PING, b"the next"]
