@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 PORT   ?= $(or $(MANGA_PORT),$(shell echo $${MANGA_PORT:-8080}))
+# In the quotes of the shell, which would read what a setting says.
+AT      = 'http://127.0.0.1:$(subst ','\'',$(PORT))'
 ENOUGH  = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 # What meets the server on a socket only has environments of its own: the clients that tests drive, the example agent among
 # them, the tokenizers that results are measured by, and the tools that look at the dependencies.
@@ -57,7 +59,7 @@ check: $(VENV)/.dev $(STRANDS)/.lock $(CDK)/.lock ## lint, format, types, import
 	@$(BIN)/python infra/lock.py --check
 
 smoke: ## talk to a running server as a person would, with curl
-	@sh infra/smoke.sh http://127.0.0.1:$(PORT)
+	@sh infra/smoke.sh $(AT)
 
 seed: $(VENV)/.runtime ## fill the OpenSearch and DynamoDB of the MANGA_* settings; ARGS="--catalog FILE", "--dry-run"
 	@$(BIN)/python -m infra.seed $(ARGS)
@@ -66,7 +68,7 @@ doctor: $(VENV)/.runtime ## check every dependency of the MANGA_* settings, and 
 	@$(BIN)/python -m server doctor $(ARGS)
 
 agent: $(STRANDS)/.lock ## an example agent in conversation with a running server; ARGS="--bedrock" for a real model
-	@$(STRANDS)/bin/python -m infra.agent.agent --url http://127.0.0.1:$(PORT)/sse $(ARGS)
+	@$(STRANDS)/bin/python -m infra.agent.agent --url $(AT)/sse $(ARGS)
 
 bench: $(VENV)/.dev ## figures: this server beside the bare SDK
 	@$(BIN)/python -m tests.load.bench $(ARGS)

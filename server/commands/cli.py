@@ -16,9 +16,13 @@ from server.config.unknown import unknown_settings
 from server.telemetry.log.setup import log_to_stderr
 from server.version import VERSION
 
-PROPAGATORS = {"OTEL_PROPAGATORS": "tracecontext,baggage"}
-"""OpenTelemetry looks for these when the SDK of MCP imports it, and one that is not in this server would stop the start.
-Some set others for all that they run; W3C's are read and written here without it."""
+OPENTELEMETRY = {
+    "OTEL_PROPAGATORS": "tracecontext,baggage",
+    "OTEL_PYTHON_CONTEXT": "contextvars_context",
+    "OTEL_PYTHON_TRACER_PROVIDER": "default_tracer_provider",
+}
+"""It looks for these when it is imported or first used, and one that is not in this server would stop the start. Some set
+others for all that they run; W3C's headers are read and written, and spans made, here without it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, meant in unknown_settings(os.environ).items():
         hint = f"; did you mean {meant}?" if meant else ""
         logging.getLogger(__name__).warning("%s is no setting of this server and is ignored%s", name, hint)
-    os.environ.update(PROPAGATORS)
+    os.environ.update(OPENTELEMETRY)
     try:
         return _run(asked, settings)
     except KeyboardInterrupt:

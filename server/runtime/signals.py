@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as events: the first asks for an end, a later one is the end."""
+"""Signals that end a process, as events: the first asks for an end, a later one is the end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from typing import Any
 
 TOGETHER_SECONDS = 1.0
 """A signal to the whole process group comes twice, because make passes it on: so close together they are one."""
+
+ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
+"""Each of them would end the process at once, and what it has open without an answer."""
+
+
+def heeded() -> list[signal.Signals]:
+    """Those that whoever started the process did not have ignored, as nohup does."""
+    return [each for each in ENDING if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
 
 
 def on_signals(stop: asyncio.Event) -> None:
@@ -25,7 +33,7 @@ def on_signals(stop: asyncio.Event) -> None:
         elif loop.time() - first > TOGETHER_SECONDS:
             os._exit(1)
 
-    for each in (signal.SIGTERM, signal.SIGINT):
+    for each in heeded():
         loop.add_signal_handler(each, handle)
 
 

@@ -20,3 +20,14 @@ def test_signals_that_come_together_are_one(tmp_path: Path, cache: Path) -> None
         assert serving.process.wait(STOP_SECONDS) == 0, serving.log
     finally:
         serving.kill()
+
+
+def test_whatever_signal_asks_for_an_end_it_is_a_gentle_one(tmp_path: Path, cache: Path) -> None:
+    """Of a terminal that is closed, and of those that would end a process which does not know them; with workers too."""
+    for workers, number in (("1", signal.SIGHUP), ("1", signal.SIGUSR1), ("1", signal.SIGUSR2), ("2", signal.SIGHUP)):
+        serving = start(tmp_path, cache, MANGA_EMBEDDER="none", MANGA_WORKERS=workers)
+        serving.process.send_signal(number)
+        try:
+            assert serving.process.wait(STOP_SECONDS) == 0, (number, serving.log)
+        finally:
+            serving.kill()

@@ -23,11 +23,14 @@ def collector() -> Iterator[Collector]:
         yield own
 
 
+FOREIGN = dict.fromkeys(("OTEL_PROPAGATORS", "OTEL_PYTHON_CONTEXT", "OTEL_PYTHON_TRACER_PROVIDER"), "xray,b3")
+
+
 @pytest.fixture(scope="module")
 def traced(serve: Callable[..., Serving], collector: Collector) -> Serving:
-    """Told of propagators as well that it does not have, as whoever sets them for a whole cluster does."""
+    """Told of propagators and providers as well that it does not have, as whoever sets them for a whole cluster does."""
     own = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint, "OTEL_BSP_SCHEDULE_DELAY": "50"}
-    return serve(**own, OTEL_PROPAGATORS="xray,b3")
+    return serve(**own, **FOREIGN)
 
 
 @pytest.fixture

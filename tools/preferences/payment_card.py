@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-NUMBER = re.compile(r"(?<![0-9])[0-9](?:[ -]?[0-9]){12,18}(?![0-9])")
-"""13 to 19 digits (ISO/IEC 7812-1), however they are parted."""
+GROUPS = re.compile(r"[0-9]+(?:[ ./-]+[0-9]+)*")
+LEAST, MOST = 13, 19
+"""Digits of a number (ISO/IEC 7812-1)."""
 
 
 def names_card(text: str) -> bool:
-    """Whether a number in it has the check digit of a card."""
-    return any(_checked(re.sub("[ -]", "", match[0])) for match in NUMBER.finditer(text))
+    """Whether a number in it has the check digit of a card, however it is parted and whatever numbers stand beside it."""
+    return any(_checked(number) for match in GROUPS.finditer(text) for number in _numbers(re.findall("[0-9]+", match[0])))
+
+
+def _numbers(groups: list[str]) -> Iterator[str]:
+    """What any groups in a row make."""
+    for first in range(len(groups)):
+        number = ""
+        for group in groups[first:]:
+            number += group
+            if len(number) > MOST:
+                break
+            if len(number) >= LEAST:
+                yield number
 
 
 def _checked(digits: str) -> bool:

@@ -6,7 +6,9 @@ import signal
 import socket
 from types import FrameType
 
-HEEDED = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+from server.runtime.signals import ENDING, heeded
+
+HEEDED = (*ENDING, signal.SIGCHLD)
 
 
 class Signals:
@@ -16,7 +18,8 @@ class Signals:
         self._read, self._write = socket.socketpair()
         for end in (self._read, self._write):
             end.setblocking(False)
-        for each in HEEDED:
+        self._heeded = [*heeded(), signal.SIGCHLD]
+        for each in self._heeded:
             signal.signal(each, _nothing)
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
 
@@ -32,7 +35,7 @@ class Signals:
     def close(self) -> None:
         """Leaves them to their defaults: in a child, until it heeds them itself."""
         signal.set_wakeup_fd(-1)
-        for each in HEEDED:
+        for each in self._heeded:
             signal.signal(each, signal.SIG_DFL)
         self._read.close()
         self._write.close()

@@ -18,6 +18,7 @@ from contextlib import suppress
 from server.commands.workers.backoff import Backoff
 from server.commands.workers.signals import Signals
 from server.commands.workers.worker import Run, Worker
+from server.runtime.signals import ENDING
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ class Supervisor:
             self._due |= dict.fromkeys(self._numbers[1:], 0.0)
 
     def _heed(self) -> None:
-        asked = self._signals.take() & {signal.SIGTERM, signal.SIGINT}
+        asked = self._signals.take() & ENDING
         now = time.monotonic()
         if asked and self._stopped_at is None:
             self._stopped_at = now

@@ -120,6 +120,14 @@ def test_every_recipe_has_what_the_file_says(tree: Path) -> None:
 
 
 @needs_make
+def test_no_shell_reads_what_the_port_says(tree: Path) -> None:
+    (tree / ".env").write_text("MANGA_PORT='1; touch run-by-the-shell #'\n")
+    for target in ("smoke", "agent"):
+        made(tree, "-o", ".cache/clients/strands/.lock", target, "STRANDS=.cache/clients/strands")
+    assert not (tree / "run-by-the-shell").exists()
+
+
+@needs_make
 def test_the_environment_and_the_command_line_win(tree: Path) -> None:
     assert made(tree, "show", MANGA_EMBEDDER="local", MANGA_PORT="9200").stdout == "a $b #c|local|9200|"
     assert made(tree, "show", "PORT=9300").stdout == "a $b #c|none|9300|"

@@ -7,7 +7,17 @@ from tools.preferences.payment_card import names_card
 from tools.remember_preference import TOOL
 
 
-@cases("text", ["my card is 4111 1111 1111 1111", "5555-5555-5555-4444", "カード番号は378282246310005です"])
+@cases(
+    "text",
+    [
+        "my card is 4111 1111 1111 1111",
+        "5555-5555-5555-4444",
+        "カード番号は378282246310005です",
+        "4111.1111.1111.1111 / 5555",
+        "4111/1111/1111/1111",
+        "no. 12 4111 - 1111 - 1111 - 1111",
+    ],
+)
 def test_a_number_with_the_check_digit_of_a_card_is_one(text: str) -> None:
     assert names_card(text)
 
