@@ -27,9 +27,17 @@ def tool(name: str) -> str:
     return found
 
 
-@cache
 def composed(**environment: str) -> dict[str, Any]:
     """Every service, as Compose understands the file, in an environment without settings."""
+    return _understood(**environment)["services"]  # type: ignore[no-any-return]
+
+
+def composed_networks() -> dict[str, Any]:
+    return _understood()["networks"]  # type: ignore[no-any-return]
+
+
+@cache
+def _understood(**environment: str) -> dict[str, Any]:
     clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | environment
     profiles = ("--profile", "observability", "--profile", "agent", "--profile", "chat")
     # An .env of whoever runs this is none of the test's affair.
@@ -37,7 +45,7 @@ def composed(**environment: str) -> dict[str, Any]:
     done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    return json.loads(done.stdout)["services"]  # type: ignore[no-any-return]
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def named(expression: str) -> set[str]:

@@ -19,7 +19,7 @@ from server.transport.http.origins import AllowedOrigins
 from session.redis.address import RedisAddress
 from tests.stack import artefacts
 from tests.support.cases import cases
-from tests.support.compose import OBSERVABILITY, composed, tool
+from tests.support.compose import OBSERVABILITY, composed, composed_networks, tool
 from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
 
@@ -39,7 +39,9 @@ def instructions(dockerfile: str, kind: str) -> list[str]:
 
 
 def manga(environment: dict[str, str | None]) -> dict[str, str]:
-    return {name: value or "" for name, value in environment.items() if name.startswith("MANGA_")}
+    """A file that is mounted is where it is on this machine."""
+    mounted = {each["target"]: each["source"] for each in composed()["server"]["volumes"]}
+    return {name: mounted.get(value, value or "") for name, value in environment.items() if name.startswith("MANGA_")}
 
 
 def image_environment() -> dict[str, str]:
@@ -103,8 +105,6 @@ OF_FILES = {
     "catalog_file",
     "orders_file",
     "volumes_file",
-    "policies_file",
-    "flags_url",
     "data_dir",
     "auth_tokens_file",
     "audit_log",
@@ -140,6 +140,29 @@ def test_nothing_is_published_beyond_this_machine() -> None:
     assert {name for name, _ in published} == {"server", "chat", "prometheus", "grafana", "zipkin"}
     assert {port["host_ip"] for _, port in published} == {"127.0.0.1"}
     assert not any("network_mode" in service or service.get("privileged") for service in composed().values())
+
+
+def test_backends_are_reached_by_the_server_and_the_seed_alone() -> None:
+    """Their network has no way out, and no agent is on it; who stands beside each other can speak."""
+    networks = {name: set(service["networks"]) for name, service in composed().items()}
+    assert {name for name, on in networks.items() if "backends" in on} == {*OURS, "opensearch", "dynamodb", "valkey"}
+    assert {each["internal"] for name, each in composed_networks().items() if name in ("backends", "spans")} == {True}
+    for name, others in (("agent", ("server", "collector")), ("chat", ("server", "collector"))):
+        assert all(networks[name] & networks[other] for other in others)
+    for name, other in (
+        ("prometheus", "server"),
+        ("grafana", "prometheus"),
+        ("collector", "zipkin"),
+        ("server", "collector"),
+    ):
+        assert networks[name] & networks[other], name
+
+
+def test_orders_outlive_their_container() -> None:
+    dynamodb = composed()["dynamodb"]
+    (kept,) = dynamodb["volumes"]
+    assert (kept["type"], kept["target"]) == ("volume", dynamodb["command"][dynamodb["command"].index("-dbPath") + 1])
+    assert "-inMemory" not in dynamodb["command"]
 
 
 def test_the_ports_are_those_that_are_listened_on() -> None:
@@ -251,8 +274,9 @@ def test_what_is_mounted_and_copied_is_there() -> None:
     """And .dockerignore lets it through, and nothing of the tests."""
     for name, service in composed().items():
         for volume in service.get("volumes", []):
-            assert Path(volume["source"]).exists(), name
-            assert volume["read_only"], name
+            if volume["type"] == "bind":
+                assert Path(volume["source"]).exists(), name
+                assert volume["read_only"], name
     for dockerfile, ignored in (("Dockerfile", ".dockerignore"), (DOCKERFILES[1], "infra/agent/Dockerfile.dockerignore")):
         through = [line[1:] for line in (ROOT / ignored).read_text("utf-8").splitlines() if line.startswith("!")]
         for line in instructions(dockerfile, "COPY"):
