@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +17,9 @@ from typing import IO, Any
 
 import pytest
 
+from infra.alarms.alarm import RUNBOOKS
 from infra.cdk.stages import STAGES
-from server.config.settings import DEMO
+from server.config.settings import DEMO, ROOT
 from tests.stack.seeding import wait_until
 from tests.support.cloudformation import Templates
 from tests.support.moto import KEYS, UNKNOWN, client, created, moto
@@ -117,11 +121,29 @@ async def test_the_server_runs_against_what_was_created(cloud: Cloud, tmp_path: 
     with carried(cloud, tmp_path) as audit, served(tmp_path, tmp_path / "cache", **settings) as server:
         search = await whole(server.port, "search_manga_catalog", lambda number: {"query": "berserk", "max_results": number})
         order = await whole(server.port, "lookup_order", lambda _: {"order_id": ORDER})
+        doctor = subprocess.run(
+            [sys.executable, "-m", "server", *asked_once(cloud)], cwd=ROOT, env={**os.environ, **settings}, capture_output=True,
+            text=True, timeout=AUDIT_SECONDS,
+        )  # fmt: skip
         async with asyncio.timeout(AUDIT_SECONDS):
             line = json.loads(await asyncio.to_thread(audit.readline))
+    told = dict(re.findall(r"^(\w+) +\S+ +(\w+) ", doctor.stdout, re.MULTILINE))
+    # moto makes no TTL from a template, which the doctor sees of the profiles.
+    assert {told[name] for name in ("audit", *(table.name for table in TABLES if table.ttl is None))} == {"ok"}, (
+        doctor.stdout
+    )
     assert search["results"]
     assert ORDER in json.dumps(order)
     assert (line["tool"], line["what"]) == ("lookup_order", {"order_id": ORDER})
+
+
+def asked_once(cloud: Cloud) -> list[str]:
+    """The command that the runbooks have a task run once in the server's container."""
+    (override,) = json.loads(re.findall(r"--overrides '(.+)'", (ROOT / RUNBOOKS).read_text("utf-8"))[0])[
+        "containerOverrides"
+    ]
+    assert cloud.container(override["name"])["Name"] == SERVER
+    return list(override["command"])
 
 
 @contextmanager

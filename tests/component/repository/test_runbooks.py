@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 
 from infra.alarms.alarm import RUNBOOKS
-from infra.alarms.rules import NAMES
+from infra.alarms.cloudwatch import Deployed, alarms
+from infra.alarms.native import NAMES as NATIVE
+from infra.alarms.rules import NAMES as RULED
+from infra.dashboards.cloudwatch import body
 from infra.dashboards.panels import PANELS
 from server.config.settings import ROOT
 from tests.snapshots.rehearsed import MARKER, runbooks
 from tests.support.cases import cases
 
 TEXT = (ROOT / RUNBOOKS).read_text("utf-8")
+NAMES = (*RULED, *NATIVE)
 PARTS = ("Customers see", "Confirm", "Do", "Over when", "Rehearsed")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 
@@ -49,3 +53,15 @@ def test_the_panels_it_sends_to_are_on_the_dashboard() -> None:
     assert len(named) > 10
     for panel in named:
         assert any(title.startswith(panel) for title in titles), panel
+
+
+def test_whoever_is_called_by_cloudwatch_is_sent_to_panels_that_it_has() -> None:
+    """But for those that are marked to be Grafana's."""
+    titles = [widget["properties"]["title"] for widget in body("n", "r")["widgets"]]
+    called = " ".join(each["Properties"]["AlarmName"] for each in alarms(Deployed("p", "n", "", "")).values())
+    sent = 0
+    for name in (*(name for name in RULED if f"p-{name}" in called), *NATIVE):
+        for panel in re.findall(r"(?<!\*)\*([A-Z0-9][^*]+)\*(?!\*|:| \(Grafana\))", SECTIONS[name]):
+            sent += 1
+            assert any(title.startswith(panel) for title in titles), (name, panel)
+    assert sent > 10
