@@ -12,6 +12,7 @@ from session.failures import MemoryRefused
 from session.redis.address import RedisAddress
 from session.redis.multiplexed import MultiplexedRedis
 from tests.component.conftest import moody, shelf
+from tests.support.cases import cases
 from tests.support.cdk import Template
 from tests.support.pipeline import opening_kits
 from tests.support.store import Backends
@@ -47,7 +48,7 @@ async def test_a_conversation_is_remembered(signed_in: MultiplexedRedis, moody: 
     assert (recalled.known, len(recalled.calls)) == (True, 2)
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         ("PING",), ("TIME",), ("INFO", "server"), ("EVAL", "return redis.call('TIME')[1]", 0), ("PUBLISH", "manga:mcp:told", "x"),
@@ -58,7 +59,7 @@ async def test_what_the_server_says_is_let_through(signed_in: MultiplexedRedis, 
     await ask(signed_in, *command)
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         ("GET", "other:key"), ("SET", "other:key", "1"), ("FLUSHALL",), ("FLUSHDB",), ("KEYS", "*"), ("CONFIG", "GET", "*"),

@@ -6,10 +6,10 @@ import json
 from copy import deepcopy
 from ipaddress import ip_network
 
-import pytest
 from jsonschema import Draft4Validator
 
 from infra.cdk.stages import STAGES
+from tests.support.cases import cases
 from tests.support.cdk import ACCOUNT, Template
 from tools.store.backends.dynamodb.tables import TABLES, Table
 from tools.store.backends.opensearch.address import ALIAS, OpenSearchAddress
@@ -30,7 +30,7 @@ def table(template: Template, wanted: Table, stage: str) -> dict[str, object]:
     return deepcopy(found)
 
 
-@pytest.mark.parametrize("wanted", TABLES, ids=lambda each: each.name)
+@cases("wanted", TABLES, ids=lambda each: each.name)
 def test_a_table_is_its_definition(foundation: Template, stage: str, wanted: Table) -> None:
     """To the letter of what CreateTable is asked by seed and tests."""
     made = table(foundation, wanted, stage)
@@ -43,7 +43,7 @@ def test_a_table_is_its_definition(foundation: Template, stage: str, wanted: Tab
     assert not {"LocalSecondaryIndexes", "GlobalSecondaryIndexes"} & (made.keys() - created.keys())
 
 
-@pytest.mark.parametrize("wanted", TABLES, ids=lambda each: each.name)
+@cases("wanted", TABLES, ids=lambda each: each.name)
 def test_a_table_is_protected_as_its_definition_says(foundation: Template, stage: str, wanted: Table) -> None:
     made = table(foundation, wanted, stage)
     assert made["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": wanted.recovery}

@@ -13,6 +13,7 @@ import pytest
 
 from infra.cdk.stages import STAGES
 from tests.support.aws_calls import DEPLOYMENT, DOCTOR, SEED, SERVER, AwsCall, kept
+from tests.support.cases import cases
 from tests.support.cloudformation import Templates
 from tests.support.iam import ALLOWED, Asked, decided
 from tests.support.neighbours import neighbours
@@ -101,7 +102,7 @@ def test_what_is_encrypted_can_be_read_and_only_through_its_service(stage: Stage
     assert ALLOWED not in decided(bare)
 
 
-@pytest.mark.parametrize("by", [SERVER, SEED])
+@cases("by", [SERVER, SEED])
 def test_the_collection_lets_in_what_is_asked_of_it(by: str, stage: Stage) -> None:
     asked = {call.action for call in recorded(stage) if call.by == by and call.action.startswith("aoss:")}
     granted = stage.shop.search_permissions(stage.roles[OWN_ROLE[by]].arn)

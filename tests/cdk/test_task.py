@@ -6,10 +6,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from infra.cdk.stages import STAGES
 from server.config.settings import Settings
+from tests.support.cases import cases
 from tests.support.cdk import Template, containers, environment
 
 
@@ -140,7 +139,7 @@ def test_secrets_are_no_settings(service: Template) -> None:
         assert secret["Name"] == "MANGA_AUTH_TOKENS"
 
 
-@pytest.mark.parametrize("name", ["manga-tools", "agent"])
+@cases("name", ["manga-tools", "agent"])
 def test_each_container_is_told_which_role_is_its_own(pod: Template, stage: str, name: str) -> None:
     own = environment(pod, by_name(pod, "-pod")[name])
     assert own["AWS_PROFILE"] == {"manga-tools": "server", "agent": "agent"}[name]

@@ -10,8 +10,7 @@ import socket
 from contextlib import AsyncExitStack
 from typing import Any
 
-import pytest
-
+from tests.support.cases import cases
 from tests.support.fuzzing import check_harmless, encoded, exchange, http
 from tests.support.process import serving, until
 from tests.support.raw import (
@@ -58,7 +57,7 @@ NO_MESSAGES = {
 }
 
 
-@pytest.mark.parametrize("body", NO_MESSAGES.values(), ids=NO_MESSAGES.keys())
+@cases("body", NO_MESSAGES.values(), ids=NO_MESSAGES.keys())
 async def test_what_is_no_message_is_refused_at_every_door(port: int, body: bytes) -> None:
     """400 with a JSON-RPC error on Streamable HTTP in both eras and without a session, and at the POST of a stream; the
     stream and the session go on."""
@@ -135,7 +134,7 @@ TOO_LARGE = {
 }
 
 
-@pytest.mark.parametrize(("data", "statuses"), TOO_LARGE.values(), ids=TOO_LARGE.keys())
+@cases(("data", "statuses"), TOO_LARGE.values(), ids=TOO_LARGE.keys())
 async def test_heads_beyond_the_limit_are_refused(port: int, data: bytes, statuses: set[int]) -> None:
     """Before anything is looked up in them, whether they come in one piece or not."""
     answer = exchange(port, data)
@@ -164,7 +163,7 @@ HEAVY = {
 }
 
 
-@pytest.mark.parametrize("request_", HEAVY.values(), ids=HEAVY.keys())
+@cases("request_", HEAVY.values(), ids=HEAVY.keys())
 async def test_a_body_full_of_what_is_costly_to_check_holds_up_nobody(port: int, request_: dict[str, Any]) -> None:
     """It is answered within its call's time like any other, instead of occupying the server for seconds or minutes."""
     result = (await post_2026(port, request_))["result"]
@@ -301,7 +300,7 @@ NEWLINES = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "path"), NEWLINES)
+@cases(("tool", "arguments", "path"), NEWLINES)
 async def test_ids_with_a_newline_at_their_end_are_refused(port: int, tool: str, arguments: Any, path: str) -> None:
     """By the pattern, with the path of the one that is wrong."""
     result = (await post_2026(port, call(tool, arguments)))["result"]
@@ -328,7 +327,7 @@ STATED_WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", STATED_WRONG)
+@cases("name", STATED_WRONG)
 async def test_a_malformed_header_is_named(port: int, name: str) -> None:
     """VALIDATION_ERROR with the header's name in the path; the header may be the agent author's mistake."""
     for value in STATED_WRONG[name]:
@@ -340,7 +339,7 @@ async def test_a_malformed_header_is_named(port: int, name: str) -> None:
         assert name in violation["path"].lower()
 
 
-@pytest.mark.parametrize("value", ["", "session.id", "=;,", "session.id=" + "x" * 5000, "session.id=%ff%00", 5, ["a"], None])
+@cases("value", ["", "session.id", "=;,", "session.id=" + "x" * 5000, "session.id=%ff%00", 5, ["a"], None])
 async def test_malformed_baggage_and_traceparent_are_ignored(port: int, value: Any) -> None:
     """The agent's author did not write them."""
     meta = {"baggage": value, "traceparent": value, "tracestate": value}

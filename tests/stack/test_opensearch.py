@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.stack.titles import DEFINITION, INDEX, TITLES, lines, title, vector
+from tests.support.cases import cases
 
 PIPELINE = "stack-hybrid"
 
@@ -51,7 +52,7 @@ async def test_the_node_has_the_plugins_that_the_catalogue_needs(node: httpx.Asy
     assert {each["component"] for each in plugins} == {"analysis-kuromoji", "opensearch-knn", "opensearch-neural-search"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("analyzer", "text", "tokens"),
     [
         ("kuromoji", "進撃の巨人", ["進撃", "巨人"]),
@@ -114,7 +115,7 @@ async def test_a_broken_leg_of_an_msearch_leaves_the_other_whole(node: httpx.Asy
     assert bad["status"] == 400
 
 
-@pytest.mark.parametrize("space", ["cosinesimil", "innerproduct", "l2"])
+@cases("space", ["cosinesimil", "innerproduct", "l2"])
 async def test_every_way_to_compare_vectors_is_accepted(node: httpx.AsyncClient, space: str) -> None:
     """An index may choose any of the three."""
     name = f"stack-{space}"

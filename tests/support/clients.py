@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import mcp_types as types
+import pytest
 from mcp.client import Client as SdkClient
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -72,6 +73,14 @@ TRANSPORTS = {
         Transport("strands-stdio", "stdio", "auto", own_session=True, strands=True),
     )
 }
+
+ONE_OF_A_KIND = ("http-2026", "sse-2025", "stdio-2025", "strands-sse")
+"""The clients of the gate: `make test-all` asks all of them."""
+
+
+def params(names: Iterable[str]) -> list[Any]:
+    """For parametrize: the clients of these names, of which all but one of a kind are slow."""
+    return [each if each in ONE_OF_A_KIND else pytest.param(each, marks=pytest.mark.slow) for each in names]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients import TRANSPORTS, Client, Connections, Transport
+from tests.support.clients import TRANSPORTS, Client, Connections, Transport, params
 from tests.support.serving import Serving, served, wait_for_meaning
 from tests.support.strands import StrandsDriver
 from tests.support.two_replicas import TwoReplicas, two_replicas
 
 Serve = Callable[..., Serving]
-ONE_OF_A_KIND = ("http-2026", "sse-2025", "stdio-2025", "strands-sse")
-"""The clients of the gate: `make test-all` asks all of them."""
 
 
 @pytest.fixture(scope="session")
@@ -78,9 +76,7 @@ def fresh(tmp_path: Path, cache: Path, strands_driver: StrandsDriver) -> Iterato
     opened.close()
 
 
-@pytest.fixture(
-    params=[each if each in ONE_OF_A_KIND else pytest.param(each, marks=pytest.mark.slow) for each in TRANSPORTS]
-)
+@pytest.fixture(params=params(TRANSPORTS))
 def transport(request: pytest.FixtureRequest) -> Transport:
     return TRANSPORTS[request.param]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_service import BOUND_SECONDS, Json, Service, free_port, service
+from tests.support.cases import cases
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, served, start
 
@@ -94,7 +95,7 @@ def test_a_long_conversation_keeps_its_end_and_begins_where_a_customer_speaks() 
     assert (kept, forgotten) == (2, 0)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "status", "said"),
     [
         (b"{", 400, "no JSON"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import answers, installed
-from tests.support.clients import Client, Connections
+from tests.support.clients import Client, Connections, params
 from tests.support.environments import python_of
 from tests.support.loop_thread import Held, LoopThread
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, Answer, Connection, ask, message
@@ -52,7 +52,7 @@ def connections(
     opened.close()
 
 
-@pytest.mark.parametrize("kind", ["sse-2025", "http-2025", "get-mcp-as-sse", "strands-sse", "strands-http"])
+@pytest.mark.parametrize("kind", params(["sse-2025", "http-2025", "get-mcp-as-sse", "strands-sse", "strands-http"]))
 async def test_each_call_is_answered_wherever_it_goes(
     kind: str, connections: Connections, proxy: tuple[str, RoundRobin]
 ) -> None:

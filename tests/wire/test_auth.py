@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.clients import TRANSPORTS, Connections
+from tests.support.cases import cases
+from tests.support.clients import TRANSPORTS, Connections, params
 from tests.support.process import until
 from tests.support.serving import WAYS_IN, Serving
 
@@ -35,8 +36,8 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-@pytest.mark.parametrize(("method", "path"), WAYS_IN)
-@pytest.mark.parametrize("headers", [{}, bearer("wrong"), {"Authorization": f"Basic {FIRST}"}])
+@cases(("method", "path"), WAYS_IN)
+@cases("headers", [{}, bearer("wrong"), {"Authorization": f"Basic {FIRST}"}])
 async def test_without_a_valid_token_every_way_in_is_closed(
     method: str, path: str, headers: dict[str, str], http: httpx.AsyncClient
 ) -> None:
@@ -52,8 +53,8 @@ async def test_probes_and_metrics_need_no_token(http: httpx.AsyncClient) -> None
         assert (await http.get(path)).status_code == 200
 
 
-@pytest.mark.parametrize("token", [FIRST, SECOND])
-@pytest.mark.parametrize("name", OVER_HTTP)
+@cases("token", [FIRST, SECOND])
+@pytest.mark.parametrize("name", params(OVER_HTTP))
 async def test_either_of_two_tokens_lets_any_client_state_the_user(
     name: str, token: str, fresh: Connections, guarded: Serving
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.support.answers import Answer, RpcError
+from tests.support.cases import cases
 from tests.support.clients import Client, Transport
 
 OWNER, OWN_ORDER = "demo-user-1", "MNG-DEMO1001"
@@ -30,7 +31,7 @@ def ids_of(found: Answer) -> list[str]:
     return [card["title_id"] for card in found.value["results"]]
 
 
-@pytest.mark.parametrize("tool", list(EACH_TOOL))
+@cases("tool", list(EACH_TOOL))
 async def test_a_result_satisfies_its_output_schema_and_its_text_is_the_same_json(
     tool: str, client: Client, session: str
 ) -> None:
@@ -51,7 +52,7 @@ async def whole_answer(client: Client, tool: str, **stated: str) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("query", ["One Piece", "wan piisu", "わんぴーす", "ワンピース", "ONE PIECE"])
+@cases("query", ["One Piece", "wan piisu", "わんぴーす", "ワンピース", "ONE PIECE"])
 async def test_a_title_is_found_by_its_name_in_any_script(query: str, client: Client, session: str) -> None:
     """English, romaji, kana and full-width letters all lead to one title."""
     found = await client.call("search_manga_catalog", {"query": query}, sessionId=session)

@@ -174,7 +174,7 @@ KNOWN = {**NOBODY, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_
 NOWHERE = {"AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:9"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("aws", "said"),
     [
         (NOBODY, "there are no AWS credentials; set AWS_PROFILE"),

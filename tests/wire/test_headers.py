@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from tests.support.answers import CALL_META, STATED
-from tests.support.clients import MODERN, TRANSPORTS, Client, Connections
+from tests.support.cases import cases
+from tests.support.clients import MODERN, TRANSPORTS, Client, Connections, params
 from tests.support.serving import Serving
 
 OWNER, OWN_ORDER = "demo-user-1", "MNG-DEMO1001"
@@ -17,7 +18,7 @@ ONE_PIECE = "manga-001001"
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
 
 
-@pytest.fixture(params=OVER_HTTP)
+@pytest.fixture(params=params(OVER_HTTP))
 def spoken_for(request: pytest.FixtureRequest, fresh: Connections, server: Serving, session: str) -> Client:
     """A client whose headers say, once and for all its requests, who it calls for."""
     headers = {"X-User-ID": OWNER, "X-Session-ID": session, "X-Expected-Calls": "2", "X-Turn-Budget-Ms": "2000"}
@@ -127,7 +128,7 @@ async def test_an_idempotency_key_may_come_as_the_usual_header(plain: Plain, ses
     assert other["structuredContent"]["error"]["name"] == "VALIDATION_ERROR"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("header", "value"),
     [
         ("X-Session-ID", "no spaces"),
@@ -160,7 +161,7 @@ async def test_the_trace_id_names_the_turn_when_nothing_else_does(plain: Plain, 
     assert malformed["_meta"][CALL_META]["budget"]["turnId"] is None
 
 
-@pytest.mark.parametrize("chosen", ["}x", "{a}b", "s" * 15_000, "plain"], ids=["brace", "braces", "15 KB", "well-formed"])
+@cases("chosen", ["}x", "{a}b", "s" * 15_000, "plain"], ids=["brace", "braces", "15 KB", "well-formed"])
 async def test_a_2026_request_has_no_transport_session_whatever_its_header_says(chosen: str, plain: Plain) -> None:
     """That header is the 2025 era's, where the server has issued what it says."""
     headers: dict[str, str | bytes] = {"Mcp-Session-Id": chosen}

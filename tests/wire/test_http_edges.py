@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.clients import TRANSPORTS, Connections
+from tests.support.cases import cases
+from tests.support.clients import TRANSPORTS, Connections, params
 from tests.support.serving import Serving
 
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
@@ -34,17 +35,15 @@ async def test_a_post_to_the_stream_is_not_allowed(http: httpx.AsyncClient) -> N
     assert "GET" in answer.headers["allow"]
 
 
-@pytest.mark.parametrize(
-    ("query", "status"), [("?session_id=00000000000000000000000000000000", 404), ("?session_id=no-hex", 404), ("", 400)]
-)
+@cases(("query", "status"), [("?session_id=00000000000000000000000000000000", 404), ("?session_id=no-hex", 404), ("", 400)])
 async def test_a_message_to_no_open_stream_is_refused(query: str, status: int, http: httpx.AsyncClient) -> None:
     """404 for a session that is not there, so that a client connects anew; 400 for a message that names none."""
     answer = await http.post(f"/messages/{query}", json=INITIALIZE)
     assert answer.status_code == status
 
 
-@pytest.mark.parametrize("path", ["/sse", "/mcp"])
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example"])
+@cases("path", ["/sse", "/mcp"])
+@cases("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example"])
 async def test_another_host_is_misdirected(path: str, host: str, http: httpx.AsyncClient) -> None:
     """What stands against DNS rebinding: a page that resolved its own name to this machine."""
     method = "GET" if path == "/sse" else "POST"
@@ -52,14 +51,14 @@ async def test_another_host_is_misdirected(path: str, host: str, http: httpx.Asy
     assert answer.status_code == 421
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "file://", "http://localhost.evil.example"])
+@cases("origin", ["https://evil.example", "null", "file://", "http://localhost.evil.example"])
 async def test_another_origin_is_forbidden(origin: str, http: httpx.AsyncClient) -> None:
     """A browser says where the page is from."""
     answer = await http.post("/mcp", json=INITIALIZE, headers=BOTH | {"Origin": origin})
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1", "https://localhost"])
+@cases("origin", ["http://localhost:3000", "http://127.0.0.1", "https://localhost"])
 async def test_a_local_page_may_call(origin: str, http: httpx.AsyncClient) -> None:
     """The Inspector, for one, runs in a browser on this machine."""
     answer = await http.post("/mcp", json=INITIALIZE, headers=BOTH | {"Origin": origin})
@@ -89,7 +88,7 @@ async def test_a_body_that_is_too_large_is_refused(http: httpx.AsyncClient) -> N
     assert answer.status_code == 413
 
 
-@pytest.mark.parametrize("path", ["/", "/favicon.ico", "/.well-known/oauth-protected-resource", "/mcp/", "/healthz/"])
+@cases("path", ["/", "/favicon.ico", "/.well-known/oauth-protected-resource", "/mcp/", "/healthz/"])
 async def test_what_is_not_there_is_not_found(path: str, http: httpx.AsyncClient) -> None:
     """Clients probe for OAuth metadata and take 404 as "none"."""
     answer = await http.get(path)
@@ -116,7 +115,7 @@ async def test_metrics_count_calls_by_tool(http: httpx.AsyncClient, connections:
     assert 'tool="get_manga_details"' in answer.text
 
 
-@pytest.mark.parametrize("name", OVER_HTTP)
+@pytest.mark.parametrize("name", params(OVER_HTTP))
 async def test_a_session_that_is_ended_is_forgotten_for_that_user_alone(
     name: str, connections: Connections, server: Serving, http: httpx.AsyncClient, session: str
 ) -> None:

@@ -20,7 +20,8 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.auth_utils import check_resource_allowed
 
 from tests.support import issuer as kinds
-from tests.support.clients import TRANSPORTS, Client, Connections, RpcError
+from tests.support.cases import cases
+from tests.support.clients import TRANSPORTS, Client, Connections, RpcError, params
 from tests.support.issuer import ALL_TOOLS, Issuer, SigningKey, issuing, scope
 from tests.support.listed import LISTED
 from tests.support.process import until
@@ -65,7 +66,7 @@ async def names(client: Client) -> list[str]:
     return [tool["name"] for tool in await client.tools()]
 
 
-@pytest.mark.parametrize("name", OVER_HTTP)
+@pytest.mark.parametrize("name", params(OVER_HTTP))
 async def test_a_users_token_lists_and_calls_what_it_grants(
     name: str, fresh: Connections, believing: Serving, issuer: Issuer
 ) -> None:
@@ -88,7 +89,7 @@ async def test_a_users_token_lists_and_calls_what_it_grants(
     assert another.error["name"] == "FORBIDDEN"
 
 
-@pytest.mark.parametrize("name", OVER_HTTP)
+@pytest.mark.parametrize("name", params(OVER_HTTP))
 async def test_agents_that_share_a_connection_bring_each_users_own_token(
     name: str, fresh: Connections, believing: Serving, issuer: Issuer
 ) -> None:
@@ -145,7 +146,7 @@ def wrong_tokens(issuer: Issuer) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(("method", "path"), WAYS_IN)
+@cases(("method", "path"), WAYS_IN)
 async def test_every_way_in_asks_for_a_token_and_says_where_they_come_from(
     method: str, path: str, http: httpx.AsyncClient, believing: Serving, issuer: Issuer
 ) -> None:
@@ -163,7 +164,7 @@ async def test_every_way_in_asks_for_a_token_and_says_where_they_come_from(
         assert not token or token not in challenge + answer.text
 
 
-@pytest.mark.parametrize("resource", ["", "/mcp", "/sse"])
+@cases("resource", ["", "/mcp", "/sse"])
 async def test_the_metadata_tells_a_client_whose_tokens_are_taken(
     resource: str, http: httpx.AsyncClient, believing: Serving, issuer: Issuer
 ) -> None:
@@ -212,7 +213,7 @@ async def test_a_bearer_that_lacks_a_scope_is_told_which_and_where_to_ask(
         assert answer.json()["result"]["structuredContent"]["error"]["name"] == "FORBIDDEN"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "params", "wanted"),
     [
         ("resources/read", {"uri": "manga://orders/MNG-DEMO1001"}, "lookup_order"),
@@ -250,7 +251,7 @@ async def test_what_has_no_scope_is_read_by_every_bearer(http: httpx.AsyncClient
         assert (await http.post("/mcp", json=body, headers=headers | own)).json()["result"]["cacheScope"] == "public"
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/sse"])
+@cases("path", ["/mcp", "/sse"])
 async def test_the_official_client_finds_the_issuer_by_itself(path: str, believing: Serving, issuer: Issuer) -> None:
     """With its own code, from the refusal alone; and it takes the metadata for that of the address that it called."""
     async with create_mcp_http_client() as http:
@@ -366,7 +367,7 @@ async def test_no_token_is_ever_logged(
         assert token.rpartition(".")[2] not in believing.log
 
 
-@pytest.mark.parametrize("header", ["X-User-ID", "Authorization"])
+@cases("header", ["X-User-ID", "Authorization"])
 async def test_a_header_that_says_two_things_about_who_is_calling_is_refused(
     header: str, http: httpx.AsyncClient, server: Serving, issuer: Issuer
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support import installed
-from tests.support.clients import TRANSPORTS, Client, Connections, OfSdk
+from tests.support.clients import TRANSPORTS, Client, Connections, OfSdk, params
 from tests.support.environments import python_of
 from tests.support.images import png
 from tests.support.serving import Serving, served
@@ -78,7 +78,7 @@ async def raw_result(client: Client) -> dict[str, Any]:
     return dict(result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
-@pytest.mark.parametrize("name", [name for name, transport in TRANSPORTS.items() if not transport.strands])
+@pytest.mark.parametrize("name", params(name for name, transport in TRANSPORTS.items() if not transport.strands))
 async def test_the_official_client_gets_three_images_behind_the_json(
     name: str, opened: Connections, server_with_preview: Serving
 ) -> None:
@@ -93,7 +93,7 @@ async def test_the_official_client_gets_three_images_behind_the_json(
     assert len(json.dumps(result)) < LONGEST_LINE
 
 
-@pytest.mark.parametrize("name", [name for name, transport in TRANSPORTS.items() if transport.strands])
+@pytest.mark.parametrize("name", params(name for name, transport in TRANSPORTS.items() if transport.strands))
 async def test_strands_hands_the_images_to_its_model(name: str, opened: Connections, server_with_preview: Serving) -> None:
     """It keeps PNG, WebP, JPEG and GIF, and drops what it does not know."""
     result = await whole_result(opened.shared(name, server_with_preview.url))

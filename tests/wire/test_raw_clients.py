@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.listed import LISTED
 from tests.support.serving import ROOT, STOP_SECONDS, Serving, clean_environment
 
@@ -190,7 +191,7 @@ class Curl:
         self.process.communicate()
 
 
-@pytest.mark.parametrize(("path", "options"), [("/sse", ()), ("/mcp", ("-H", "Accept: text/event-stream"))])
+@cases(("path", "options"), [("/sse", ()), ("/mcp", ("-H", "Accept: text/event-stream"))])
 def test_curl_is_a_client(path: str, options: tuple[str, ...], server: Serving) -> None:
     """One terminal for the stream and one for the messages is all that the 2024 transport needs."""
     curl = Curl(server.url, path, *options)

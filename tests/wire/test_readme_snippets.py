@@ -9,9 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from server.commands.cli import _parser
+from tests.support.cases import cases
 from tests.support.documents import README, WHOLE_GUIDE, after_all, blocks
 from tests.support.environments import python_of
 from tests.support.listed import LISTED
@@ -44,7 +43,7 @@ def test_there_is_a_snippet_for_each_way_to_connect() -> None:
     assert len(SNIPPETS) == 4
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
+@cases("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
 def test_a_python_snippet_prints_what_its_comment_says(snippet: str, server: Serving, cache: Path) -> None:
     """`print(...)  # what comes out`."""
     expected = re.search(r"print\(.*\)  # (.+)$", snippet, re.MULTILINE)

@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from tests.support.answers import CALL_META
-from tests.support.clients import TRANSPORTS, Connections
+from tests.support.clients import TRANSPORTS, Connections, params
 from tests.support.serving import Serving
 from tests.support.strands import OfStrands
 
@@ -15,7 +15,7 @@ STRANDS = [name for name, transport in TRANSPORTS.items() if transport.strands]
 ONE_PIECE = "manga-001001"
 
 
-@pytest.fixture(params=STRANDS)
+@pytest.fixture(params=params(STRANDS))
 def strands(request: pytest.FixtureRequest, connections: Connections, server: Serving) -> OfStrands:
     client = connections.shared(request.param, server.url)
     assert isinstance(client, OfStrands)

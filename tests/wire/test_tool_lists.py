@@ -85,7 +85,7 @@ def test_every_output_schema_admits_the_error_envelope(name: str) -> None:
     assert not validator.is_valid({})
 
 
-@pytest.mark.parametrize("name", ["sse-2026", "http-2026", "stdio-2026"])
+@cases("name", ["sse-2026", "http-2026", "stdio-2026"])
 async def test_the_modern_list_says_how_long_and_for_whom_it_holds(
     name: str, connections: Connections, server: Serving
 ) -> None:
@@ -96,7 +96,7 @@ async def test_the_modern_list_says_how_long_and_for_whom_it_holds(
     assert (listed["ttlMs"], listed["cacheScope"]) == (1000, "public")
 
 
-@pytest.mark.parametrize("name", ["sse-2025", "http-2025", "stdio-2025"])
+@cases("name", ["sse-2025", "http-2025", "stdio-2025"])
 async def test_a_2025_client_is_told_that_the_list_may_change(name: str, connections: Connections, server: Serving) -> None:
     """`tools.listChanged` at the handshake, and the server's own name."""
     client = connections.shared(name, server.url)
@@ -109,7 +109,7 @@ async def test_a_2025_client_is_told_that_the_list_may_change(name: str, connect
     assert client.sdk.server_info.name == "manga-tools"
 
 
-@pytest.mark.parametrize("name", ["sse-2025", "http-2026"])
+@cases("name", ["sse-2025", "http-2026"])
 async def test_a_cursor_that_was_never_given_is_refused(name: str, connections: Connections, server: Serving) -> None:
     """The list is one page: whoever asks for a second one is told so, and does not get the first again."""
     client = connections.shared(name, server.url)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.clients import TRANSPORTS, Connections, OfSdk
 from tests.support.collector import Collector, collecting
 from tests.support.serving import Serving
@@ -40,7 +41,7 @@ def clients(tmp_path: Path, cache: Path) -> Iterator[Connections]:
     opened.close()
 
 
-@pytest.mark.parametrize("name", WAYS)
+@cases("name", WAYS)
 async def test_it_is_its_callers_child(name: str, traced: Serving, clients: Connections, collector: Collector) -> None:
     trace = uuid.uuid4().hex
     client = clients.open(name, traced.url)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from tests.support.clients import Connections
+from tests.support.clients import Connections, params
 from tests.support.flags import serving_flags
 from tests.support.process import Process, alive, command_of, descendants, run, serving, until
 from tests.support.raw import Connection, Json, ask, call, in_2026, message, post_2026
@@ -266,7 +266,7 @@ async def offered(connection: Connection) -> bool:
     return "lookup_order" in [tool["name"] for tool in answer["result"]["tools"]]
 
 
-@pytest.mark.parametrize("kind", ["sse-2025", "http-2025", "strands-sse", "strands-http"])
+@pytest.mark.parametrize("kind", params(["sse-2025", "http-2025", "strands-sse", "strands-http"]))
 async def test_a_session_is_served_whichever_worker_gets_its_request(kind: str, fresh: Connections, two: Serving) -> None:
     """Connections go to whoever has fewest, so that a stream and what is posted to it meet different workers."""
     clients = [fresh.open(kind, two.url) for _ in range(4)]

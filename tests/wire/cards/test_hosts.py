@@ -13,6 +13,7 @@ from mcp.client import advertise
 
 from tests.support import installed
 from tests.support.cards import DECLARED, LISTED_PAGE, LISTED_TOOL, MIME_TYPE, NAME, OF_TOOLS, READ_PAGE, URIS
+from tests.support.cases import cases
 from tests.support.clients import TRANSPORTS, Connections, OfSdk
 from tests.support.environments import python_of
 from tests.support.serving import Serving, clean_environment
@@ -41,7 +42,7 @@ def check(seen: dict[str, Any]) -> None:
     assert seen["beside"][CARD] == NAMES
 
 
-@pytest.mark.parametrize("name", [name for name, transport in TRANSPORTS.items() if not transport.strands])
+@cases("name", [name for name, transport in TRANSPORTS.items() if not transport.strands])
 async def test_a_host_of_the_2_x_line_is_told_of_cards(name: str, whole: Serving, fresh: Connections) -> None:
     host = fresh.open(name, whole.url, extensions=[advertise(NAME, DECLARED)])
     assert isinstance(host, OfSdk)

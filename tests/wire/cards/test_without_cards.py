@@ -15,6 +15,7 @@ import pytest
 
 from server.results import compact
 from tests.support.cards import DECLARED, JUNK, NAME
+from tests.support.cases import cases
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Json, ask, call, in_2026, message
 from tests.support.serving import ROOT, Serving, clean_environment
 from tests.support.sse import SseClient
@@ -139,8 +140,8 @@ async def test_a_server_without_the_room_tells_hosts_of_no_cards(
     assert list(map(fixed, told)) == list(map(fixed, plain))
 
 
-@pytest.mark.parametrize("name", ["http-2025", "sse", "websocket"])
-@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
+@cases("name", ["http-2025", "sse", "websocket"])
+@cases("junk", JUNK.values(), ids=JUNK.keys())
 async def test_junk_is_as_good_as_nothing(name: str, junk: Any, whole: Serving, cache: Path) -> None:
     """What a handshake says is cut to what is understood of it before anything else reads it."""
     told, plain = (
@@ -150,7 +151,7 @@ async def test_junk_is_as_good_as_nothing(name: str, junk: Any, whole: Serving, 
     assert list(map(fixed, told)) == list(map(fixed, plain))
 
 
-@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
+@cases("junk", JUNK.values(), ids=JUNK.keys())
 async def test_junk_with_each_request_is_nothing_or_refused_as_the_protocol_refuses_it(
     junk: Any, whole: Serving, cache: Path
 ) -> None:
