@@ -131,13 +131,19 @@ async def test_what_the_operator_asks_is_told_of_both(two: Serving) -> None:
 async def test_a_worker_that_is_killed_is_there_again_and_nothing_else_is_lost(two: Serving) -> None:
     """Connections to the other go on; what was counted stays counted."""
     async with AsyncExitStack() as stack:
-        mine = [await stack.enter_async_context(Connection.to(two.port)) for _ in range(8)]
-        assert all(await asyncio.gather(*(answered(each) for each in mine)))
-        counted = await value_of(two, "manga_calls_total")
+        mine: list[Connection] = []
         killed, kept = workers_of(two)
+        while (
+            min(connections_of(pid, two.port) for pid in (killed, kept)) < 3
+        ):  # a busy supervisor may still count closed ones
+            assert len(mine) < 50
+            mine.append(await stack.enter_async_context(Connection.to(two.port)))
+            assert await answered(mine[-1])
+        counted = await value_of(two, "manga_calls_total")
+        held = connections_of(kept, two.port)
         os.kill(killed, signal.SIGKILL)
         alive_still = [each for each in mine if await _answers(each)]
-        assert 3 <= len(alive_still) <= 5
+        assert len(alive_still) == held
     assert (await post_2026(two.port, search()[0]))["result"]["structuredContent"]["results"]
     await until(lambda: all_serve(two), WELL_AGAIN_SECONDS, "both workers serve again")
     assert kept in workers_of(two)
