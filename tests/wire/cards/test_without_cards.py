@@ -15,7 +15,6 @@ import pytest
 
 from server.results import compact
 from tests.support.cards import DECLARED, JUNK, NAME
-from tests.support.cases import cases
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Json, ask, call, in_2026, message
 from tests.support.serving import ROOT, Serving, clean_environment
 from tests.support.sse import SseClient
@@ -140,8 +139,8 @@ async def test_a_server_without_the_room_tells_hosts_of_no_cards(
     assert list(map(fixed, told)) == list(map(fixed, plain))
 
 
-@cases("name", ["http-2025", "sse", "websocket"])
-@cases("junk", JUNK.values(), ids=JUNK.keys())
+@pytest.mark.parametrize("name", ["http-2025", "sse", "websocket"])
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
 async def test_junk_is_as_good_as_nothing(name: str, junk: Any, whole: Serving, cache: Path) -> None:
     """What a handshake says is cut to what is understood of it before anything else reads it."""
     told, plain = (
@@ -151,7 +150,7 @@ async def test_junk_is_as_good_as_nothing(name: str, junk: Any, whole: Serving, 
     assert list(map(fixed, told)) == list(map(fixed, plain))
 
 
-@cases("junk", JUNK.values(), ids=JUNK.keys())
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
 async def test_junk_with_each_request_is_nothing_or_refused_as_the_protocol_refuses_it(
     junk: Any, whole: Serving, cache: Path
 ) -> None:
