@@ -66,9 +66,13 @@ NAMES = ("OpenSearch", "DynamoDB", "Redis", "Bedrock")
 BEHIND = "profile"
 """What customers did is written into DynamoDB behind the answer: trips that no call waits for."""
 ALIVE = "alive"
-"""A replica tells Redis all the time that it lives: trips that are no call's."""
-APART = {"DynamoDB": (".BatchWriteItem", BEHIND), "Redis": (":alive", ALIVE)}
-"""By backend: a word of the requests that go by a name of their own, and that name."""
+"""A replica tells Redis all the time that it lives, asks whether its channel does, and leaves what the fleet shares: trips
+that are no call's."""
+APART = {
+    "DynamoDB": ((".BatchWriteItem",), BEHIND),
+    "Redis": ((":alive", "PING", "manga:mcp:fleet:", "manga:mcp:snapshot:"), ALIVE),
+}
+"""By backend: words of the requests that go by a name of their own, and that name."""
 
 
 @asynccontextmanager

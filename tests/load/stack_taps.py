@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.load.worker import Worker
@@ -20,20 +20,20 @@ Trip = list[float]
 
 
 class Taps(Worker):
-    """Commands: tap (name, host, port, apart), forget, trips. `apart` is a word in requests that go by a name of their own,
-    and that name."""
+    """Commands: tap (name, host, port, apart), forget, trips. `apart` are words in requests that go by a name of their
+    own, and that name."""
 
     def __init__(self) -> None:
         self._trips: dict[str, list[Trip]] = {}
         self._servers: list[asyncio.Server] = []
 
-    async def tap(self, name: str, host: str, port: int, apart: tuple[str, str] | None = None) -> dict[str, Any]:
+    async def tap(self, name: str, host: str, port: int, apart: tuple[Sequence[str], str] | None = None) -> dict[str, Any]:
         trips = self._trips.setdefault(name, [])
-        word, other = apart or ("", name)
+        words, other = apart or ((), name)
         others = self._trips.setdefault(other, [])
 
         def began(data: bytes, trip: Trip) -> None:
-            (others if word.encode() in data else trips).append(trip)
+            (others if any(word.encode() in data for word in words) else trips).append(trip)
 
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: _FromClient(host, port, began), "127.0.0.1", 0)

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from session.keys import PREFIX, relay_alive, snapshot
 from tests.load import stack_report
 from tests.load.results import Bar
 from tests.load.stack import KINDS, Plan, measure
 from tests.load.stack_results import Load, Memory, Results, Sample, Trips
-from tests.load.stack_servers import not_delivered
+from tests.load.stack_servers import ALIVE, APART, not_delivered
+from tests.load.stack_taps import Taps
 from tests.load.stack_turns import CACHED, CALLS, NEW, UNCACHED, never_asked
 from tests.stack.fixtures import dynamodb_endpoint, opensearch_url  # noqa: F401
 from tests.stack.redis_servers import missing
 from tests.stack.require import require
+from tests.support.valkey import private_valkey
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]  # it may be the first to start OpenSearch
 NAMES = ("OpenSearch", "DynamoDB", "Redis", "Bedrock", "profile")
@@ -133,3 +136,19 @@ def test_the_server_is_measured_without_what_only_the_tests_install() -> None:
     assert {"pytest", "hypothesis", "mypy"} <= set(hidden)
     needed = {"mcp", "uvicorn", "numpy", "aiobotocore", "opensearchpy", "server", "tools", "session", "tests"}
     assert not needed & set(hidden)
+
+
+async def test_what_a_replica_asks_redis_by_itself_is_no_trip_of_a_call() -> None:
+    """The pings of its channel, that it lives, what the fleet shares: a slow call would have each that falls into it."""
+    taps = Taps()
+    with private_valkey() as redis:
+        port = (await taps.tap("Redis", "127.0.0.1", redis.port, APART["Redis"]))["port"]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        own = ("PING", f"SET {relay_alive('a')} 1", f"GET {PREFIX}:fleet:1:key", f"GET {snapshot('stock:0', 'a')}")
+        for command in (*own, "GET manga:mcp:session:{s}:calls"):
+            writer.write(command.encode() + b"\r\n")
+            await reader.readline()
+        writer.close()
+        for server in taps._servers:
+            server.close()
+    assert {name: len(trips) for name, trips in (await taps.trips()).items()} == {"Redis": 1, ALIVE: len(own)}
