@@ -30,7 +30,7 @@ async def forget(context: ToolContext, asked: Json) -> Json:
 
     async def without_it(before: Preferences) -> Preferences:
         nonlocal found
-        asked_for = await reader.call(await context.store.reader.read(text, deadline))
+        asked_for = reader.call(await context.store.reader.read(text, deadline))
         found = meant(text, asked_for, await reader.all(before, deadline))
         return tuple(each for each in before if each not in found.preferences)
 

@@ -35,6 +35,7 @@ A_CARD = Violation(
     "a payment card's number is in it",
     "leave it out, and tell the customer that it is never needed here",
 )
+DOUBTED = "Not read for sure, and no condition: {}. Ask the customer what is meant."
 TOO_MANY = Violation(
     "$.preference",
     "maxItems",
@@ -62,7 +63,8 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     done = await changed(context, with_it)
     there = {each.text for each in done.after}
     replaced = [each.text for each in done.before if each.text not in there]
-    said = [_note(new, replaced), REPLACES.format("; ".join(replaced)) if replaced else ""]
+    doubt = DOUBTED.format("; ".join(new.doubted)) if new.doubted else ""
+    said = [_note(new, replaced), doubt, REPLACES.format("; ".join(replaced)) if replaced else ""]
     return {"obeyed": new.understood, **kept(done.after)} | {
         "note": " ".join(filter(None, [*said, "" if done.everywhere else NOT_EVERYWHERE]))
     }

@@ -98,7 +98,7 @@ async def search(context: ToolContext, asked: Json) -> Json:
         return no_title_asked_for(asked["query"])
     want, most = await differing(context, await wanted(context, text, asked)), asked["max_results"]
     found = await find(context, want, most + (MORE if Pending.of(want.conditions, most, want.offset) else 0))
-    page, said = found.page, told(want, found.let_go)
+    page, said = found.page, told(found.want if found.want.text != want.text else want, found.let_go)
     said |= elsewhere(asked["query"], page.titles, text)
     if not page.total:
         instead = await nearly(context, found.want, page.near)

@@ -7,9 +7,9 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from tools.conditions.wanted import Want
-from tools.conditions.wording import worded
 from tools.contract import ToolContext
 from tools.store.models import Conditions
+from tools.store.search.conditions.wording import worded
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.query.tones import ToneTable
 from tools.store.search.reading.reading import Understood

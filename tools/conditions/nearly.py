@@ -10,7 +10,7 @@ from tools.conditions.wanted import Want
 from tools.contract import Json, ToolContext
 from tools.schema.parts import STRING, listed, record
 from tools.store.failures import BackendFailure
-from tools.store.models import CatalogPage, Conditions, Title
+from tools.store.models import CatalogPage, Title
 from tools.store.search.conditions.check import Check
 
 MOST_NEARLY = 3
@@ -31,7 +31,7 @@ async def nearly(context: ToolContext, want: Want, near: Sequence[Title]) -> Jso
     if want.conditions != kept:
         page = await _without_filters(context, want.under(kept))
         if page is not None and page.titles and not page.guessed:
-            return {"nearly": _named(page.titles), "note": _kept_out(want.conditions, page.total)}
+            return {"nearly": _named(page.titles), "note": _kept_out(want, page.total)}
     fit = Check(kept.but("in_stock", "all_volumes"))
     if near := [title for title in near if fit.satisfied_by(title)]:
         return {"nearly": _named(near), "note": f"Nothing matches. The nearest names are in nearly. {TRY}"}
@@ -46,8 +46,10 @@ async def _without_filters(context: ToolContext, want: Want) -> CatalogPage | No
         return None
 
 
-def _kept_out(conditions: Conditions, total: int) -> str:
-    names = [CALLED.get(name, name) for name in conditions.but(*HARD).stated]
+def _kept_out(want: Want, total: int) -> str:
+    told = {name for each in want.understood for name in each.about}
+    stated = [name for name in want.conditions.but(*HARD).stated if name != "tags" or name in told]
+    names = [CALLED.get(name, name) for name in stated]
     titles = "1 title does: the one" if total == 1 else f"{total} titles do, such as those"
     return f"Nothing matches with this {' and '.join(names)}. Without, {titles} in nearly."
 

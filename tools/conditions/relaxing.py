@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice
 
 from tools.conditions.wanted import Want
-from tools.conditions.wording import worded
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, Conditions
+from tools.store.search.conditions.wording import worded
 
 CHEAPEST_FIRST = (
     "min_rating",  # others' taste
@@ -37,6 +37,7 @@ HARD = (
     "without_tags",
     "without_genres",
     "without_authors",
+    "without_magazines",
     "without_titles",
 )
 """The conditions that hold even for what is only offered in place of an answer."""

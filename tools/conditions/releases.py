@@ -8,7 +8,6 @@ import re
 
 from tools.contract import ToolContext
 from tools.store.search.query.parser import without_filler
-from tools.store.search.reading.subject import is_vague
 from tools.store.search.text.characters import normalise
 
 _NAMES_SECONDS = 0.1
@@ -45,6 +44,33 @@ _EMPTY = re.compile(
     r"\b(?:what|which|when|will|does|do|did|has|have|there|know|tell|list|going|manga|happens?|happening|'s|s|all|else)\b"
     r"|[\s,.;:!?'、。]|何|なに|なん|どれ|どの|どんな|なの|予定|知りたい|一覧|リスト|する|され|って|です|ます|ました|[かのはがをにもでとねよ]"
 )
+
+_PUNCTUATION = " ,.;:!?。、！？・/-()[]"
+_ONLY_ASKING = """
+a an the i me my we want wanted need would like love looking for something anything some any good great nice fun
+interesting cool enjoyable decent best really very to read that is i'd i'll i'm you your recommend recommendation
+recommendations suggest suggestion suggestions give show find get can could please what whatever which should do have
+got one ones stuff thing things manga mangas comic comics series title titles book books story stories buy new me
+today now next and or but fine ok okay of with there are pls plz thx thanks onegai gift present birthday safe suitable
+appropriate
+"""
+_VAGUE = frozenset(_ONLY_ASKING.split())
+"""English words that say of a title only that it be one, and be good."""
+_VAGUE_JA = re.compile(
+    r"何か|なにか|なんか|おもしろい|面白い|いい|良い|よい|おすすめ|オススメ|お勧め|人気|漫画|マンガ|まんが|コミック"
+    r"|作品|お?話|やつ|もの|本|シリーズ"
+    r"|を?読みたい(?:です)?|を?探して(?:います|いる)?|を?教えて(?:ください)?|を?ください|は?ありますか|は?ない\?"
+    r"|(?:誕生日|クリスマス|お?祝い?の?)?(?:に|の|用)?(?:プレゼント|贈り物|ギフト)(?:に?したい|に?ほしい|用)?|贈りたい|あげたい"
+    r"|読ませ(?:たい|られる|ても(?:いい|大丈夫|安心))|安全な|安心(?:して読める|できる|な)?|ぴったりな?|ちょうどいい|初めて(?:の|読む)|クリスマス|読み聞かせ(?:できる|用の?)?"
+    r"|見せ(?:られる|たい)|プレゼントする|選んでほしい"
+    r"|お願いします|よろしく|です|ます|[のなをがはでに?。、!\s]"
+)
+
+
+def is_vague(text: str) -> bool:
+    """Whether a normalised text says of a title only that it be a good one."""
+    words = " ".join(word for word in text.split() if word.strip(_PUNCTUATION) not in _VAGUE)
+    return not _VAGUE_JA.sub("", words).strip(_PUNCTUATION)
 
 
 def beside_releases(text: str) -> str | None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tools.conditions.wording import worded
 from tools.contract import Json, ToolContext
 from tools.store.models import Conditions
 from tools.store.preferences.reader import Heard
 from tools.store.preferences.stance import Stance
+from tools.store.search.conditions.wording import worded
 from tools.store.search.reading.reading import Reading, Understood
-from tools.store.search.reading.recipients.another import for_another
 
 PREFERENCES = "preferences"
 """What an answer did without where they could not be read."""
@@ -44,9 +43,9 @@ async def remembered(context: ToolContext, reading: Reading, own: Conditions) ->
     heard = await reader.all(context.preferences, context.deadline.within(READ_SECONDS))
     if any(each.unread for each in heard):
         context.degraded.add(PREFERENCES)
-    said = await reader.call(reading)
+    said = reader.call(reading)
     now = replace(said, conditions=own)
-    return beside(heard, now, another=for_another(reading.text))
+    return beside(heard, now, another=reading.another)
 
 
 def beside(heard: tuple[Heard, ...], now: Stance, *, another: bool) -> Remembered:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from tools.store.models import Author, Conditions
 from tools.store.search.query.parser import whole_names
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.contradiction import RULED_OUT
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.people import is_author
+
+RULED_OUT = "{} is asked for and ruled out as well: it was left out. Ask the customer which of the two is meant."
 
 
 def ruled_out(text: str, conditions: Conditions, without: Sequence[str]) -> tuple[str, ...]:

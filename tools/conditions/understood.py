@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tools.conditions.wanted import Want
-from tools.conditions.wording import worded
 from tools.contract import Json
 from tools.schema.parts import INTEGER, STRING, STRINGS, listed, record
 from tools.store.models import Conditions, Range
+from tools.store.search.conditions.wording import worded
 from tools.store.search.reading.reading import Understood
 
 IMPOSSIBLE = "Nothing can be {}: ask the customer which of the two is meant."

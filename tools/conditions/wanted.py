@@ -9,10 +9,10 @@ from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
 from tools.conditions.remembered import Remembered, remembered
 from tools.conditions.ruled_out import ruled_out
 from tools.conditions.without import NAMES, excluded
-from tools.conditions.wording import worded, worded_ordering
 from tools.contract import Json, ToolContext
 from tools.store.catalog.adult import Adult
 from tools.store.models import CatalogQuery, Conditions, Ordering, Range
+from tools.store.search.conditions.wording import worded, worded_ordering
 from tools.store.search.reading.reading import Reading, Understood
 
 EXACT = frozenset({"genres", "author", "min_rating"})
@@ -39,6 +39,9 @@ class Want:
     remarks: tuple[str, ...] = ()
     beside: str = ""
     again: bool = False
+    another: bool = False
+    absent: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
     def query(self, limit: int) -> CatalogQuery:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
@@ -105,6 +108,9 @@ def merged(reading: Reading, asked: Json) -> Want:
         vague=reading.vague,
         remarks=reading.remarks,
         again=reading.again,
+        another=reading.another,
+        absent=reading.absent,
+        named=reading.named,
     )
 
 

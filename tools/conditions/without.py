@@ -11,9 +11,7 @@ from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
 from tools.store.identifiers import SAFE_ID
 from tools.store.models import Called, CatalogTerms, Conditions
-from tools.store.search.reading.claim import About, Claim
 from tools.store.search.reading.reading import Understood
-from tools.store.search.reading.resolving import resolved
 from tools.store.search.text.characters import normalise
 
 MOST_SECONDS, SHARE = 0.06, 1 / 3
@@ -34,7 +32,7 @@ async def excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditio
     terms, called = await _known(context, [normalise(name) for name in asked], within)
     parts, conditions = [], Conditions()
     for name in asked:
-        parts.append((name, part := _excluded(name, terms, called)))
+        parts.append((name, part := _excluded(name, await context.store.reader.refused(name, terms, called))))
         conditions = conditions.and_also(part)
         await asyncio.sleep(0)  # others have a turn: twenty long names take milliseconds to look at
     return conditions, tuple(_understood(parts))
@@ -61,11 +59,9 @@ async def _called(context: ToolContext, names: Sequence[str], within: Deadline) 
     return called
 
 
-def _excluded(name: str, terms: CatalogTerms, called: Mapping[str, Called]) -> Conditions:
-    word = normalise(name)
-    outcome = resolved(Claim(0, len(word), name, names=(word,), about=About.EXCLUDED), terms, called)
-    if outcome is not None:
-        return outcome.claim.conditions
+def _excluded(name: str, refused: Conditions) -> Conditions:
+    if refused.stated:
+        return refused
     return Conditions(without_titles=(name,)) if _ID.fullmatch(name) else Conditions()
 
 

@@ -38,7 +38,7 @@ async def searched(context: ToolContext, wish: Wish) -> Hits:
     if not wish.search:
         return Hits((), wish)
     found = await find(context, replace(wish.want, text=wish.search, offset=0), CANDIDATES)
-    if found.page.titles and not found.page.guessed:
+    if found.page.titles and not found.page.guessed and found.want.text == wish.search:
         return Hits(found.page.titles, wish.under(found.want), found.let_go)
     page = await word_by_word(context, replace(wish.want, text=wish.search), CANDIDATES)
     return Hits(() if page is None else page.titles, wish)

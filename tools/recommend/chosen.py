@@ -11,7 +11,6 @@ from tools.contract import Json, ToolContext
 from tools.recommend.candidates import Hits, candidates, searched, tags_known
 from tools.recommend.customer import customer_taste, disliked_titles, titles_named
 from tools.recommend.excluded import Excluded
-from tools.recommend.named import named_as_liked
 from tools.recommend.taste import CustomerTaste, Did
 from tools.recommend.together import both
 from tools.recommend.variety import varied
@@ -44,10 +43,10 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     count = PAGE * -(-most // PAGE)
     tags = await tags_known(context)
     # Beside the event loop: the first one reads its tables.
-    wish = await asyncio.to_thread(wish_of, want, asked["criteria"], tags)
+    wish = await asyncio.to_thread(wish_of, want, tags)
     hits, customer = await both(searched(context, wish), _customer(context, wish, asked))
-    hits, customer = _compared(hits, customer, asked["criteria"])
-    unwanted = (*customer.owned, *customer.named, *want.known, *want.like)
+    hits, customer = _compared(hits, customer)
+    unwanted = (*customer.owned, *customer.named, *want.known, *want.like, *want.named)
     excluded = Excluded(unwanted, asked["exclude_titles"])
     found, hits = await candidates(context, hits, customer, excluded, count)
     compared = [each.title for each in customer.known if each.did is Did.NAMED]
@@ -69,19 +68,18 @@ async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTa
     without = wish.conditions.without_titles
     (known, disliked), named = await both(
         both(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
-        titles_named(context, wish.want.like),
+        titles_named(context, wish.want.like or wish.want.named),
     )
     if wish.another:
         known = CustomerTaste(owned=known.owned)
     return replace(known, disliked=disliked).with_named(named)
 
 
-def _compared(hits: Hits, customer: CustomerTaste, criteria: str) -> tuple[Hits, CustomerTaste]:
+def _compared(hits: Hits, customer: CustomerTaste) -> tuple[Hits, CustomerTaste]:
     """Titles that are named as liked say what is looked for, and go before everything else that is known of the customer;
     what a search by their names found is not what is looked for."""
-    named = () if hits.wish.like_one else named_as_liked(hits.titles, criteria)
-    if named:
-        hits, customer = replace(hits, titles=()), customer.with_named(named)
+    if customer.named and not hits.wish.like_one:
+        hits = replace(hits, titles=())
     return hits, customer.by_named_alone()
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tools.conditions.wanted import Want
-from tools.recommend.wording import content, without_recipient
+from tools.recommend.wording import content
 from tools.store.models import CatalogQuery, Conditions
 from tools.store.search.conditions.audience import EXPLICIT, MATURE
 from tools.store.search.query.themes import Theme, ThemeTable
 from tools.store.search.query.tones import Tone, ToneTable
-from tools.store.search.reading.recipients.another import for_another
 from tools.store.search.text.characters import normalise
 
 THEMES_ALONE = 0.7
@@ -58,32 +57,23 @@ class Wish:
         return CatalogQuery(self.search, self.conditions, limit, 0, self.want.ordering)
 
 
-def wish_of(want: Want, criteria: str, tags: Container[str]) -> Wish:
+def wish_of(want: Want, tags: Container[str]) -> Wish:
     """`tags` are those that the catalogue has: a theme that it has no tag for can only be searched for by its words."""
-    whole = normalise(criteria)
-    text = _beside_names(whole, want) if want.like else normalise(want.text)
-    tones, rest = ToneTable.load().read(without_recipient(text))
+    text = normalise(want.beside if want.like else want.text)
+    tones, rest = ToneTable.load().read(text)
     said = content(rest)
     themes = [each for each in ThemeTable.load().themes(rest) if any(tag in tags for tag in each.tags)]
     wanted = dict.fromkeys(tuple(tag for tag in each.tags if tag in tags) for each in themes)
     mood = dict.fromkeys(tag for tone in tones for tag in tone.wanted if tag in tags)
     searched = "" if want.like or not said or _share(themes, said) >= THEMES_ALONE else rest
-    another = for_another(whole)
     return Wish(
         want=want,
         search=" ".join(searched.split()),
         wanted=tuple(wanted),
         mood=tuple(mood),
-        unwanted=_unwanted(tones, {*chain.from_iterable(wanted), *mood}, another=another),
-        another=another,
+        unwanted=_unwanted(tones, {*chain.from_iterable(wanted), *mood}, another=want.another),
+        another=want.another,
     )
-
-
-def _beside_names(text: str, want: Want) -> str:
-    """What is said beside the titles to compare with, and beside conditions: `want.text` names the first of these titles."""
-    for each in want.understood:
-        text = text.replace(each.words, " ")
-    return text
 
 
 def _share(themes: list[Theme], said: str) -> float:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from tools.store.search.reading.recipients.another import FOR_ANOTHER, SOMEBODY
-
 _EN = (
     r"\b(?:somethings?|anything|everything|stuff|one|i|i'd|i'll|i'm|im|i've|we|you|your|he|she|they|it|its|this|that|these|who|what|which|"
     r"would|will|should|could|can|may|might|do|does|did|have|has|had|be|is|are|am|was|been|feel|feels|feeling|feelin|get|gets|"
@@ -27,13 +25,8 @@ _POSSESSIVE = re.compile(r"(?<=\w)'s?\b")
 _BETWEEN = re.compile(r"[\W_]+|\b\d{1,2}\b")
 
 
-def without_recipient(text: str) -> str:
-    """A normalised text without the words that say so: a friend who is given something is no theme."""
-    return FOR_ANOTHER.sub(" ", text)
-
-
 def content(text: str) -> str:
     """What a normalised text says of a title: without the words that only ask and those that say for whom. Empty where it
     leaves the choice to the shop. Linear in the text."""
-    said = SOMEBODY.sub(" ", _POSSESSIVE.sub("", text))
+    said = _POSSESSIVE.sub("", text)
     return _BETWEEN.sub(" ", _SAYS_NOTHING.sub(" ", said)).strip()

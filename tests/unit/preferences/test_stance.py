@@ -6,8 +6,6 @@ from tests.support.cases import cases
 from tests.support.reading import read
 from tools.store.models import Audience, Conditions, Range, Status
 from tools.store.preferences.stance import Stance, stance_of
-from tools.store.search.reading.reading import Reading
-from tools.store.search.reading.vocabulary import Vocabulary
 
 NO_GORE = Conditions(without_tags=("Gore", "Horror"))
 BUDGET = Conditions(price=Range(None, 700))
@@ -65,11 +63,8 @@ def test_what_is_said_again_adds_nothing(new: Conditions, older: Conditions, lef
     ],
 )
 def test_of_a_preference_only_what_is_said_to_be_welcome_is(subject: str, welcome: bool) -> None:
-    words = Vocabulary.shipped()
-    reading = Reading(subject, subject)
-    assert ("Gore" in stance_of(reading, words, only_if_said_to_be=True).welcome) == welcome
-    if "gore" in subject:
-        assert "Gore" in stance_of(reading, words).welcome, "in a query whatever is named is asked for"
+    assert ("Gore" in stance_of(read(subject), firmly=True).welcome) == welcome
+    assert "Gore" in stance_of(read("gore")).welcome, "in a query whatever is named is asked for"
 
 
 @cases(
@@ -88,7 +83,7 @@ def test_what_only_may_go_with_what_is_asked_for_is_still_ruled_out(
     subject: str, older: tuple[str, ...], left: tuple[str, ...]
 ) -> None:
     """Who wants no gore may like horror; who wanted no horror, and now asks for it, is spared none of it."""
-    now = stance_of(Reading(subject, subject), Vocabulary.shipped())
+    now = stance_of(read(subject))
     assert now.leaves(Conditions(without_tags=older)) == Conditions(without_tags=left)
 
 
@@ -115,5 +110,5 @@ def test_what_only_may_go_with_what_is_asked_for_is_still_ruled_out(
     ],
 )
 def test_what_is_no_requirement_takes_back_the_same_matter(text: str, older: Conditions, left: Conditions) -> None:
-    stance = stance_of(read(text), Vocabulary.shipped())
+    stance = stance_of(read(text))
     assert (stance.leaves(older), stance.stated) == (left, True)

@@ -1,10 +1,9 @@
-"""Titles that are left out, by id and by name, and titles that are named as liked."""
+"""Titles that are left out, by id and by name."""
 
 from __future__ import annotations
 
 from tests.support.cases import cases
 from tools.recommend.excluded import Excluded
-from tools.recommend.named import named_as_liked
 from tools.store.models import Title
 
 
@@ -33,26 +32,3 @@ def test_what_is_owned_or_taken_is_excluded_by_its_id() -> None:
     assert TWO in excluded.and_these([TWO])
     assert TWO not in excluded, "the first one stays as it was"
     assert excluded.first([ONE, TWO, a_title(3), a_title(4)], 2) == [TWO, a_title(3)]
-
-
-BERSERK, REAL = Title("b", en="Berserk", romaji="Beruseruku", ja="ベルセルク"), Title("r", en="Real", ja="リアル")
-
-
-@cases(
-    ("criteria", "meant"),
-    [
-        ("like Berserk", "b"),
-        ("LOVED BERSERK!", "b"),
-        ("beruseruku", "b"),
-        ("ベルセルクみたいな漫画", "b"),
-        ("I like Berserk, Real and others", "br"),
-        ("Berserk warriors", ""),
-        ("like berserkers", ""),
-        ("drama from real life", ""),
-        ("real", "r"),
-        ("リアルな話", ""),
-        ("", ""),
-    ],
-)
-def test_a_title_is_named_as_liked_where_a_word_says_so_or_nothing_else_is_said(criteria: str, meant: str) -> None:
-    assert "".join(each.title_id for each in named_as_liked([BERSERK, REAL], criteria)) == meant

@@ -5,20 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import reading as support
 from tests.support.cases import cases
 from tools.conditions.wanted import Want
 from tools.recommend.wish import Wish, wish_of
 from tools.recommend.wording import content
 from tools.store.models import Conditions
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.recipients.another import for_another
 from tools.store.search.text.characters import normalise
 
 TAGS = frozenset(tag for tags in ThemeTable.load().tags.values() for tag in tags)
 
 
 def read(text: str, tags: frozenset[str] = TAGS) -> Wish:
-    return wish_of(Want(text, Conditions()), text, tags)
+    said = support.read(text)
+    return wish_of(Want("" if said.vague else said.subject, Conditions(), another=said.another), tags)
 
 
 @cases(
@@ -91,12 +92,12 @@ def test_a_theme_that_the_catalogue_has_no_tag_for_is_searched_for_by_its_word()
     ["a present for my sister", "for my niece", "my boyfriend likes football", "姪へのプレゼント", "友達に", "子供向け"],
 )
 def test_it_is_heard_that_somebody_else_is_to_read_it(said: str) -> None:
-    assert for_another(normalise(said))
+    assert support.read(said).another
 
 
 @cases("said", ["for me", "childhood friends to lovers", "My Girlfriend Academy", "彼女、お借りします"])
 def test_friends_in_a_story_are_no_recipients(said: str) -> None:
-    assert not for_another(normalise(said))
+    assert not support.read(said).another
 
 
 def test_for_somebody_else_what_needs_a_warning_is_not_wanted_unless_it_is_asked_for() -> None:

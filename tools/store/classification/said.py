@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.query.wordings import GENRES
-from tools.store.search.reading.recipients.wordings import EXPLICIT, EXPLICIT_JA
 from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.tokens import words
 
@@ -17,7 +16,14 @@ _LETTERS_A_WORD = 2.5
 """Of Japanese, which sets no spaces."""
 _BEGINNING = 500
 """Characters in which whatever tells of a story has told enough: no more are counted, for answers are worded on the loop."""
-_ADULT = re.compile(rf"{EXPLICIT}|{EXPLICIT_JA}")
+_EXPLICIT = (
+    r"\b(?:18\+|r-?18\+?|adults?[- ]only|hentai|erotica?|smut|porn(?:ographic)?|x[- ]rated|nsfw|for adults only)(?![a-z])"
+)
+_EXPLICIT_JA = (
+    "(?:成人(?:向け|指定)|18禁|r-?18|官能|エロ(?:漫画|マンガ|本|同人)"
+    "|アダルト(?:漫画|マンガ|コミック|向け|(?=なし|抜き|以外)))"
+)
+_ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 
 @dataclass(frozen=True, slots=True)

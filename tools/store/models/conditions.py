@@ -78,7 +78,7 @@ class Conditions:
     these, spelled as the catalogue does. `tags`: one of each group. `volumes`, `years` (the first one), `price` (yen, of one
     volume in `format`, on paper where none is asked for) and `series_price` (yen, of all volumes) are ranges. `audience`:
     fit for these. `in_stock`: can be bought now; `all_volumes`: every volume can. `without_…`: none of these tags,
-    readerships, authors (matched as `author`) and titles (by id). `no_adult`: not known to be for adults alone.
+    readerships, authors (matched as `author`), magazines and titles (by id). `no_adult`: not known to be for adults alone.
 
     `day` is none itself: the day in Japan (YYYY-MM-DD) of whose prices the others speak; on None no campaign runs.
     """
@@ -100,6 +100,7 @@ class Conditions:
     without_tags: tuple[str, ...] = ()
     without_genres: tuple[str, ...] = ()
     without_authors: tuple[str, ...] = ()
+    without_magazines: tuple[str, ...] = ()
     without_titles: tuple[str, ...] = ()
     no_adult: bool = False
     day: str | None = None

@@ -15,8 +15,6 @@ from tools.store.models import Conditions
 from tools.store.preferences.stance import Stance, stance_of
 from tools.store.search.reading.reader import Reader
 from tools.store.search.reading.reading import Reading
-from tools.store.search.reading.recipients.another import for_another
-from tools.store.search.reading.vocabulary import Vocabulary
 
 MOST_KEPT = 2_000
 """Texts whose reading is kept, of some kilobytes each."""
@@ -51,6 +49,11 @@ class Heard:
         """Its conditions in a few English words."""
         return [each.condition for each in self.reading.understood if each.obeyed and each.about] if self.obeyed else []
 
+    @property
+    def doubted(self) -> list[str]:
+        """Its words that were not read for sure, and are no condition."""
+        return [each.words for each in self.reading.understood if not each.obeyed]
+
 
 class PreferenceReader:
     def __init__(self, reader: Reader, clock: Clock = time.monotonic) -> None:
@@ -58,7 +61,6 @@ class PreferenceReader:
         self._clock = clock
         self._kept: Lru[str, tuple[float, Heard]] = Lru(MOST_KEPT)
         self._together: Lru[tuple[Preference, ...], tuple[float, tuple[Heard, ...]]] = Lru(MOST_TOGETHER)
-        self._vocabulary: Vocabulary | None = None
 
     async def all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[Heard, ...]:
         """Each of them, the oldest first as they come; those that there is no time for are `unread`."""
@@ -79,31 +81,33 @@ class PreferenceReader:
         if deadline.remaining() < NEARLY_NONE:
             return Heard(preference, Reading(preference.text, ""), Stance(), unread=True)
         reading = await self._reader.read(preference.text, deadline)
-        heard = self._heard(preference, reading, await self._words())
+        heard = _heard(preference, reading)
         if not reading.unnamed:
             self._kept.put(preference.text, (self._clock() + KEPT_SECONDS, heard))
         return heard
 
-    async def call(self, reading: Reading) -> Stance:
+    def call(self, reading: Reading) -> Stance:
         """What the words of one call state."""
-        return stance_of(reading, await self._words())
-
-    def _heard(self, preference: Preference, reading: Reading, words: Vocabulary) -> Heard:
-        if for_another(reading.text):
-            return Heard(preference, reading, Stance(), of_another=True)
-        return Heard(preference, reading, stance_of(reading, words, only_if_said_to_be=True))
-
-    async def _words(self) -> Vocabulary:
-        """Read beside the event loop, once."""
-        if self._vocabulary is None:
-            self._vocabulary = await asyncio.to_thread(Vocabulary.shipped)
-        return self._vocabulary
+        return stance_of(reading)
 
     def _known(self, preference: Preference) -> Heard | None:
         kept = self._kept.use(preference.text)
         if kept is None or kept[0] < self._clock():
             return None
         return replace(kept[1], preference=preference)
+
+
+def _heard(preference: Preference, reading: Reading) -> Heard:
+    """What holds from now on: what is liked is no condition, and a title that somebody knows may well be asked for."""
+    if reading.another:
+        return Heard(preference, reading, Stance(), of_another=True)
+    known = set(reading.known)
+    kept = tuple(each for each in reading.conditions.without_titles if each not in known)
+    lasting = replace(reading.conditions.but("tags", "author"), without_titles=kept)
+    said = tuple(
+        each for each in reading.understood if not each.obeyed or any(name in lasting.stated for name in each.about)
+    )
+    return Heard(preference, replace(reading, understood=said), stance_of(replace(reading, conditions=lasting), firmly=True))
 
 
 def _holding(heard: Sequence[Heard]) -> tuple[Heard, ...]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 
 from tools.store.models import Conditions
-from tools.store.search.query.wordings import GENRES
 from tools.store.search.reading.freedom import Freedom
 from tools.store.search.reading.reading import Reading
-from tools.store.search.reading.vocabulary import Vocabulary
 from tools.store.search.text.characters import normalise
 
 NOTHING = Conditions()
@@ -21,12 +18,6 @@ ONE_MATTER = frozenset(
 )
 """What is stated of one of these is all that is wanted of it: the later word takes the earlier one's place."""
 YES_OR_NO = frozenset({"in_stock", "all_volumes", "no_adult"})
-_WELCOMES = re.compile(
-    r"\b(?:like|love|enjoy|want|prefer|fine|ok(?:ay)?|alright|all right|welcome|into|fan of"
-    r"|(?:don't|do not|no longer) mind)\b"
-    r"|好き|すき|大丈夫|平気|(?:は|も|でも|が)(?:ok|おk|いい|良い|あり)|かまわない|構わない|歓迎|読みたい|大好物"
-)
-"""Words by which a theme that is named is wanted, or no longer minded. "Gore makes me sick" names it as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +76,15 @@ class Stance:
         )
 
 
-def stance_of(reading: Reading, vocabulary: Vocabulary, *, only_if_said_to_be: bool = False) -> Stance:
-    """What a reading states. Of what is named in its subject everything is welcome; with `only_if_said_to_be` nothing
-    without a word of welcome."""
-    subject = normalise(reading.subject)
-    if only_if_said_to_be and not _WELCOMES.search(subject):
-        subject = ""
-    named = [each.aversion for each in vocabulary.named(subject)] if subject else []
+def stance_of(reading: Reading, *, firmly: bool = False) -> Stance:
+    """What a reading states. What it names and does not refuse is welcome; `firmly`: only what some word says is."""
+    welcome = reading.endorsed if firmly else reading.welcome
     return Stance(
         reading.conditions,
-        frozenset(tag for each in named for tag in each.tags[:1]),
-        frozenset(genre for genre, wording in GENRES.items() if subject and wording.search(subject)),
+        frozenset(each for each in welcome if each),
+        frozenset() if firmly else reading.welcome_genres,
         reading.adult,
-        tuple((each.tags[0], frozenset((*each.tags, *each.also))) for each in named if each.tags),
+        tuple(each for each in reading.along if each[0] in welcome),
         reading.freedoms,
     )
 

@@ -9,9 +9,9 @@ import pytest
 from tests.support.cases import cases
 from tests.support.pipeline import registered
 from tools.conditions.arguments import CONDITIONS, conditions_of
-from tools.conditions.wording import worded
 from tools.store.failures import InvalidArguments
 from tools.store.models import Audience, Conditions, Range, Status
+from tools.store.search.conditions.wording import worded
 
 SEARCH = registered("search_manga_catalog")
 
@@ -131,6 +131,7 @@ def test_every_condition_has_words() -> None:
         ("Gore",),
         ("josei",),
         ("Oda",),
+        ("Jump",),
         ("manga-000001",),
         True,
     )

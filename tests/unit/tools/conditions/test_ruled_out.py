@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tests.support.cases import cases
-from tools.conditions.ruled_out import ruled_out
+from tools.conditions.ruled_out import RULED_OUT, ruled_out
 from tools.store.models import Conditions
-from tools.store.search.reading.contradiction import RULED_OUT
 
 
 @cases(

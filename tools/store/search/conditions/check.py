@@ -66,6 +66,8 @@ def _of_tags(asked: Conditions) -> Iterator[Test]:
         yield lambda facts: bool(facts.tags) and unwanted.isdisjoint(facts.tags)
     if asked.without_genres:
         yield lambda facts: facts.genre is not None and facts.genre not in asked.without_genres
+    if asked.without_magazines:
+        yield lambda facts: facts.magazine is not None and facts.magazine not in asked.without_magazines
     if asked.without_titles:
         yield lambda facts: facts.title_id not in asked.without_titles
 

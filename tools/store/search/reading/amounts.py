@@ -1,134 +1,387 @@
-"""Amounts of a unit with what bounds them: "under ten volumes", "5巻以内", "¥600 or less", "between 3 and 5 volumes"."""
+"""Numbers with their units and bounds: "under ten volumes", "5巻以内", "¥600 or less", "vols<=5", "the 90s", 小学三年生."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from tools.store.models import Range
-from tools.store.search.reading.bounds import AFTER, BEFORE, Bound, after_bounds, any_of
-from tools.store.search.reading.numbers import NUMBER, value_of
+from tools.store.search.reading.tables import together
+from tools.store.search.reading.tokens import Amount, Bound, Is, Sense, Token
 
-_ABOUT = 0.2
-"""How far from the number "about" reaches, as a share of it."""
-_TO = r" ?(?:-|~|〜|、|から|to|and|or|through) ?"
-_AND = r"(?:,? (?:and|but)|,) "
-_PATTERN = (
-    r"(?:(?<![a-z])(?:(?P<bound>{before}) ?(?P<first>{number}){and_}(?=(?:{before}) ?{number}))?"
-    r"(?:(?P<between>between )|from |of )?(?P<before>{before})? ?)?"
-    r"{unit_before}(?P<number>{number})(?P<plus>\+)?(?:(?P<unit>{unit_after})?(?P<to>{to}){unit_before}(?P<other>{number}))?{unit_after}"
-    r"(?: ?(?P<after>{after})(?![a-z]))?"
+_FIRST_YEAR, _LAST_YEAR = 1900, 2099
+_SERIES = 3_000
+"""Yen that nobody pays for one volume."""
+_OLDEST = 19
+_STEPS = {"stars": 0.01}
+_TO = frozenset(("to", "-", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
+_SMALL_GLUE = frozenset(
+    (
+        "the",
+        "of",
+        "is",
+        ":",
+        "=",
+        "are",
+        "it's",
+        "a",
+        "は",
+        "が",
+        "only",
+        "year",
+        "years",
+        "about",
+        "'",
+        "の",
+        "volume",
+        "volumes",
+        "price",
+        "us",
+        "me",
+    )
 )
-_OF_ELSE = re.compile(
-    r"(?:\b(?:rated|ratings?|reviewed|scor(?:e|ed|es|ing)|before|after|since|aged?|ages)(?: of| is| at)?"
-    r"|評価が?|[0-9¥\\]) ?$"
+_SCHOOLS = {"小": 5, "小学": 5, "小学校": 5, "中": 11, "中学": 11, "中学校": 11, "高": 14, "高校": 14}
+_PERSONS = (
+    "is",
+    "'s",
+    "hes",
+    "shes",
+    "she's",
+    "he's",
+    "turned",
+    "of",
+    "are",
+    "(",
+    ",",
+    "aged",
+    "just",
+    "who's",
+    "year",
+    "turns",
+    "theyre",
+    "they're",
+    "now",
 )
-"""Before a number that is none of this unit: "rated 4 | or 10 volumes", "since 2010 | and 10 volumes"."""
-_REACH = 16
-_FIRST_YEAR = 1900
+_AGO = frozenset(("last", "past", "within", "recent", "ここ", "この", "過去", "直近", "近"))
+Words = Callable[[str], float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """`stated`: whether a word beside the number, or a second number, bounds it; "ten volumes" alone does not."""
-
-    start: int
-    end: int
-    range: Range
-    stated: bool
+def with_amounts(tokens: list[Token], words: Words) -> list[Token]:
+    """The tokens with each number, its unit and its bounds in one."""
+    return _Amounts(_numbered(tokens, words)).put_together()
 
 
-class Amounts:
-    """Finds amounts of one unit, which stands before the number or after it (sources of patterns, no named groups).
-
-    `step` is the least difference that counts: what is under ten volumes has at most nine. `bare` is what a number without a
-    bounding word means.
-    """
-
-    def __init__(self, *, before: str = "", after: str = "", step: float = 1, bare: Bound = Bound.EXACT) -> None:
-        self._pattern = re.compile(
-            _PATTERN.format(
-                before=any_of(BEFORE),
-                after=after_bounds(NUMBER),
-                number=NUMBER,
-                to=_TO,
-                and_=_AND,
-                unit_before=before,
-                unit_after=after,
+def _numbered(tokens: list[Token], words: Words) -> list[Token]:
+    """With English words for numbers, scales, and digits before 万 as numbers."""
+    made: list[Token] = []
+    i = 0
+    while i < len(tokens):
+        values: list[float] = []
+        j = i
+        while (
+            j < len(tokens)
+            and not tokens[j].cjk
+            and tokens[j].text.isalpha()
+            and (value := words(tokens[j].text)) is not None
+        ):
+            values.append(value)
+            j += 1
+        if values and not (
+            len(values) == 1 and tokens[i].kind is not Is.WORD and tokens[i].text == "one" and not _unit_at(tokens, j)
+        ):
+            token = tokens[i]
+            made.append(
+                Token(
+                    token.start,
+                    tokens[j - 1].end,
+                    " ".join(t.text for t in tokens[i:j]),
+                    Is.NUMBER,
+                    number=together(values),
+                    space=token.space,
+                )
             )
+            i = j
+            continue
+        token = tokens[i]
+        if token.kind is Is.NUMBER and made and made[-1].kind is Is.NUMBER and token.start == made[-1].end and token.cjk:
+            last = made[-1]  # 1万, 5千
+            scale = {"万": 10_000.0, "千": 1_000.0, "百": 100.0}.get(token.text)
+            if scale is not None and last.number is not None:
+                last.number, last.end, last.text = last.number * scale, token.end, last.text + token.text
+                i += 1
+                continue
+        if (
+            token.kind is Is.WORD
+            and token.text in ("k", "thousand", "hundred")
+            and made
+            and made[-1].kind is Is.NUMBER
+            and made[-1].number
+        ):
+            made[-1].number *= 100 if token.text == "hundred" else 1_000
+            made[-1].end = token.end
+            i += 1
+            continue
+        made.append(token)
+        i += 1
+    return made
+
+
+def _unit_at(tokens: Sequence[Token], i: int) -> bool:
+    return i < len(tokens) and any(each.kind is Is.UNIT and each.side == "after" for each in tokens[i].entries)
+
+
+class _Amounts:
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
+        self._made: list[Token] = []
+
+    def put_together(self) -> list[Token]:
+        i = 0
+        while i < len(self._tokens):
+            token = self._tokens[i]
+            if token.kind is Is.NUMBER and token.number is not None:
+                i = self._amount(i)
+            else:
+                self._made.append(token)
+                i += 1
+        for token in self._made:
+            if token.kind in (Is.UNIT, Is.BOUND, Is.NUMBER):
+                token.kind = next((each.kind for each in token.entries if each.kind not in (Is.UNIT, Is.BOUND)), Is.GLUE)
+        self._scope()
+        return self._made
+
+    def _at(self, i: int) -> Token | None:
+        return self._tokens[i] if 0 <= i < len(self._tokens) else None
+
+    def _unit(self, i: int) -> str | None:
+        """The unit that stands at a place, after its number."""
+        token = self._at(i)
+        if token is None:
+            return None
+        return next((each.name for each in token.entries if each.kind is Is.UNIT and each.side == "after"), None)
+
+    def _bound_after(self, i: int) -> tuple[Bound | None, int]:
+        token = self._at(i)
+        if token is None:
+            return None, i
+        if token.text in ("and", "or") and (next_ := self._at(i + 1)) is not None and not self._is_number(i + 2):
+            for each in next_.entries:
+                if each.kind is Is.BOUND and each.bound in (Bound.MOST, Bound.UNDER, Bound.LEAST, Bound.OVER):
+                    return {Bound.UNDER: Bound.MOST, Bound.OVER: Bound.LEAST}.get(each.bound, each.bound), i + 2
+        for each in token.entries:
+            if each.kind is Is.BOUND and each.side == "after" and each.bound:
+                return each.bound, i + 1
+        return None, i
+
+    def _is_number(self, i: int) -> bool:
+        token = self._at(i)
+        return token is not None and token.kind is Is.NUMBER
+
+    def _amount(self, i: int) -> int:
+        """Takes the amount that the number at `i` belongs to; returns where to go on."""
+        first = self._tokens[i]
+        start, before, unit_before = self._before()
+        value, other, j = first.number or 0.0, None, i + 1
+        bound, j = self._bound_after(j) if (t := self._at(j)) is not None and t.text == "+" else (None, j)
+        unit = self._unit(j)
+        sign = self._at(j)
+        if sign is not None and not unit and sign.start == first.end and sign.text in ("s", "'s"):
+            unit, bound, j = "year", Bound.DECADE, j + 1
+        elif unit:
+            j += 1
+        # A second number: "between 5 and 10 volumes", 5巻から10巻.
+        to, second = self._at(j), self._at(j + 1)
+        if to is not None and second is not None and second.kind is Is.NUMBER and to.text in _TO and bound is None:
+            ranged = to.text not in ("and", "an", "or", ",", "、") or before is Bound.BETWEEN
+            other_unit = self._unit(j + 2)
+            if (
+                ranged
+                and (unit or unit_before or other_unit or _is_year(second.number))
+                and (unit is None or other_unit in (None, unit))
+            ):
+                other, unit, j = second.number, unit or other_unit, j + (3 if other_unit else 2)
+        if bound is None:
+            bound, j = self._bound_after(j)
+        school = (
+            self._made[-1]
+            if self._made and self._made[-1].end == first.start and first.cjk | (first.text[0].isdigit())
+            else None
         )
-        self._step, self._bare = step, bare
+        if school is not None and school.text in _SCHOOLS and value <= 6:
+            del self._made[-1]
+            while (year := self._at(j)) is not None and (year.text in ("年", "生", "年生") or unit == "year"):
+                unit, j = None, j + (year.text in ("年", "生", "年生"))
+                if year.text not in ("年", "生", "年生"):
+                    break
+            token = Token(
+                school.start,
+                self._tokens[j - 1].end,
+                "age",
+                Is.AMOUNT,
+                amount=Amount("age", None, value + _SCHOOLS[school.text]),
+                cjk=True,
+            )
+            self._made.append(token)
+            return j
+        unit = self._unit_of(unit, unit_before, value, other, bound or before, first, j)
+        if unit == "grade":
+            unit, value = "age", value + 5
+        if unit is None:
+            return self._not_an_amount(i)
+        if bound is None and other is None:
+            bound, j = self._bound_after(j + 1) if self._glue_at(j) and self._bound_after(j + 1)[0] else (None, j)
+        if unit == "year" and bound == Bound.DECADE:
+            value = _decade(value)
+            last = value + 9
+            made = Amount(unit, None, value, last)
+            if before in (Bound.UNDER, Bound.LEAST, Bound.OVER, Bound.MOST) and self._made_bound_text() != "from":
+                made = {
+                    Bound.UNDER: Amount(unit, Bound.UNDER, value),
+                    Bound.LEAST: Amount(unit, Bound.LEAST, value),
+                    Bound.OVER: Amount(unit, Bound.OVER, last),
+                    Bound.MOST: Amount(unit, Bound.MOST, last),
+                }[before]
+        else:
+            stated = bound or (before if before is not Bound.BETWEEN else None)
+            if unit in ("years_ago", "decades_ago") or (unit == "year" and value < 100):
+                ago = [k for k in range(max(0, len(self._made) - 4), len(self._made)) if self._made[k].text in _AGO]
+                if not ago:
+                    return self._not_an_amount(i)
+                start, self._begin = ago[0], self._made[ago[0]]
+                unit, stated, value = "ago", Bound.LEAST, value * (10 if unit == "decades_ago" else 1)
+            made = Amount(unit, None if other is not None else stated, value, other, step=_STEPS.get(unit, 1.0))
+        if start is not None:
+            del self._made[start:]
+        begin = self._begin if start is not None else first
+        end = self._tokens[j - 1]
+        token = Token(begin.start, end.end, "", Is.AMOUNT, amount=made, cjk=end.cjk or first.cjk, space=begin.space)
+        token.text = f"{made.unit}"
+        self._made.append(token)
+        return j
 
-    def find(self, text: str) -> Iterator[Amount]:
-        """The amounts in a normalised text, in order."""
-        for match in self._pattern.finditer(text):
-            yield self._second(match) if _is_the_second_alone(match) else self._amount(match)
+    def _made_bound_text(self) -> str:
+        return next((token.text for token in reversed(self._made[-3:]) if token.entry(Is.BOUND)), "")
 
-    def at(self, text: str, position: int) -> Amount | None:
-        """The amount that begins at a position."""
-        match = self._pattern.match(text, position)
-        return self._amount(match) if match else None
+    def _not_an_amount(self, i: int) -> int:
+        token = self._tokens[i]
+        token.kind = Is.WORD
+        self._made.append(token)
+        return i + 1
 
-    def _second(self, match: re.Match[str]) -> Amount:
-        after = AFTER.get(match["after"] or "")
-        range_ = self._bounded(value_of(match["other"]), after or self._bare)
-        return Amount(match.start("other"), match.end(), range_, after is not None)
+    def _glue_at(self, i: int) -> bool:
+        token = self._at(i)
+        return token is not None and token.kind is Is.GLUE
 
-    def _amount(self, match: re.Match[str]) -> Amount:
-        stated = any(match[group] is not None for group in ("before", "plus", "other", "after"))
-        range_ = self._range(match)
-        if match["first"] is None:
-            return Amount(match.start(), match.end(), range_, stated)
-        both = range_.narrowed(self._bounded(value_of(match["first"]), BEFORE[match["bound"]]))
-        if both.empty or range_ == both or _is_of_else(match, match["first"], match["number"], match.start()):
-            return Amount(match.start("before"), match.end(), range_, stated)
-        return Amount(match.start(), match.end(), both, stated)
+    def _before(self) -> tuple[int | None, Bound | None, str | None]:
+        """Where bound and unit before a number begin among the tokens that are made, and both."""
+        start, bound, unit = None, None, None
+        k = len(self._made) - 1
+        looked = 0
+        while k >= 0 and looked < 4:
+            token = self._made[k]
+            bound_here = next(
+                (each.bound for each in token.entries if each.kind is Is.BOUND and each.side == "before"), None
+            )
+            unit_here = next((each.name for each in token.entries if each.kind is Is.UNIT and each.side == "before"), None)
+            if bound_here and bound is None:
+                start, bound = k, bound_here
+            elif unit_here and unit is None:
+                start, unit = k, unit_here
+            elif token.text not in _SMALL_GLUE:
+                break
+            k -= 1
+            looked += 1
+        if start is not None:
+            self._begin = self._made[start]
+        return start, bound, unit
 
-    def _range(self, match: re.Match[str]) -> Range:
-        number = value_of(match["number"])
-        if match["other"] is not None:
-            return Range(*sorted((number, value_of(match["other"]))))
-        if match["plus"] is not None:
-            return self._bounded(number, Bound.LEAST)
-        return self._bounded(number, AFTER.get(match["after"] or "") or BEFORE.get(match["before"] or "") or self._bare)
+    def _unit_of(
+        self,
+        unit: str | None,
+        before: str | None,
+        value: float,
+        other: float | None,
+        bound: Bound | None,
+        token: Token,
+        j: int,
+    ) -> str | None:
+        if bound is Bound.DECADE:
+            return "year"
+        if unit == "stars" and value > 5:
+            unit = None
+        if unit:
+            if unit == "volumes" and not token.cjk and before == "volumes" and bound is None:
+                return None
+            return unit
+        if token.cjk is False and self._made and self._made[-1].text in _SCHOOLS and self._made[-1].end == token.start:
+            return None
+        if before == "grade" or before == "age":
+            return "grade" if before == "grade" else "age"
+        if _is_year(value) and before != "yen" and (token.text[:2] in ("19", "20") or " " in token.text):
+            return "year"
+        if before == "volumes":
+            return "volumes" if bound else None
+        if before == "year":
+            return "year" if _is_year(value) else None
+        if before == "stars" or (value <= 5 and "." in token.text):
+            return "stars" if value <= 5 else None
+        if before == "yen":
+            return "yen" if value >= 100 else None
+        following = self._at(j)
+        if value >= 100 and (
+            (following is not None and following.entry(Is.SCOPE))
+            or any(t.operator(Sense.LIMIT) for t in self._made[-5:])
+            or (bound and value >= 200)
+        ):
+            return "yen"
+        if value <= _OLDEST and bound is None and self._tells_of_somebody():
+            return "age"
+        return None
 
-    def _bounded(self, number: float, bound: Bound) -> Range:
-        match bound:
-            case Bound.UNDER:
-                return Range(None, round(number - self._step, 2))
-            case Bound.MOST:
-                return Range(None, number)
-            case Bound.ABOUT:
-                return Range(round(number * (1 - _ABOUT)), round(number * (1 + _ABOUT)))
-            case Bound.LEAST:
-                return Range(number, None)
-            case Bound.OVER:
-                return Range(round(number + self._step, 2), None)
-            case _:
-                return Range(number, number)
+    def _tells_of_somebody(self) -> bool:
+        """Whether the number is somebody's age: "my niece is 9", "hes 9"."""
+        if not self._made or not any(self._made[-1].text.endswith(each) for each in _PERSONS):
+            return False
+        somebody = any(t.fact is not None and t.fact.matter in ("audience", "person") for t in self._made)
+        return somebody or self._made[-1].text in (
+            "hes", "shes", "he's", "she's", "turned", "aged", "just",
+        )  # fmt: skip
+
+    def _scope(self) -> None:
+        """Whether an amount of yen is for the whole series, by the words beside it."""
+        whole = [
+            i for i, t in enumerate(self._made) if any(e.kind is Is.SCOPE and e.name == "whole_series" for e in t.entries)
+        ]
+        each = [i for i, t in enumerate(self._made) if any(e.kind is Is.SCOPE and e.name == "per_volume" for e in t.entries)]
+        yen = [i for i, t in enumerate(self._made) if t.amount and t.amount.unit == "yen"]
+        for i in yen:
+            amount = self._made[i].amount
+            if amount is None:
+                continue
+            nearest = min((abs(i - k) for k in each), default=99)
+            # 一冊 700円: a single volume before an amount says of what it is the price.
+            last = self._made[i - 1] if i else None
+            if (
+                last is not None
+                and last.amount
+                and last.amount.unit == "volumes"
+                and last.amount.least == 1
+                and last.amount.bound is None
+            ):
+                last.kind, last.amount, nearest = Is.GLUE, None, 1
+            series = (bool(whole) and min(abs(i - k) for k in whole) < nearest) or (nearest > 8 and amount.least >= _SERIES)
+            self._made[i].amount = Amount("yen", amount.bound, amount.least, amount.most, series)
+            if series and whole:
+                for k in whole:
+                    self._made[k].kind = Is.GLUE
+        for token in self._made:
+            if token.kind is Is.SCOPE:
+                token.kind = Is.GLUE
 
 
-def _is_the_second_alone(match: re.Match[str]) -> bool:
-    """Of two numbers whether the first is of another unit: "over 4 and 10 volumes" is no range, as "between 4 and 10" is."""
-    if match["other"] is None or match["between"] is not None or match["unit"]:
-        return False
-    joint, start = match["to"].strip(), match.start("before" if match["before"] else "number")
-    return joint == "and" or (joint in ("or", "、") and _is_of_else(match, match["number"], match["other"], start))
+def _is_year(value: float | None) -> bool:
+    return value is not None and _FIRST_YEAR <= value <= _LAST_YEAR and value == int(value)
 
 
-def _is_of_else(match: re.Match[str], first: str, second: str, start: int) -> bool:
-    """Whether the first number belongs to the words before `start`, or is a year as the second is not."""
-    if value_of(first) >= _FIRST_YEAR > value_of(second):
-        return True
-    return _OF_ELSE.search(match.string, max(0, start - _REACH), start) is not None
-
-
-def worded(numbers: Range, unit: str) -> str:
-    """A range in English: "at most 9 volumes"."""
-    least, most = (None if bound is None else f"{bound:,g}" for bound in (numbers.least, numbers.most))
-    if least is None:
-        return f"at most {most} {unit}"
-    if most is None:
-        return f"at least {least} {unit}"
-    return f"{least} {unit.removesuffix('s') if least == '1' else unit}" if least == most else f"{least} to {most} {unit}"
+def _decade(value: float) -> float:
+    if value >= 1_000:
+        return value // 10 * 10
+    return (1900 if value >= 30 else 2000) + value // 10 * 10

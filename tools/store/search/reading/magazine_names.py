@@ -34,6 +34,7 @@ _TAKEN_FOR_GRANTED = ("shonen",)
 """What readers leave out of a magazine's name: Jump is Shonen Jump."""
 _FEWEST_CONSONANTS = 3
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
+_LEAST_OF_A_NAME = 4
 _LENGTHENED = "ー"
 """A sound key drops it, and no magazine's romaji has it: リボーン is not Ribon."""
 _WELL_KNOWN = 1_000
@@ -44,10 +45,9 @@ _LEAST_ALIKE = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """A name as it is compared: sound keys of its words, its consonants without spaces, and how often it appears."""
+    """A name as it is compared: sound keys of its words, and how often it appears."""
 
     words: tuple[str, ...]
-    consonants: str
     period: str | None
 
     @classmethod
@@ -59,7 +59,11 @@ class Spelled:
             plain = plain.replace(kanji, latin)
         plain = plain.replace("コミック", " comic ") if plain != "コミック" else plain
         words = tuple(filter(None, map(sound_key, re.split(r"[\s.!:'&-]+", plain))))
-        return cls(words, _skeleton(words), period)
+        return cls(words, period)
+
+    @property
+    def consonants(self) -> str:
+        return _skeleton(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ class MagazineNames:
 
     def _sounding(self, name: str, spelled: Spelled) -> list[_Magazine]:
         """Those with a Latin name that a katakana one transliterates."""
-        if len(spelled.consonants) < _FEWEST_CONSONANTS or not is_loanword(_NOT_KATAKANA.sub("", name)):
+        if not is_loanword(_NOT_KATAKANA.sub("", name)) or len(spelled.consonants) < _FEWEST_CONSONANTS:
             return []
         said = "".join(spelled.words)
         near = [each for each in self._by_consonants.get(spelled.consonants, []) if _alike(said, each.spelled)]
@@ -119,6 +123,8 @@ def _in_talk(words: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     yield words
     if len(words) > 1 and words[0] in _TAKEN_FOR_GRANTED and words[1:] != (sound_key("magazine"),):
         yield words[1:]
+    if len(words) == 2 and words[-1] == sound_key("comic") and len(words[0]) > _LEAST_OF_A_NAME:
+        yield words[:1]
     if len(words) > 1 and words[-1] == sound_key("magazine") and words[-2] not in (*_TAKEN_FOR_GRANTED, sound_key("young")):
         yield words[:-1]
 

@@ -1,157 +1,212 @@
-"""Names that contain words which elsewhere state something: *No Longer Human*, *20th Century Boys*, 終わりのセラフ.
+"""Names of titles and authors in a text: only where they can be.
 
-The catalogue is asked what goes by the whole text, by what is quoted in it, and by runs of its words around a claim. What it
-knows by such a name protects the words:
-
-- the whole text, with or without its filler, and what stands in quotes, always;
-- a run of words that goes beyond the claim by more than filler, themes and tags, or is too long for an accident: "short
-  program by adachi" names a title, "short romance" does not even where one is called so.
+That is the whole text, what is quoted, what is left of it beside facts and little words, and what stands beside a word that
+calls for a name: "like", "by", "volume", a verb of liking, having or refusing, の続き. Nowhere else is a phrase a title.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from tools.store.models import Called, Conditions
+from tools.store.models import Called
 from tools.store.search.query.parser import without_filler
-from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.claim import Claim
-from tools.store.search.reading.subject import is_vague
-from tools.store.search.text.characters import has_cjk
-from tools.store.search.text.tokens import STOPWORDS, stem
+from tools.store.search.reading.tokens import Is, Sense, Token
 
 MOST_NAMES = 64
-"""Names that a catalogue looks for at once."""
-_MOST_WORDS, _MOST_BESIDE, _MOST_BEYOND = 6, 8, 3
-_NO_ACCIDENT = 4
-"""Words of a name, or half its Japanese characters, that nobody puts together to say something else."""
-_ASKS = re.compile(r"^(?:(?:is|are|was|has|does|did|will|do you have|manga) ){1,3}")
-_PARTICLES = "のでにはがをな、, "
-_WORD = re.compile(
-    r"[a-z0-9'&.+-]+|[\u3400-\u9fff々〆]+|[\u30a0-\u30ff]+|[\u3041-\u309f]+?(?=[のなでがはをにと](?![\u3041-\u309f])"
-    r"|(?![\u3041-\u309f]))"
-)
-_LATIN, _JA_FILLING = re.compile("[a-z0-9']+"), re.compile("[のなでがはをにと ]|もの|系")
+_MOST_TOKENS, _WIDEST = 7, 60
 _QUOTED = re.compile(r"「([^「」]{1,80})」|『([^『』]{1,80})』|\"([^\"]{1,80})\"")
+_CALLERS = (Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.NAME, Sense.NOT, Sense.TOO)
+_PLAIN_CALLERS = (Sense.LIKE, Sense.NAME, Sense.KNOWN)
+_PARTICLES = frozenset(("は", "を", "が", "も", "the"))
+_TRIMMED = " ,.:;!?。、！？「」『』\"'"
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """Words of a text that may be a name: `text[start:end]`, asked for as `name`. `sure`: the whole text or quoted."""
+class Candidate:
+    """Tokens `[first, last]` that may be a name. `sure`: nothing else is said, or it is quoted."""
 
-    start: int
-    end: int
+    first: int
+    last: int
     name: str
     sure: bool = False
 
 
-def phrases_around(text: str, claims: Sequence[Claim]) -> tuple[Phrase, ...]:
-    """What may be a name, the likeliest first: the whole, what is quoted, what stands beside a claim, then the runs of words
-    around each, the longest first and those of all claims in turn. As many as a catalogue looks for."""
-    runs = [sorted(_runs(text, claim), key=lambda phrase: phrase.start - phrase.end) for claim in claims]
-    in_turn = (run[i] for i in range(max(map(len, runs), default=0)) for run in runs if i < len(run))
-    sure = (*_whole(text), *_quoted(text), *_beyond(text, claims), *_beside(text, claims))
-    phrases = {phrase.name: phrase for phrase in reversed((*sure, *in_turn))}
-    return tuple(reversed(phrases.values()))[:MOST_NAMES]
+def candidates(text: str, tokens: Sequence[Token], proper: frozenset[int] = frozenset()) -> tuple[Candidate, ...]:
+    """What may be a name, the likeliest first; as many as a catalogue looks for. `proper`: where capital letters stand."""
+    found: dict[tuple[int, int], Candidate] = {}
+    for each in (*_whole(text, tokens), *_left(text, tokens), *_called_for(text, tokens, proper)):
+        found.setdefault((each.first, each.last), each)
+    kept: dict[str, None] = {}
+    for each in found.values():
+        if len(kept) < MOST_NAMES:
+            kept[each.name] = None
+    return tuple(each for each in found.values() if each.name in kept)
 
 
-def _whole(text: str) -> Iterator[Phrase]:
-    yield Phrase(0, len(text), text, sure=True)
-    core = without_filler(text)
-    if core and core != text and (start := text.find(core)) >= 0:
-        yield Phrase(start, start + len(core), core, sure=True)
-
-
-def _quoted(text: str) -> Iterator[Phrase]:
-    for match in _QUOTED.finditer(text):
-        yield Phrase(*match.span(), next(filter(None, match.groups())), sure=True)
-
-
-def _beyond(text: str, claims: Sequence[Claim]) -> Iterator[Phrase]:
-    """What begins with the last word of an exclusion and goes on after it: "except death | note"."""
-    for claim in claims[:_MOST_BESIDE]:
-        if _excludes_themes(claim):
-            start = max(claim.start, text.rfind(" ", claim.start, claim.end) + 1)
-            ends = [match.end() for match in islice(_WORD.finditer(text, claim.end), _MOST_BEYOND)]
-            yield from (Phrase(start, end, text[start:end]) for end in reversed(ends))
-
-
-def _excludes_themes(claim: Claim) -> bool:
-    """Of which the catalogue may have tags or none."""
-    return bool(claim.conditions.without_tags) or (not claim.obeyed and claim.says.startswith("without"))
-
-
-def excepted(claim: Claim, names: Iterable[Phrase], called: Mapping[str, Called]) -> Claim:
-    """The claim, or where its last word begins a name that goes on after it, the same of that name."""
-    if not _excludes_themes(claim):
-        return claim
-    for phrase in names:
-        known = called.get(phrase.name, Called()).title_ids
-        if known and claim.start < phrase.start < claim.end < phrase.end:
-            excluded = Conditions(without_titles=known)
-            return replace(claim, end=phrase.end, says=f"without {phrase.name}", conditions=excluded, obeyed=True)
-    return claim
-
-
-def _beside(text: str, claims: Sequence[Claim]) -> Iterator[Phrase]:
-    """What is left before and after a claim, however long: "… finished"."""
-    for claim in claims[:_MOST_BESIDE]:
-        for start, end in ((0, claim.start), (claim.end, len(text))):
-            words = _ASKS.sub("", without_filler(text[start:end]))
-            if words and (at := text.find(words, start, end)) >= 0:
-                yield Phrase(at, at + len(words), words)
-
-
-def _runs(text: str, claim: Claim) -> Iterator[Phrase]:
-    """Runs of whole words that hold the claim and a word more."""
-    words = [match.span() for match in _WORD.finditer(text)]
-    held = [i for i, (start, end) in enumerate(words) if start < claim.end and end > claim.start]
-    if not held:
+def _whole(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
+    if not tokens or len(text) > _WIDEST * 2:
         return
-    for first in range(max(0, held[-1] - _MOST_WORDS + 1), held[0] + 1):
-        for last in range(held[-1], min(len(words), first + _MOST_WORDS)):
-            start, end = words[first][0], words[last][1]
-            if (start, end) != (claim.start, claim.end):
-                yield Phrase(start, end, text[start:end])
+    yield Candidate(0, len(tokens) - 1, text.strip(_TRIMMED) or text, sure=True)
+    core = without_filler(text)
+    if core and core != text and (start := text.find(core)) >= 0 and (span := _span(tokens, start, start + len(core))):
+        facts = [token.fact for token in tokens[span[0] : span[1] + 1] if token.fact is not None]
+        yield Candidate(*span, core, sure=not any(fact.matter == "magazines" for fact in facts))
+    for match in _QUOTED.finditer(text):
+        if span := _span(tokens, match.start(), match.end()):
+            yield Candidate(*span, next(filter(None, match.groups())), sure=True)
 
 
-def protected(text: str, claim: Claim, names: Iterable[Phrase], called: Mapping[str, Called]) -> bool:
-    """Whether the words of the claim lie in a name that the catalogue knows."""
-    return any(
-        _covers(text, phrase, claim) and called.get(phrase.name, Called()).title_ids and _is_telling(text, phrase, claim)
-        for phrase in names
+def _span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
+    inside = [i for i, token in enumerate(tokens) if token.start < end and token.end > start]
+    return (inside[0], inside[-1]) if inside else None
+
+
+def _left(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
+    """Runs that hold all words which no table knows: beside them only facts and little words are said."""
+    unknown = [i for i, token in enumerate(tokens) if token.kind is Is.WORD]
+    if not unknown or tokens[unknown[-1]].end - tokens[unknown[0]].start > _WIDEST:
+        return
+    reach = 6 if len(unknown) == 1 and tokens[unknown[0]].cjk else 3
+    for first in range(max(0, unknown[0] - reach), unknown[0] + 1):
+        for last in range(min(len(tokens) - 1, unknown[-1] + reach), unknown[-1] - 1, -1):
+            if last - first < _MOST_TOKENS + 4 and not _stops(tokens[first : last + 1]):
+                yield Candidate(first, last, text[tokens[first].start : tokens[last].end].strip(_TRIMMED).removesuffix("'s"))
+
+
+def _stops(tokens: Sequence[Token]) -> bool:
+    return any(token.kind is Is.BREAK and token.entries[0].name == "stop" for token in tokens[:-1])
+
+
+def _called_for(text: str, tokens: Sequence[Token], proper: frozenset[int]) -> Iterator[Candidate]:
+    """Runs of a clause that has a word which calls for a name."""
+    for start, end in _clauses(tokens):
+        clause = tokens[start:end]
+        if not any(token.operator(*_CALLERS) for token in clause):
+            continue
+        starts = [i for i in range(start, end) if tokens[i].kind is not Is.BREAK]
+        for first in starts:
+            plain = _is_beside(tokens, first, before=True) or (first > start and tokens[first].start in proper)
+            for last in range(min(end, first + _MOST_TOKENS) - 1, first - 1, -1):
+                run = tokens[first : last + 1]
+                if (
+                    not plain
+                    and not _is_beside(tokens, last, before=False)
+                    and not any(token.kind is Is.WORD for token in run)
+                ):
+                    continue
+                if run[-1].kind is Is.BREAK or (len(run) == 1 and run[0].kind is Is.GLUE):
+                    continue
+                yield Candidate(first, last, text[run[0].start : run[-1].end].strip(_TRIMMED).removesuffix("'s"))
+
+
+def _is_beside(tokens: Sequence[Token], i: int, *, before: bool) -> bool:
+    """Whether the token next to this one asks for a name, whatever the words."""
+    k = i - 1 if before else i + 1
+    while 0 <= k < len(tokens) and tokens[k].text in _PARTICLES:
+        k += -1 if before else 1
+    entry = tokens[k].operator(*_PLAIN_CALLERS) if 0 <= k < len(tokens) else None
+    return (entry is not None and (entry.side in ("before", "person", "hand")) == before) or (
+        entry is not None and not before and entry.side == "after"
     )
 
 
-def _covers(text: str, phrase: Phrase, claim: Claim) -> bool:
-    """Whether what the claim has beyond the phrase is filler at most: "boys manga" in "20th century boys manga"."""
-    if phrase.start <= claim.start and claim.end <= phrase.end:
+def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    start = 0
+    for i, token in enumerate(tokens):
+        if token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong") and token.text not in ("!", "？"):
+            yield start, i
+            start = i + 1
+    yield start, len(tokens)
+
+
+def with_names(
+    text: str,
+    tokens: Sequence[Token],
+    asked: Sequence[Candidate],
+    called: Mapping[str, Called],
+    proper: frozenset[int] = frozenset(),
+) -> list[Token]:
+    """The tokens with those of known names put together; of two that overlap the sure one, then the longer."""
+    taken: list[Candidate] = []
+    for each in sorted(asked, key=lambda each: (not each.sure, each.first - each.last, each.first)):
+        known = called.get(each.name)
+        if known is None or not (known.title_ids or known.by_author) or not _believed(tokens, each, known, proper):
+            continue
+        if all(each.last < other.first or other.last < each.first for other in taken):
+            taken.append(each)
+    return _merged(text, tokens, sorted(taken, key=lambda each: each.first), called)
+
+
+def _believed(tokens: Sequence[Token], each: Candidate, known: Called, proper: frozenset[int]) -> bool:
+    """A run of words that all mean something else is no name, unless it is all that is said."""
+    run = tokens[each.first : each.last + 1]
+    if each.sure:
         return True
-    if claim.end <= phrase.start or phrase.end <= claim.start:
+    content = [token for token in run if token.kind is not Is.GLUE]
+    if not known.title_ids and (
+        any(token.fact is not None or token.amount for token in content) or (len(each.name) < 3 and each.name.isascii())
+    ):
         return False
-    outside = f"{text[claim.start : phrase.start]} {text[phrase.end : claim.end]}"
-    return not _ASKS.sub("", f"{without_filler(outside)} ").strip(_PARTICLES)
-
-
-def _is_telling(text: str, phrase: Phrase, claim: Claim) -> bool:
-    """Whether the phrase says more than the claim, filler and themes."""
-    if phrase.sure:
-        held = min(phrase.end, claim.end) - max(phrase.start, claim.start)
-        return phrase.end - phrase.start > held or held == len(text)
-    if len(phrase.name.split()) >= _NO_ACCIDENT or (has_cjk(phrase.name) and len(phrase.name) >= 2 * _NO_ACCIDENT):
+    if any(token.kind is Is.WORD for token in content):
+        return run[0].kind is not Is.BREAK and run[-1].kind is not Is.BREAK
+    if any(token.fact is not None and token.fact.matter == "magazines" for token in run):
+        return False
+    if each.first and run[0].start in proper and known.title_ids:
         return True
-    beyond = f"{text[phrase.start : claim.start]} {text[claim.end : phrase.end]}".strip()
-    if is_vague(beyond) or len(beyond) < (2 if has_cjk(beyond) else 3):
-        return False
-    return _is_more_than_themes(beyond)
+    return _is_beside(tokens, each.first, before=True) or _is_beside(tokens, each.last, before=False)
 
 
-def _is_more_than_themes(words: str) -> bool:
-    phrases = [theme.phrase for theme in ThemeTable.load().themes(words)]
-    if has_cjk(words):
-        return sum(map(len, phrases)) < len(_JA_FILLING.sub("", words))
-    named = {word for phrase in phrases for word in phrase.split()}
-    return any(stem(word) not in named for word in _LATIN.findall(words) if word not in STOPWORDS)
+def _merged(text: str, tokens: Sequence[Token], taken: Sequence[Candidate], called: Mapping[str, Called]) -> list[Token]:
+    made: list[Token] = []
+    i = 0
+    for each in (*taken, None):
+        end = len(tokens) if each is None else each.first
+        made.extend(tokens[i:end])
+        if each is not None:
+            first, last = tokens[each.first], tokens[each.last]
+            token = Token(first.start, last.end, text[first.start : last.end], Is.NAMED, cjk=first.cjk, space=first.space)
+            token.title_ids, token.names = called[each.name].title_ids, (each.name,)
+            made.append(token)
+            i = each.last + 1
+    return made
+
+
+def lost(text: str, tokens: Sequence[Token]) -> tuple[Candidate, ...]:
+    """Runs of unknown words right beside a word that calls for a title: they may be spelled with a slip."""
+    found: list[Candidate] = []
+    for i, token in enumerate(tokens):
+        entry = token.operator(Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.TOO) or token.operator(Sense.NAME)
+        if entry is None or token.kind is Is.NAMED:
+            continue
+        if entry.side == "after" or entry.sense is Sense.TOO:
+            run = _run(tokens, range(i - 1, -1, -1))
+        else:
+            run = _run(tokens, range(i + 1, len(tokens)))
+        if run and all(token.kind is not Is.NAMED for token in tokens[run[0] : run[-1] + 1]):
+            name = text[tokens[run[0]].start : tokens[run[-1]].end].strip(_TRIMMED)
+            if 1 < len(name) < _WIDEST:
+                found.append(Candidate(run[0], run[-1], name))
+    return tuple(found[:3])
+
+
+def _run(tokens: Sequence[Token], places: range) -> list[int]:
+    """Unknown words in a row, from the nearest; what is nearer and says nothing is passed over."""
+    run: list[int] = []
+    for k in places:
+        token = tokens[k]
+        if token.kind is Is.WORD:
+            run.append(k)
+        elif (
+            run
+            and not (
+                token.kind is Is.GLUE
+                and len(run) < 4
+                and token.text in ("of", "the", "no", "the", "の", "to", "on", "in", "x")
+            )
+        ) or token.kind is not Is.GLUE:
+            break
+    while run and tokens[run[-1]].kind is Is.GLUE:
+        run.pop()
+    return sorted(run)

@@ -6,18 +6,15 @@ The catalogue's own search tells which title a name may mean; only one whose nam
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Protocol
 
 from rapidfuzz.distance import OSA
 
 from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
-from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Conditions, Title
+from tools.store.models import Called, CatalogPage, CatalogQuery, Conditions, Title
 from tools.store.search.query.aliases import AliasTable
-from tools.store.search.reading.claim import About, Claim
-from tools.store.search.reading.resolving import resolved
 from tools.store.search.text.loanwords import MIN_CONSONANTS, consonants, is_loanword
 from tools.store.search.text.romaji import sound, sound_key
 from tools.store.search.titles.names import LOANWORD_LEAST, NameKeys, names_of
@@ -35,21 +32,6 @@ class Searched(Protocol):
     """What is asked of a catalogue here (`tools.store.ports.CatalogPort`)."""
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage: ...
-
-
-def unresolved(claims: Sequence[Claim], terms: CatalogTerms, called: Mapping[str, Called]) -> tuple[str, ...]:
-    """The names of claims that come to nothing by what the catalogue calls exactly so: all of a claim's where it is lost,
-    and of several that are not wanted those that nobody knows."""
-    lost = [name for claim in claims if claim.names for name in _unknown(claim, terms, called)]
-    return tuple(dict.fromkeys(lost))[:MOST]
-
-
-def _unknown(claim: Claim, terms: CatalogTerms, called: Mapping[str, Called]) -> Sequence[str]:
-    if resolved(claim, terms, called) is None or (claim.about is About.EXCEPTED and claim.names[0] not in called):
-        return claim.names
-    if claim.about is not About.EXCLUDED or resolved(replace(claim, names=claim.names[:1]), terms, called):
-        return ()
-    return [name for name in claim.names[1:] if resolved(replace(claim, names=(name,)), terms, called) is None]
 
 
 async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, Called]:

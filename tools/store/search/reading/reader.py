@@ -1,38 +1,39 @@
-"""A text to its `Reading`."""
+"""A text to its `Reading`: scanned, its names asked of the catalogue, bound, and made conditions of."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Lru
 from tools.store.failures import BackendFailure
-from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Title
-from tools.store.search.reading.claim import About, Claim, Find
-from tools.store.search.reading.claims import LONGEST, claims_of
-from tools.store.search.reading.finders import finders
-from tools.store.search.reading.hearing import compared, heard, reading_of
-from tools.store.search.reading.names import MOST_NAMES, Phrase, phrases_around
-from tools.store.search.reading.nearly import nearly_called, unresolved
-from tools.store.search.reading.necessity import needed
+from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Conditions, Title
+from tools.store.search.reading.binder import Binder, Stance
+from tools.store.search.reading.magazine_names import MagazineNames
+from tools.store.search.reading.meaning import Meaning, refusal_of
+from tools.store.search.reading.names import Candidate, candidates, lost, with_names
+from tools.store.search.reading.nearly import nearly_called
+from tools.store.search.reading.publishers import publishers
 from tools.store.search.reading.reading import Reading
-from tools.store.search.reading.resolving import orders_of, unchecked
-from tools.store.search.reading.series import ruled_out, with_series
+from tools.store.search.reading.scanner import Scanner, magazine_entry
+from tools.store.search.reading.series import with_series
+from tools.store.search.reading.tables import data_of, lexicon
+from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.characters import normalise
+from tools.store.search.text.dictionary import Dictionary
 
+LONGEST = 500
+"""Characters of a text that are read."""
 _MOST_SECONDS, _MOST_SEARCHING, _SHARE = 0.15, 0.4, 1 / 3
-"""What the catalogue may take of the call's time to say what goes by a name, exactly and then nearly: many times what it
-takes, so that a busy machine loses none; a reading does without rather than wait longer."""
-_NO_TERMS = CatalogTerms({}, {})
+"""What the catalogue may take of the call's time to say what goes by a name, exactly and then nearly."""
 _AT_ONCE = 120
-"""Characters that are read in a millisecond or two."""
-_KEPT = 100
-"""Long texts of which is known what they claim."""
+"""Characters that are read at a stretch."""
+_NO_TERMS = CatalogTerms({}, {})
+_MOST_SERIES = 4
 
 
 class Names(Protocol):
@@ -47,9 +48,6 @@ class Names(Protocol):
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage: ...
 
 
-Claims = tuple[tuple[Claim, ...], tuple[Phrase, ...]]
-P = ParamSpec("P")
-T = TypeVar("T")
 AtHand = Callable[[Sequence[str]], dict[str, Called]]
 
 
@@ -66,56 +64,36 @@ class Reader:
         self._now = now
         self._at_hand = at_hand
         self._told = _NO_TERMS
-        self._turn = asyncio.Lock()
-        self._kept: Lru[str, tuple[tuple[Find, ...], Claims]] = Lru(_KEPT)
-        self._finders: tuple[CatalogTerms, int, tuple[Find, ...]] | None = None
+        self._made: tuple[CatalogTerms, int, Scanner] | None = None
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
-        """Asks the catalogue for names only where some words state something. Without an answer of it in time the reading
-        goes on with the names at hand: what is said of others is then understood and not obeyed."""
+        """Without an answer of the catalogue in time the reading goes on with the names at hand: what is said of others is
+        then understood and not obeyed."""
         terms = await self.terms(_share_of(deadline))
-        whole, text = await self._plainly(normalise(text[:LONGEST]), text, deadline)
-        claims, phrases = await self._claims(whole, await self._finders_of(terms))
-        names = _asked(claims, phrases) if claims else ()
-        called, away = await self.called(names, _share_of(deadline))
-        lost = unresolved(claims, terms, called)
+        scanner = await self._scanner(terms)
+        whole = normalise(text[:LONGEST])
+        tokens = scanner.scan(whole)
+        await _pause(whole)
+        proper = _capitals(text, whole)
+        asked = candidates(whole, tokens, proper)
+        called, away = await self.called(tuple(dict.fromkeys(each.name for each in asked)), _share_of(deadline))
+        named = with_names(whole, tokens, asked, called, proper)
+        await _pause(whole)
         within = _share_of(deadline, _MOST_SEARCHING)
-        if lost and not away:
-            called = called | await nearly_called(self._catalog, lost, within)
-        if not away and (unwanted := ruled_out(claims, terms, called)):
-            called = called | await with_series(self._catalog, unwanted, called, within)
-        unnamed = away or any(name not in called for name in lost)
-        stated = unchecked(claims, terms, called) if unnamed else claims
-        held = await self._beside(whole, heard, whole, stated, phrases, terms, called)
-        if any(each.claim.relative for each in held):
-            held = compared(held, await self._title(next(each.like[0] for each in held if each.like), within))
-        if not held:
-            return replace(reading_of(whole, ()), subject=text, unnamed=unnamed)
-        return replace(reading_of(whole, held), unnamed=unnamed)
-
-    async def _plainly(self, whole: str, text: str, deadline: Deadline) -> tuple[str, str]:
-        """The normalised text, and what to search by where it states nothing: both with what has to be said plainly, unless
-        something is called so."""
-        said = needed(whole)
-        if said == whole or any(each.title_ids for each in (await self.called((whole,), _share_of(deadline)))[0].values()):
-            return whole, text
-        return said, said
-
-    async def _claims(self, whole: str, find: tuple[Find, ...]) -> Claims:
-        """Of a long text, those that were found a moment ago: a fallback reads it again."""
-        kept = self._kept.use(whole)
-        if kept is None or kept[0] is not find:
-            kept = (find, await self._beside(whole, _claims_and_phrases, whole, find))
-            if len(whole) > _AT_ONCE:
-                self._kept.put(whole, kept)
-        return kept[1]
-
-    async def _beside(self, whole: str, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """Work on a text, beside the event loop where it is long; one at a time, so that the loop waits for one at most."""
-        if len(whole) <= _AT_ONCE:
-            return work(*args, **named)
-        async with self._turn:
-            return await asyncio.to_thread(work, *args, **named)
+        if not away and (missing := lost(whole, named)):
+            named, called = await self._nearly(whole, named, missing, called, within)
+        bound = Binder(named).bind()
+        unwanted = [item.token for item in bound.items if item.token.title_ids and item.stance is Stance.REFUSED]
+        if unwanted and not away:
+            await self._series(unwanted, within)
+        titles = await self._titles(named, within)
+        await _pause(whole)
+        reading = Meaning(whole, named, bound, terms, self._now().year, titles).read()
+        if away and bound.likes:
+            reading = replace(reading, subject=whole)
+        if not reading.understood and not reading.freedoms and reading.subject == whole:
+            reading = replace(reading, subject=text)
+        return replace(reading, unnamed=away and any(token.kind is Is.WORD for token in named))
 
     async def terms(self, within: Deadline) -> CatalogTerms:
         """The catalogue's own words; where it does not tell them in time those that it told last."""
@@ -130,32 +108,71 @@ class Reader:
         except BackendFailure:
             return self._at_hand(names), True
 
-    async def _title(self, title_id: str, within: Deadline) -> Title | None:
-        try:
-            return (await self._catalog.get((title_id,), within)).get(title_id)
-        except BackendFailure:
-            return None
+    async def refused(self, name: str, terms: CatalogTerms, called: Mapping[str, Called]) -> Conditions:
+        """What it takes to have nothing that goes by a name: a tag or theme first, then a readership, a title, an author."""
+        scanner = await self._scanner(terms)
+        whole = normalise(name)
+        return refusal_of(whole, scanner.scan(whole), terms, called.get(whole, Called()))
 
-    async def _finders_of(self, terms: CatalogTerms) -> tuple[Find, ...]:
-        """Made once for each state of the catalogue, and each year: off the loop, since they fold hundreds of names."""
-        year, made = self._now().year, self._finders
+    async def _nearly(
+        self, whole: str, tokens: list[Token], missing: Sequence[Candidate], called: dict[str, Called], within: Deadline
+    ) -> tuple[list[Token], dict[str, Called]]:
+        """With names that are spelled with a slip, as far as the catalogue's search knows them."""
+        found = await nearly_called(self._catalog, [each.name for each in missing], within)
+        known = {name: each for name, each in found.items() if each.title_ids}
+        sure = tuple(replace(each, sure=True) for each in missing if each.name in known)
+        return (with_names(whole, tokens, sure, known) if sure else tokens), called | known
+
+    async def _series(self, tokens: Sequence[Token], within: Deadline) -> None:
+        """Who wants no title wants none of its side stories either."""
+        called = {token.names[0]: Called(token.title_ids) for token in tokens[:_MOST_SERIES]}
+        found = await with_series(self._catalog, tuple(called), called, within)
+        for token in tokens[:_MOST_SERIES]:
+            token.title_ids = found[token.names[0]].title_ids
+
+    async def _titles(self, tokens: Sequence[Token], within: Deadline) -> dict[str, Title]:
+        """The records that a comparison needs."""
+        ids = [token.title_ids[0] for token in tokens if token.title_ids]
+        if not ids or not any(
+            token.entry(Is.RELATIVE) or token.entry(Is.BOUND) or token.operator(Sense.NAME) for token in tokens
+        ):
+            return {}
+        try:
+            return await self._catalog.get(ids, within)
+        except BackendFailure:
+            return {}
+
+    async def _scanner(self, terms: CatalogTerms) -> Scanner:
+        """Made once for each state of the catalogue, and each year: off the loop, since it folds thousands of phrases."""
+        year, made = self._now().year, self._made
         if made is None or made[0] is not terms or made[1] != year:
-            made = self._finders = (terms, year, await asyncio.to_thread(finders, terms, year))
+            made = self._made = (terms, year, await asyncio.to_thread(_scanner_of, terms, year))
         return made[2]
 
 
-def _claims_and_phrases(whole: str, find: tuple[Find, ...]) -> Claims:
-    claims = claims_of(whole, find)
-    return claims, phrases_around(whole, claims)
+def _scanner_of(terms: CatalogTerms, year: int) -> Scanner:
+    Dictionary.english_words()
+    words, magazines = lexicon(terms, year), MagazineNames(terms.magazines)
+    for spelling, publisher in publishers().items():
+        names = tuple(name for each in publisher.magazines for name in magazines.named(each))
+        words.add(spelling, magazine_entry(publisher.name, names))
+    known = frozenset(word for key in (*words.latin, *words.exact) for word in key.split(" "))
+    romaji = frozenset(data_of("ja")["romaji"]["words"].split())
+    return Scanner(words, magazines, known, romaji)
+
+
+def _capitals(text: str, whole: str) -> frozenset[int]:
+    """Where capital letters stand; nowhere in a text that is written in them throughout, or whose places were moved."""
+    if len(text) != len(whole) or text.isupper() or text.istitle():
+        return frozenset()
+    return frozenset(i for i, letter in enumerate(text) if letter.isupper())
+
+
+async def _pause(whole: str) -> None:
+    """Others have a turn while a long text is read."""
+    if len(whole) > _AT_ONCE:
+        await asyncio.sleep(0)
 
 
 def _share_of(deadline: Deadline, most: float = _MOST_SECONDS) -> Deadline:
     return deadline.within(min(most, _SHARE * deadline.remaining()))
-
-
-def _asked(claims: Sequence[Claim], phrases: Sequence[Phrase]) -> tuple[str, ...]:
-    """The names of claims before what may protect words."""
-    said = [name for claim in claims for name in claim.names]
-    people = [name for claim in claims if claim.about in (About.EXCLUDED, About.BY) for name in claim.names]
-    names = (*said, *(order for name in people for order in orders_of(name)), *(phrase.name for phrase in phrases))
-    return tuple(dict.fromkeys(names))[:MOST_NAMES]

@@ -28,8 +28,11 @@ class Reading:
     to be like; `known`: ids of titles that the customer said they know, which those of `like` are among. `vague`: nothing
     that is left says what a title is about ("something good"). `adult`: the words ask for what is sold to adults alone.
     `freedoms`: what is no requirement, whatever was asked for before. `remarks`: sentences on what it states and nothing can
-    be. `again`: something like what the customer had before is asked for. `unnamed`: the catalogue did not say in time what
-    goes by the names in the text, and what was said of them is lost."""
+    be. `named`: ids of the titles that it asks for by name. `again`: something like what the customer had before is
+    asked for. `another`: somebody else is to read it. `absent`:
+    themes that nothing in the catalogue has. `welcome`: tags and readerships that are named and not refused, `endorsed`
+    those of them that some word says are liked. `unnamed`: the catalogue did not say in time what goes by the names in
+    the text, and what was said of them is lost."""
 
     text: str
     subject: str
@@ -43,4 +46,16 @@ class Reading:
     freedoms: tuple[Freedom, ...] = ()
     remarks: tuple[str, ...] = ()
     again: bool = False
+    named: tuple[str, ...] = ()
+    another: bool = False
+    absent: tuple[str, ...] = ()
+    welcome: frozenset[str] = frozenset()
+    endorsed: frozenset[str] = frozenset()
+    welcome_genres: frozenset[str] = frozenset()
+    along: tuple[tuple[str, frozenset[str]], ...] = ()
     unnamed: bool = False
+
+    @property
+    def doubted(self) -> bool:
+        """Whether anything in it was understood and is not obeyed."""
+        return any(not each.obeyed for each in self.understood)

@@ -7,30 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
-from tools.store.models import Called, CatalogQuery, CatalogTerms, Conditions, Title
+from tools.store.models import Called, CatalogQuery, Conditions, Title
 from tools.store.search.ranking.series import series_keys
-from tools.store.search.reading.claim import About, Claim
-from tools.store.search.reading.nearly import MOST, Searched
-from tools.store.search.reading.resolving import resolved
+from tools.store.search.reading.nearly import Searched
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.names import names_of
 
 _LONGEST_SERIES = 40
 """Titles of one series that are left out: those that a search by its name finds first."""
-
-
-def ruled_out(claims: Sequence[Claim], terms: CatalogTerms, called: Mapping[str, Called]) -> tuple[str, ...]:
-    """The names of titles that are not wanted."""
-    named = [
-        name
-        for claim in claims
-        if claim.about in (About.EXCLUDED, About.NAMESAKE, About.EXCEPTED)
-        and (outcome := resolved(claim, terms, called)) is not None
-        and outcome.claim.conditions.without_titles
-        for name in claim.names
-        if called.get(name, Called()).title_ids
-    ]
-    return tuple(dict.fromkeys(named))[:MOST]
 
 
 async def with_series(

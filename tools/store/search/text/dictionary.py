@@ -43,3 +43,9 @@ class Dictionary:
     def english(self, written: str) -> tuple[str, ...]:
         """Index terms (tokens.py) of the English words for it, the commonest first; a verb may lack its ending."""
         return tuple(self.lines.get(written, "\t").split("\t")[1].split())
+
+    @staticmethod
+    @cache
+    def english_words() -> frozenset[str]:
+        """All index terms of the English words of the shipped table."""
+        return frozenset(term for line in Dictionary.load().lines.values() for term in line.partition("\t")[2].split())

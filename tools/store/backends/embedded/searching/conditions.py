@@ -61,6 +61,9 @@ def _tags(asked: Conditions, columns: TitleColumns) -> Iterator[Mask]:
         yield columns.has_tags & ~columns.tagged(asked.without_tags)
     if asked.without_genres:
         yield columns.of_genres(tuple(columns.by_genre)) & ~columns.of_genres(asked.without_genres)
+    if asked.without_magazines:
+        known = columns.any_of(columns.by_magazine, tuple(columns.by_magazine))
+        yield known & ~columns.any_of(columns.by_magazine, asked.without_magazines)
     if asked.without_titles:
         yield ~columns.of_ids(asked.without_titles)
 

@@ -59,7 +59,8 @@ def _plain(asked: Conditions) -> Iterator[Json]:
 def _tags(asked: Conditions) -> Iterator[Json]:
     for group in asked.tags:
         yield terms("tags", group)
-    for field, unwanted in (("tags", asked.without_tags), ("genre", asked.without_genres)):
+    unwanted_of = {"tags": asked.without_tags, "genre": asked.without_genres, "magazine": asked.without_magazines}
+    for field, unwanted in unwanted_of.items():
         if unwanted:
             yield {"exists": {"field": field}}
             yield _none_of(terms(field, unwanted))

@@ -1,0 +1,144 @@
+"""What a shopper says is read by one rule: whatever the operator, the fact and the language, never the opposite."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.reading import a_reader, read
+from tools.store.models import Audience, Conditions, Range, Status, Title
+from tools.store.search.reading.reader import LONGEST, Reader
+from tools.store.search.reading.reading import Reading
+from tools.store.search.reading.tables import data_of, phrases
+
+READER = a_reader()
+ENGLISH = ("horror", "shonen", "digital", "ongoing", "sold out", "over 700 yen", "from before 2000", "more than 10 volumes")
+JAPANESE = ("ホラー", "少年漫画", "電子書籍", "連載中", "在庫切れ", "700円以上", "2000年以前", "10巻以上")
+HELD_BY = {"less", "free", "no", "=no", "without"}
+
+
+def refusals() -> Iterator[tuple[str, str]]:
+    """Each refusing word of the tables around each fact."""
+    for said in phrases(data_of("en")["refuse"]["before"]):
+        yield from ((f"{said.removeprefix('=')} {fact}", fact) for fact in ENGLISH)
+    for said in phrases(data_of("en")["refuse"]["after"]):
+        yield from ((f"{fact} {said.removeprefix('=')}", fact) for fact in ENGLISH)
+    for said in phrases(data_of("ja")["refuse"]["after"]):
+        yield from ((f"{fact}は{said}", fact) for fact in JAPANESE if said[0] >= "\u3041")
+
+
+def asks_for(found: Reading, fact: str) -> bool:
+    """Whether the reading makes of a refused fact what is asked for."""
+    conditions = found.conditions
+    wanted = {
+        "horror": ("Horror",) in conditions.tags, "ホラー": ("Horror",) in conditions.tags,
+        "shonen": "shonen" in conditions.genres, "少年漫画": "shonen" in conditions.genres,
+        "digital": conditions.format == "digital", "電子書籍": conditions.format == "digital",
+        "ongoing": Status.PUBLISHING in conditions.statuses, "連載中": Status.PUBLISHING in conditions.statuses,
+        "over 700 yen": (conditions.price.least or 0) > 0, "700円以上": (conditions.price.least or 0) > 0,
+        "from before 2000": (conditions.years.most or 9999) < 2000, "2000年以前": (conditions.years.most or 9999) < 2001,
+        "more than 10 volumes": (conditions.volumes.least or 0) > 1, "10巻以上": (conditions.volumes.least or 0) > 1,
+    }  # fmt: skip
+    return wanted.get(fact, False)
+
+
+def test_no_refusing_word_of_the_tables_asks_for_what_it_refuses() -> None:
+    turned = [said for said, fact in refusals() if asks_for(read(said, READER), fact)]
+    assert not turned
+
+
+@pytest.mark.parametrize(
+    ("said", "conditions"),
+    [
+        ("won't pay more than 700 yen", Conditions(price=Range(None, 700))),
+        ("nothing over 10 volumes", Conditions(volumes=Range(None, 10))),
+        ("I never read anything from before 2000", Conditions(years=Range(2000, None))),
+        ("700円以上は出せない", Conditions(price=Range(None, 699))),
+        ("10巻以上は読まない", Conditions(volumes=Range(None, 9))),
+        ("unfinished is a no-go", Conditions(statuses=(Status.FINISHED,))),
+        ("連載中はNG", Conditions(statuses=(Status.FINISHED,))),
+        ("電子書籍は買わない", Conditions(format="physical")),
+        ("not for children", Conditions(without_genres=("kodomo",))),
+        ("budget around 3,000 in total", Conditions(series_price=Range(None, 3000))),
+        ("a series I can buy whole for under 5000 yen", Conditions(series_price=Range(None, 4999))),
+        ("少年完結8巻以内", Conditions(genres=("shonen",), statuses=(Status.FINISHED,), volumes=Range(None, 8))),
+        ("vols<=5 -digital", Conditions(volumes=Range(None, 5), format="physical")),
+        ("for my niece who is 8", Conditions(audience=Audience.ALL_AGES)),
+        ("小5の娘に", Conditions(audience=Audience.ALL_AGES)),
+    ],
+)
+def test_a_bound_or_a_fact_is_turned_round_by_what_refuses_it(said: str, conditions: Conditions) -> None:
+    assert read(said, READER).conditions == conditions
+
+
+@pytest.mark.parametrize(
+    "said", ["not unfinished", "終わってない漫画は買わない", "nothing unfinished", "完結してないのは嫌"]
+)
+def test_two_refusals_cancel(said: str) -> None:
+    assert read(said, READER).conditions.statuses == (Status.FINISHED,)
+
+
+@pytest.mark.parametrize("said", ["I don't mind horror", "ホラーも嫌いじゃない", "horror is fine by me", "ホラーでも大丈夫"])
+def test_what_is_not_minded_is_no_condition_and_is_welcome(said: str) -> None:
+    found = read(said, READER)
+    assert not found.conditions.stated
+    assert "Horror" in found.welcome
+
+
+@pytest.mark.parametrize("said", ["no tentacles", "without the usual nonsense", "触手抜き"])
+def test_what_is_refused_by_words_nobody_knows_is_named_and_not_searched_by(said: str) -> None:
+    found = read(said, READER)
+    assert [each.obeyed for each in found.understood] == [False]
+    assert found.remarks
+    assert not found.subject
+
+
+def test_liked_titles_are_compared_with_and_what_was_too_much_is_refused() -> None:
+    titles = (Title("m", en="Monster"), Title("p", en="Pluto"), Title("c", en="20th Century Boys"), Title("b", en="Berserk"))
+    reader: Reader = a_reader(titles)
+
+    loved = read("I loved Monster and Pluto but hated 20th Century Boys", reader)
+    assert set(loved.like) == {"m", "p"}
+    assert "c" in loved.conditions.without_titles
+
+    gory = read("Berserk was too scary for me, something similar but tamer", reader)
+    assert gory.like == ("b",)
+    assert "Horror" in gory.conditions.without_tags
+
+
+def test_a_common_phrase_is_no_title_and_a_title_states_nothing() -> None:
+    reader = a_reader((Title("h", en="I Am a Hero"), Title("n", en="No Longer Human"), Title("s", en="Not Simple")))
+    assert not read("I am a beginner", reader).named
+    assert not read("no longer human", reader).conditions.stated
+    assert not read("Not Simple", reader).conditions.stated
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(max_size=LONGEST)
+    | st.lists(st.sampled_from((*ENGLISH, *JAPANESE, " not ", "、", "以外", " no ")), max_size=60).map("".join)
+)
+def test_anything_is_read(text: str) -> None:
+    found = read(text, READER)
+    assert len(found.subject) <= 2 * len(text) + 200
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "no ", "ホラー", "の", "5巻", "under 5 volumes ", "like ", "x" * 9 + " ", "以外", "compleeted "]
+)
+def test_a_long_text_costs_little(unit: str) -> None:
+    """Processor time of the scanner, the binder and the meaning, best of three."""
+    text = (unit * LONGEST)[:LONGEST]
+    read(text, READER)
+    best = min(_seconds(text) for _ in range(3))
+    assert best < 0.05
+
+
+def _seconds(text: str) -> float:
+    begun = time.process_time()
+    read(text, READER)
+    return time.process_time() - begun

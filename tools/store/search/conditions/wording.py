@@ -1,0 +1,93 @@
+"""A condition in a few English words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tools.store.models import Audience, Conditions, Ordering, Range, Status
+
+_STATUSES = {
+    Status.FINISHED: "finished",
+    Status.PUBLISHING: "still running",
+    Status.HIATUS: "on hiatus",
+    Status.DISCONTINUED: "discontinued",
+}
+_AUDIENCES = {
+    Audience.ALL_AGES: "for all ages",
+    Audience.TEEN: "for teenagers or younger",
+    Audience.OLDER_TEEN: "for 16 or younger, nothing adult",
+    Audience.ADULT: "for adults or younger",
+}
+_ORDERINGS = {
+    Ordering.POPULARITY: "most popular first",
+    Ordering.RATING: "best rated first",
+    Ordering.NEWEST: "newest first",
+    Ordering.SHORTEST: "shortest first",
+    Ordering.PRICE: "cheapest first",
+}
+
+
+def worded(name: str, conditions: Conditions) -> str:
+    """The condition of this name (a field of `Conditions`) in words: "at most 9 volumes"."""
+    return _WORDINGS[name](getattr(conditions, name))
+
+
+def worded_ordering(ordering: Ordering) -> str:
+    """An ordering in words: "newest first"."""
+    return _ORDERINGS[ordering]
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(names)
+
+
+def _bounds(range_: Range, one: Callable[[float], str], between: str) -> str:
+    """`between` stands where both bounds are given: "5 to 9"."""
+    least, most = range_.least, range_.most
+    if range_.empty:
+        return f"at least {least:g} and at most {one(most or 0)}"
+    if least is not None and most is not None:
+        return one(most) if least == most else f"{least:g}{between}{one(most)}"
+    return f"at least {one(least)}" if least is not None else f"at most {one(most or 0)}"
+
+
+def _volumes(range_: Range) -> str:
+    return _bounds(range_, lambda number: f"{number:g} volume{'' if number == 1 else 's'}", " to ")
+
+
+def _yen(range_: Range) -> str:
+    return _bounds(range_, lambda number: f"{number:,.0f} yen", " to ")
+
+
+def _years(range_: Range) -> str:
+    least, most = range_.least, range_.most
+    if range_.empty:
+        return f"begun in {least:g} or later and by {most:g}"
+    if least is not None and most is not None:
+        return f"begun in {least:g}" if least == most else f"begun {least:g} to {most:g}"
+    return f"begun in {least:g} or later" if least is not None else f"begun by {most:g}"
+
+
+_WORDINGS: dict[str, Callable[[Any], str]] = {
+    "genres": _either,
+    "author": lambda name: f"by {name}",
+    "min_rating": lambda least: f"rated at least {least:g}",
+    "statuses": lambda statuses: _either([_STATUSES[status] for status in statuses]),
+    "volumes": _volumes,
+    "years": _years,
+    "audience": lambda audience: _AUDIENCES[audience],
+    "tags": lambda groups: " and ".join(_either(group) for group in groups),
+    "magazines": lambda names: f"in {_either(names)}",
+    "price": lambda range_: f"{_yen(range_)} a volume",
+    "series_price": lambda range_: f"{_yen(range_)} for the series",
+    "format": str,
+    "in_stock": lambda _: "in stock",
+    "all_volumes": lambda _: "all volumes in stock",
+    "without_tags": lambda names: f"without {_either(names)}",
+    "without_genres": lambda names: f"no {_either(names)}",
+    "without_authors": lambda names: f"not by {_either(names)}",
+    "without_magazines": lambda names: f"not in {_either(names)}",
+    "without_titles": lambda _: "without titles that were named",
+    "no_adult": lambda _: "nothing adult",
+}

@@ -1,0 +1,720 @@
+"""Which operator each fact and amount belongs to, by one rule for all of them.
+
+An operator takes what stands on its side: before its object in English, after it in Japanese. Operators in a row are
+one chain, folded from its inside out: what is next to the object is innermost, so that "not hate", 嫌いじゃない and
+ないと嫌 come out right by the same lines. What no operator takes is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tools.store.search.reading.tokens import Entry, Fact, Is, Sense, Token
+
+_POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
+_PRONOUNS = frozenset(
+    [
+        "i",
+        "we",
+        "you",
+        "they",
+        "she",
+        "he",
+        "who",
+        "would",
+        "i'd",
+        "really",
+        "to",
+        "also",
+        "he'd",
+        "she'd",
+        "we'd",
+        "you'd",
+        "they'd",
+        "does",
+        "do",
+        "did",
+        "i've",
+        "always",
+        "just",
+        "absolutely",
+    ]
+)
+_MOST_BETWEEN = 4
+"""Unknown words between an English operator and its object."""
+_NO_ENTRY = Entry(Is.GLUE)
+_FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
+_OPENERS = frozenset(
+    (
+        "something",
+        "somethin",
+        "anything",
+        "looking for",
+        "show me",
+        "give me",
+        "find me",
+        "recommend me",
+        "recommend",
+        "suggest",
+    )
+)
+"""English words that begin another wish."""
+_LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
+_NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
+"""What Japanese negates nouns by; its other negations are those of verbs."""
+_JOINS_ALL = frozenset(
+    ("or", "nor", "/", "と", "や", "とか", "やら", "か", "・", "も", "&", "および", "または", "もしくは", "あるいは")
+)
+
+
+class Stance(Enum):
+    """What is said of an item."""
+
+    WANTED = "wanted"
+    REFUSED = "refused"
+    REQUIRED = "required"
+    FREE = "free"
+    LIKED = "liked"
+    KNOWN = "known"
+
+
+@dataclass(slots=True)
+class Chain:
+    """Operators in a row. `at`: the index of the first, `to` of the last; `japanese`: innermost first."""
+
+    at: int
+    to: int
+    operators: list[Entry] = field(default_factory=list)
+    japanese: bool = False
+    objects: list[Item] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    comma: bool = False
+    join: str = ""
+    mild: bool = False
+    conditional: bool = False
+    lists: bool = False
+    weak: bool = False
+
+    @property
+    def stance(self) -> Stance:
+        inward = self.operators if self.japanese else list(reversed(self.operators))
+        state: tuple[Stance, bool] | None = None
+        for each in inward:
+            state = _outer(each.sense or Sense.WANT, state)
+        return state[0] if state else Stance.WANTED
+
+    @property
+    def strong(self) -> bool:
+        """Whether it refuses by itself, and not by the negation of some verb."""
+        return any(each.sense is Sense.REFUSE for each in self.operators) or (
+            not self.weak and any(each.sense is Sense.NOT and each.name != "weak" for each in self.operators)
+        )
+
+
+def _outer(sense: Sense, inner: tuple[Stance, bool] | None) -> tuple[Stance, bool]:
+    """What an operator makes of the stance inside it; with whether that is a bare negation."""
+    stance, bare = inner or (None, False)
+    match sense:
+        case Sense.NOT:
+            if stance is Stance.REFUSED:
+                return (Stance.WANTED, False) if bare else (Stance.FREE, False)
+            return (Stance.FREE, False) if stance is Stance.REQUIRED else (Stance.REFUSED, stance is None)
+        case Sense.REFUSE:
+            if stance is Stance.REFUSED:
+                return (Stance.WANTED, False) if bare else (Stance.REFUSED, False)
+            return (Stance.REFUSED, False)
+        case Sense.FREE:
+            return (Stance.FREE, False)
+        case Sense.REQUIRE:
+            return (Stance.REQUIRED, False) if stance in (None, Stance.WANTED) else (stance or Stance.REQUIRED, bare)
+        case Sense.TASTE:
+            return (Stance.LIKED, False) if stance in (None, Stance.WANTED) else (stance or Stance.LIKED, bare)
+        case Sense.KNOWN:
+            return (Stance.KNOWN, False) if stance in (None, Stance.WANTED) else (stance or Stance.KNOWN, bare)
+        case _:
+            return (Stance.WANTED, False) if stance is None else (stance, bare)
+
+
+@dataclass(slots=True)
+class Item:
+    """A fact or an amount. `at`: its index among the tokens; `segment`: the clause between strong breaks; `gap`: what parts
+    it from the item before it: "", "comma", "join", "soft", "strong"."""
+
+    at: int
+    token: Token
+    fact: Fact | None
+    segment: int
+    gap: str = ""
+    join: str = ""
+    stance: Stance = Stance.WANTED
+    chain: Chain | None = None
+    mild: bool = False
+    limited: bool = False
+    freed: str = ""
+    but: bool = False
+
+    @property
+    def matter(self) -> str:
+        if self.token.kind is Is.NAMED:
+            return "title" if self.token.title_ids else "author"
+        if self.freed:
+            return f"matter:{self.freed}"
+        return self.fact.matter if self.fact else (self.token.amount.unit if self.token.amount else "")
+
+    @property
+    def unpleasant(self) -> bool:
+        return self.fact is not None and self.fact.unpleasant
+
+
+@dataclass(slots=True)
+class Binding:
+    """What came of binding: the items, the chains, and which tokens an operator made its own."""
+
+    items: list[Item]
+    chains: list[Chain]
+    used: set[int]
+    story: set[int]
+    likes: list[tuple[int, str]]
+    again: bool
+    roles: dict[int, str]
+    segments: list[int]
+    too: list[int]
+
+
+class Binder:
+    """Goes through the tokens once."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
+        self._items: list[Item] = []
+        self._chains: list[Chain] = []
+        self._scope: Chain | None = None
+        self._last: Chain | None = None
+        self._since_last_items = 0
+        self._used: set[int] = set()
+        self._story: set[int] = set()
+        self._likes: list[tuple[int, str]] = []
+        self._again = False
+        self._roles: dict[int, str] = {}
+        self._segment = 0
+        self._segments: list[int] = []
+        self._gap, self._join = "", ""
+        self._too_at: int | None = None
+        self._too: list[int] = []
+        self._limit_at: int | None = None
+        self._mild = False
+        self._condition: int | None = None
+        self._in_story = ""
+        self._contrast, self._spoken = False, False
+        self._like_at: int | None = None
+
+    def bind(self) -> Binding:
+        for i, token in enumerate(self._tokens):
+            self._segments.append(self._segment)
+            self._take(i, token)
+        self._finish(len(self._tokens))
+        return Binding(
+            self._items,
+            self._chains,
+            self._used,
+            self._story,
+            self._likes,
+            self._again,
+            self._roles,
+            self._segments,
+            self._too,
+        )
+
+    # One token
+
+    def _take(self, i: int, token: Token) -> None:
+        if token.kind is Is.BREAK or (
+            token.entry(Is.BREAK) and not self._is_fact(i, token) and token.operator() is None and self._breaks(i, token)
+        ):
+            self._break(i, token)
+            return
+        if self._in_story == "story":
+            self._story.add(i)
+            return
+        if token.kind is Is.NAMED:
+            self._item(i, token, None)
+            return
+        freed = _FREED.get((token.entry(Is.RELATIVE) or _NO_ENTRY).name) or (token.entry(Is.MATTER) or _NO_ENTRY).name
+        if freed and self._freed_at(i):
+            self._item(i, token, None, freed=freed)
+            return
+        if token.text in _OPENERS and self._scope is not None and self._scope.objects:
+            self._finish(i)
+        fact = self._is_fact(i, token)
+        operator = self._operator(i, token)
+        if (
+            operator is not None
+            and operator.name == "before"
+            and token.text == "no"
+            and i
+            and self._tokens[i - 1].kind is Is.NAMED
+        ):
+            return
+        if fact is not None and operator is not None:
+            if self._prefers_operator(i, token, operator):
+                fact = None
+            else:
+                operator = None
+        if token.amount is not None:
+            self._item(i, token, None)
+        elif operator is not None:
+            self._operate(i, token, operator)
+        elif fact is not None:
+            self._item(i, token, fact)
+        elif token.kind is Is.WORD or (token.entry(Is.FACT) and not fact):
+            self._word(i, token)
+
+    def _freed_at(self, i: int) -> bool:
+        """Whether a word that something is no requirement stands near."""
+        if self._scope is not None and self._scope.stance is Stance.FREE and not self._scope.objects:
+            return True
+        for token in self._tokens[i + 1 : i + 6]:
+            if token.kind is Is.BREAK and token.text not in ("も", "で", "と", "か", "or", "and"):
+                return False
+            if token.operator(Sense.FREE):
+                return True
+        return False
+
+    def _breaks(self, i: int, token: Token) -> bool:
+        name = (token.entry(Is.BREAK) or token.entries[0]).name
+        if token.text == "でも":
+            return i == 0 or self._tokens[i - 1].kind is Is.BREAK
+        return name in ("strong", "soft", "join", "condition", "comma", "stop")
+
+    def _is_fact(self, i: int, token: Token) -> Fact | None:
+        """The fact that a token states here: not one that a particle or a missing cue makes a mere word."""
+        fact = token.fact
+        if fact is None or token.amount is not None:
+            return None
+        following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+        if fact.loose and fact.matter in ("volumes", "years"):
+            beside = following is not None and following.kind is Is.WORD and not (following.cjk and following.space)
+            if beside or (i and self._tokens[i - 1].text in ("his", "her", "their", "my", "its", "our", "to a", "so")):
+                return None
+        if fact.bare and fact.matter == "genres":
+            following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+            if following is None or following.space or following.amount or following.fact or following.kind is Is.NUMBER:
+                return fact
+            return (
+                fact
+                if (following.kind is Is.BREAK and following.text not in ("と", "で", "や", "も"))
+                or following.text in ("漫画", "まんが", "マンガ", "誌", "系", "向け", "以外", "ng")
+                else None
+            )
+        if fact.bare and fact.matter == "magazines":
+            return fact if self._magazine_cue(i) else None
+        return fact
+
+    def _magazine_cue(self, i: int) -> bool:
+        if len(self._tokens) == 1:
+            return True
+        for k in (i - 1, i - 2):
+            if k >= 0 and (self._tokens[k].operator(Sense.MAGAZINE) or self._tokens[k].text in (":", "=", "magazine")):
+                return True
+        following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+        return following is not None and any(
+            each.sense is Sense.MAGAZINE and each.side == "after" for each in following.entries
+        )
+
+    def _operator(self, i: int, token: Token) -> Entry | None:
+        """Which of its operators a token is here."""
+        found = [each for each in token.entries if each.kind is Is.OPERATOR]
+        if not found:
+            return None
+        after = [each for each in found if each.side == "after"]
+        before = [each for each in found if each.side != "after"]
+        if after and before:
+            return after[0] if self._ends_clause(i) and self._tail() else self._preferred(i, before)
+        return self._preferred(i, found)
+
+    def _preferred(self, i: int, found: list[Entry]) -> Entry:
+        senses = {each.sense: each for each in found}
+        if Sense.LIKE in senses and (Sense.WANT in senses or Sense.TASTE in senses):
+            if i and (
+                self._tokens[i - 1].text in _PRONOUNS
+                or self._tokens[i - 1].operator(Sense.NOT)
+                or (self._scope is not None and self._scope.to == i - 1)
+            ):
+                return senses.get(Sense.WANT) or senses[Sense.TASTE]
+            return senses[Sense.LIKE]
+        for sense in (Sense.NOT, Sense.REFUSE, Sense.FREE, Sense.LIKE, Sense.KNOWN, Sense.TASTE, Sense.REQUIRE):
+            if sense in senses:
+                return senses[sense]
+        return found[0]
+
+    def _prefers_operator(self, i: int, token: Token, operator: Entry) -> bool:
+        """Of what may be both: an English verb beside its subject, and whatever Japanese says after an object."""
+        if operator.sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
+            return False
+        if token.cjk or operator.sense in (Sense.NOT, Sense.REFUSE):
+            return bool(self._items) or not token.cjk
+        return bool(i) and (self._tokens[i - 1].text in _PRONOUNS or self._tokens[i - 1].operator(Sense.NOT) is not None)
+
+    def _ends_clause(self, i: int) -> bool:
+        for token in self._tokens[i + 1 :]:
+            if token.kind is Is.BREAK:
+                return True
+            if token.kind is not Is.GLUE:
+                return False
+        return True
+
+    # Breaks
+
+    def _break(self, i: int, token: Token) -> None:
+        entry = token.entry(Is.BREAK) or token.entries[0]
+        name = entry.name
+        if name in ("stop", "strong"):
+            self._finish(i)
+            self._segment += 1
+            self._gap, self._in_story, self._limit_at, self._like_at = "strong", "", None, None
+            if (
+                name == "strong"
+                and self._items
+                and self._items[-1].token.title_ids
+                and self._items[-1].stance is Stance.WANTED
+            ):
+                self._items[-1].but = token.text in ("but", "だけど", "けど")
+            self._contrast, self._spoken = (
+                name == "strong" and not token.text.startswith(("please", "pls", "thx", "thanks")),
+                False,
+            )
+            if name == "stop":
+                self._condition = self._condition if token.text in "?？" else None
+                if token.text in "?？":
+                    self._condition = self._segment - 1
+            return
+        if name == "condition":
+            self._condition = self._segment
+            if not entry.japanese:
+                self._gap = "soft"
+            if self._scope is None:
+                return
+            self._scope.conditional = True
+            return
+        self._in_story = ""
+        if name == "comma":
+            self._gap = self._gap or "comma"
+            if self._scope is not None:
+                if not self._scope.objects and not self._scope.words:
+                    pass
+                self._scope.comma = True
+        elif name == "soft":
+            self._gap = "soft"
+            if self._scope is not None and entry.japanese:
+                self._finish(i)
+        else:
+            self._join = token.text
+            self._gap = "join" if self._gap in ("", "comma") else self._gap
+            if self._scope is not None:
+                self._scope.join = token.text
+
+    # Facts and amounts
+
+    def _item(self, i: int, token: Token, fact: Fact | None, freed: str = "") -> None:
+        item = Item(i, token, fact, self._segment, self._gap, self._join, freed=freed)
+        if token.kind is Is.NAMED and self._like_at is not None:
+            item.stance = Stance.LIKED
+        self._gap, self._join = "", ""
+        if self._too_at is not None and i - self._too_at <= 2:
+            item.stance, item.mild = Stance.REFUSED, True
+            self._used.add(self._too_at)
+            self._too.append(i)
+        self._too_at = None
+        if self._limit_at is not None and token.amount is not None and token.amount.unit == "yen":
+            item.limited = True
+        self._items.append(item)
+        self._since_last_items += 1
+        if self._scope is not None:
+            if self._accepts(self._scope, item):
+                self._bind(self._scope, item)
+            else:
+                self._finish(i)
+
+    def _accepts(self, scope: Chain, item: Item) -> bool:
+        if not scope.objects:
+            return len(scope.words) <= _MOST_BETWEEN and not (scope.comma and scope.words)
+        last = scope.objects[-1]
+        join, comma = scope.join, scope.comma
+        same = item.matter == last.matter
+        if item.token.kind is Is.NAMED and last.token.kind is Is.NAMED:
+            return True
+        if join in _JOINS_ALL:
+            return same or join in ("or", "nor")
+        if join or comma:
+            if not same:
+                return False
+            return (
+                (item.unpleasant and scope.stance is Stance.REFUSED)
+                or scope.lists
+                or self._list_closes(item.at)
+                or bool(join)
+            )
+        if item.token.amount is not None:
+            return last.token.amount is not None
+        if same and item.fact and last.fact and item.matter == "themes":
+            return item.unpleasant or not last.unpleasant
+        return True
+
+    def _list_closes(self, i: int) -> bool:
+        """Whether "or" or "nor" comes before the clause ends, with nothing but items on the way."""
+        for k in range(i + 1, min(i + 8, len(self._tokens))):
+            token = self._tokens[k]
+            if token.text in ("or", "nor"):
+                return True
+            if (
+                (token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong"))
+                or token.operator() is not None
+                or token.kind is Is.WORD
+            ):
+                return False
+        return False
+
+    def _bind(self, chain: Chain, item: Item) -> None:
+        chain.objects.append(item)
+        chain.join, chain.comma = "", False
+        item.chain = chain
+        item.mild = item.mild or chain.mild
+        kept = (Stance.REFUSED, Stance.LIKED) if item.token.kind is Is.NAMED else (Stance.REFUSED,)
+        if item.stance not in kept or chain.stance not in (Stance.WANTED, Stance.REQUIRED):
+            item.stance = chain.stance
+        self._used.update(range(chain.at, chain.to + 1))
+
+    def _word(self, i: int, token: Token) -> None:
+        self._too_at, self._spoken = None, True
+        if self._scope is not None:
+            if self._scope.objects:
+                self._scope.words.append(i) if self._scope.stance in (Stance.LIKED, Stance.KNOWN) else self._finish(i)
+            else:
+                self._scope.words.append(i)
+
+    # Operators
+
+    def _operate(self, i: int, token: Token, entry: Entry) -> None:
+        sense = entry.sense
+        if sense is Sense.TOO:
+            if entry.side == "after" and self._items:
+                item = self._items[-1]
+                item.stance, item.mild = Stance.REFUSED, True
+                self._too.append(i)
+                self._used.add(i)
+                return
+            if entry.side == "mild":
+                if self._scope is not None and not self._scope.objects:
+                    self._scope.mild = True
+                return
+            if self._scope is not None and not self._scope.objects:
+                self._scope.mild = True
+            else:
+                self._too_at = i
+            return
+        if sense is Sense.LIMIT:
+            self._limit_at = i
+            if entry.side == "after" and self._items and self._items[-1].token.amount is not None:
+                self._items[-1].limited = True
+            return
+        if sense is Sense.STORY:
+            if (
+                not any(each.fact and each.fact.matter in ("audience", "person") for each in self._items)
+                and self._scope is None
+            ):
+                self._in_story = "where" if token.text.startswith(("where", "in which")) else "story"
+            return
+        if sense is Sense.LIKE:
+            self._again = self._again or entry.side == "again"
+            self._likes.append((i, entry.side))
+            self._used.add(i)
+            if entry.side == "after":
+                for item in self._tail():
+                    if item.token.kind is not Is.NAMED:
+                        break
+                    item.stance = Stance.LIKED if item.stance is Stance.WANTED else item.stance
+            elif entry.side == "before":
+                self._like_at = i
+            if self._scope is not None and self._scope.objects:
+                self._finish(i)
+            return
+        if sense is Sense.ASKS and i and self._tokens[i - 1].kind is not Is.BREAK and self._tokens[i - 1].text not in "-:,":
+            return
+        if sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
+            self._roles[i] = f"{sense.value}:{entry.name}"
+            return
+        if sense not in _POLAR:
+            return
+        self._like_at = None
+        if entry.side == "after":
+            self._after(i, entry)
+        else:
+            self._before(i, token, entry)
+
+    def _before(self, i: int, token: Token, entry: Entry) -> None:
+        scope = self._scope
+        if scope is not None and not scope.objects and not scope.words and not scope.comma:
+            scope.operators.append(entry)
+            scope.to = i
+            return
+        self._finish(i)
+        self._scope = Chain(i, i, [entry])
+        following = self._tokens[i + 1].text if i + 1 < len(self._tokens) else ""
+        self._scope.lists = following == ":" or token.text.startswith(_LISTING)
+        self._scope.mild = entry.sense is Sense.REFUSE and token.text.split(" ")[0] in (
+            "less",
+            "fewer",
+            "lighter",
+            "light",
+            "easy",
+            "low",
+            "tone",
+            "hardly",
+            "barely",
+            "little",
+        )
+        self._chains.append(self._scope)
+
+    def _after(self, i: int, entry: Entry) -> None:
+        scope = self._scope
+        if not entry.japanese:
+            if not self._has_items(self._segment) and self._item_follows(i) and entry.sense in (Sense.REFUSE, Sense.FREE):
+                self._before(i, self._tokens[i], entry)
+                return
+            chain = Chain(i, i, [entry])
+            if scope is not None and not scope.objects and not scope.words:
+                chain = scope
+                chain.operators.append(entry)
+                chain.to = i
+                self._scope = None
+            else:
+                self._finish(i)
+                self._chains.append(chain)
+            if chain.stance in (Stance.REFUSED, Stance.FREE, Stance.REQUIRED, Stance.LIKED):
+                self._bind_back(chain)
+            return
+        if scope is not None and not scope.objects and not scope.japanese:
+            self._finish(i)
+        last = self._last
+        if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
+            last.operators.append(entry)
+            last.to = i
+            for item in last.objects:
+                item.stance = last.stance
+            if last.objects:
+                self._used.update(range(last.at, i + 1))
+            if last.objects or last.stance in (Stance.WANTED, Stance.LIKED, Stance.KNOWN):
+                return
+            self._bind_back(last)
+            return
+        token = self._tokens[i]
+        weak = entry.sense is Sense.NOT and not token.text.startswith(_NOUNS)
+        before = self._tokens[i - 1] if i else None
+        if (
+            weak
+            and before is not None
+            and before.kind is Is.WORD
+            and before.end == token.start
+            and self._condition != self._segment
+        ):
+            return
+        chain = Chain(i, i, [entry], japanese=True, weak=weak)
+        self._chains.append(chain)
+        self._last, self._since_last_items = chain, 0
+        self._bind_back(chain)
+
+    def _item_follows(self, i: int) -> bool:
+        for token in self._tokens[i + 1 :]:
+            if token.kind is Is.BREAK:
+                return False
+            if token.fact is not None or token.amount is not None or token.kind is Is.NAMED:
+                return True
+        return False
+
+    def _only_glue(self, start: int, end: int) -> bool:
+        for k in range(start + 1, end):
+            token = self._tokens[k]
+            if token.kind is Is.BREAK and token.text not in ("も", "と", "か", "なら", "とか", "のは", "なんて", "で"):
+                return False
+            if token.kind is Is.WORD and len(token.text) > 2:
+                return False
+        return True
+
+    def _tail(self) -> list[Item]:
+        """The items that an operator after them would take, the last first."""
+        found: list[Item] = []
+        for item in reversed(self._items):
+            if item.chain is not None and item.chain.stance is not Stance.WANTED:
+                break
+            if not found:
+                if item.segment != self._segment and not self._reaches(item.segment):
+                    break
+                found.append(item)
+                continue
+            nearer = found[-1]
+            if nearer.gap in ("strong", "soft") or item.segment != nearer.segment:
+                break
+            if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
+                found.append(item)
+                continue
+            if nearer.gap == "comma" and not (item.unpleasant and item.matter == nearer.matter):
+                break
+            if nearer.gap == "join" and nearer.join not in _JOINS_ALL and nearer.join not in ("and", "、"):
+                break
+            if nearer.gap == "join" and nearer.join == "、" and not (item.unpleasant and item.matter == nearer.matter):
+                break
+            if nearer.gap == "" and not self._modifies(item, nearer):
+                break
+            found.append(item)
+        return found
+
+    def _reaches(self, segment: int) -> bool:
+        """Whether what is said of an earlier clause may be said of its items: "mecha? Hard pass"."""
+        if self._has_items(self._segment) or self._contrast:
+            return False
+        return self._condition == segment or (segment == self._segment - 1 and not self._spoken)
+
+    def _has_items(self, segment: int) -> bool:
+        return any(item.segment == segment for item in self._items)
+
+    def _modifies(self, item: Item, nearer: Item) -> bool:
+        """Whether two neighbours without a join are said of one thing: 10巻以上の長編, "sad endings"."""
+        if nearer.token.space and (nearer.token.cjk or item.token.cjk or nearer.matter != item.matter):
+            return False
+        between = [token.text for token in self._tokens[item.at + 1 : nearer.at]]
+        return all(text in ("の", "な", "of", "", "系", "もの") for text in between) and (
+            item.matter == nearer.matter or not between
+        )
+
+    def _bind_back(self, chain: Chain) -> None:
+        """Binds what stands before: the tail, where the chain says anything of it."""
+        stance = chain.stance
+        if stance == Stance.WANTED and chain.operators[-1].sense is Sense.WANT:
+            for item in self._tail()[:1]:
+                item.chain = chain
+                chain.objects.append(item)
+            return
+        for item in self._tail():
+            if item.chain is None or not item.chain.objects or item.chain.stance is Stance.WANTED:
+                self._bind(chain, item)
+
+    def _finish(self, i: int) -> None:
+        """Ends the English scope. One that took nothing takes what stands before it: "mecha? Hard pass"."""
+        scope, self._scope = self._scope, None
+        if scope is None or scope.objects:
+            return
+        if scope.stance not in (Stance.REFUSED, Stance.FREE):
+            return
+        if scope.words:
+            return
+        bare = all(each.sense is Sense.NOT for each in scope.operators)
+        if bare and not scope.strong:
+            return
+        if bare and not self._at_end(scope.to, i):
+            return
+        self._bind_back(scope)
+
+    def _at_end(self, start: int, end: int) -> bool:
+        return all(self._tokens[k].kind in (Is.GLUE, Is.OPERATOR) for k in range(start + 1, min(end, len(self._tokens))))

@@ -1,0 +1,705 @@
+"""What the bound items of a text come to: conditions, an order, titles to be like, and what is left to search by."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tools.store.models import Audience, Called, CatalogTerms, Conditions, Ordering, Range, Title
+from tools.store.search.conditions.wording import worded
+from tools.store.search.query.parser import without_filler
+from tools.store.search.query.themes import ThemeTable
+from tools.store.search.reading.binder import Binder, Binding, Item, Stance
+from tools.store.search.reading.freedom import Freedom
+from tools.store.search.reading.reading import Reading, Understood
+from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense, Token
+
+DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}): ask the customer what is meant."
+BOTH = "Nothing can be both {} and {}: ask the customer which of the two is meant."
+ABSENT = "The shop has nothing under {}: say so."
+_FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
+_EDGES = " ,.;:!?。、！？・/-()[]#\"'"
+_MOST_CHILD = 120
+_FREED = {
+    "price": ("price", "series_price"), "length": ("volumes",), "status": ("statuses",), "time": ("years",),
+    "rating": ("min_rating",),
+    "stock": ("in_stock", "all_volumes"), "format": ("format",), "audience": ("audience",),
+    "themes": ("tags", "without_tags"),
+}  # fmt: skip
+_JA_EDGE = re.compile(r"^[のがはをにでともなへ]+|(?<!も)(?:[のがはをにでとなへ])+$")
+
+
+@dataclass(slots=True)
+class Claim:
+    """What one item states: `says` in English, `conditions`, and the span of its words."""
+
+    start: int
+    end: int
+    says: str
+    conditions: Conditions = NOTHING
+    obeyed: bool = True
+    loose: bool = False
+    stance: Stance = Stance.WANTED
+    asked: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Meaning:
+    """`needs`: names of titles whose record a comparison needs."""
+
+    text: str
+    tokens: Sequence[Token]
+    bound: Binding
+    terms: CatalogTerms
+    year: int = 0
+    titles: Mapping[str, Title] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+    freedoms: list[tuple[int, Freedom]] = field(default_factory=list)
+    like: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    ordering: Ordering | None = None
+    adult: bool = False
+    again: bool = False
+    gone: set[int] = field(default_factory=set)
+    absent: list[str] = field(default_factory=list)
+    welcome: set[str] = field(default_factory=set)
+    endorsed: set[str] = field(default_factory=set)
+    welcome_genres: set[str] = field(default_factory=set)
+    along: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+
+    def read(self) -> Reading:
+        items = self.bound.items
+        self._dislikes(items)
+        asked = {tag for item in items if self._is_asked(item) and item.fact for tag in item.fact.tags}
+        aged = [item for item in items if item.token.amount is not None and item.token.amount.unit == "age"]
+        for item in items:
+            if item.token.kind is Is.NAMED:
+                self._name(item)
+            elif item.token.amount is not None:
+                self._amount(item)
+            elif item.freed:
+                if item.stance is Stance.FREE:
+                    self._free(item, Freedom(matters=_FREED[item.freed]))
+            elif item.fact is not None and item.fact.matter == "themes":
+                self._theme(item, asked)
+            elif item.fact is not None and not (item.fact.matter == "audience" and aged):
+                self._fact(item)
+            elif item.fact is not None:
+                self.gone.add(item.at)
+        self._relative()
+        self._unknown()
+        if self._asks_of_a_title():
+            return Reading(self.text, self._title_names()[0], known=tuple(self.known))
+        if self.known and not self.like and not any(item.fact or item.token.amount for item in items):
+            self.like = [item.token.title_ids[0] for item in items if item.stance is Stance.KNOWN and item.token.title_ids]
+        return self._reading()
+
+    def _title_names(self) -> list[str]:
+        return [
+            item.token.names[0]
+            for item in self.bound.items
+            if item.token.title_ids and item.stance in (Stance.WANTED, Stance.REQUIRED)
+        ]
+
+    def _asks_of_a_title(self) -> bool:
+        """Whether the text asks something of a title that it names: its record answers, whatever the words state."""
+        asks = any(
+            (role.startswith(("asks", "name:before", "name:after")) and not self._is_than(i))
+            or (i == 0 and role == "name:hand")
+            for i, role in self.bound.roles.items()
+        )
+        if any(self._is_than(i) for i in self.bound.roles) or any(
+            item.fact and item.fact.matter == "themes" for item in self.bound.items
+        ):
+            return False
+        return bool(self._title_names()) and (asks or self.text.endswith(("?", "か"))) and not self.like
+
+    def _is_than(self, i: int) -> bool:
+        return any(word in self.tokens[i].text for word in ("than", "then", "より"))
+
+    # Names
+
+    def _dislikes(self, items: Sequence[Item]) -> None:
+        """A title that was too much of something is not wanted itself; what is like "it" is like the title said before."""
+        for at in self.bound.too:
+            item = next((each for each in items if each.at == at or each.at == at - 1), None)
+            if item is None:
+                continue
+            before = [
+                each
+                for each in items
+                if each.token.kind is Is.NAMED and each.token.title_ids and each.at < at and each.segment == item.segment
+            ]
+            for each in before[-1:]:
+                if each.stance in (Stance.WANTED, Stance.REFUSED):
+                    each.stance = Stance.KNOWN
+        if not self.bound.likes or any(item.stance is Stance.LIKED and item.token.title_ids for item in items):
+            return
+        if self.bound.again:
+            named = [item for item in items if item.token.title_ids]
+            for item in named[-1:]:
+                item.stance = Stance.LIKED
+
+    def _name(self, item: Item) -> None:
+        token = item.token
+        ids, name = token.title_ids, token.names[0]
+        person = any(
+            self.bound.roles.get(k, "").startswith("name:person") or self.bound.roles.get(k, "").startswith("name:hand")
+            for k in range(item.at - 2, item.at + 3)
+        )
+        if item.stance is Stance.REFUSED:
+            if ids and not person:
+                self._claim(item, Conditions(without_titles=ids), f"without {name}")
+            else:
+                self._claim(item, Conditions(without_authors=(name,)), f"not by {name}")
+            return
+        title = self.titles.get(ids[0]) if ids else None
+        if ids and person and title is not None and title.authors and item.stance is Stance.WANTED:
+            author = title.authors[0].name
+            self._claim(item, Conditions(author=author, without_titles=ids), f"by {author}")
+            return
+        if not ids:
+            if item.stance is Stance.KNOWN:
+                self._claim(item, Conditions(without_authors=(name,)), f"not by {name}")
+            else:
+                self._claim(item, Conditions(author=name), f"by {name}")
+            return
+        if item.but and any(each.at > item.at and each.token.kind is not Is.NAMED for each in self.bound.items):
+            item.stance = Stance.LIKED
+        if item.stance is Stance.LIKED:
+            self.like.append(ids[0])
+            self.known.extend(ids)
+            self._claim(item, Conditions(without_titles=ids), f"like {name}")
+        elif item.stance is Stance.KNOWN:
+            self.known.extend(ids)
+            self._claim(item, Conditions(without_titles=ids), f"without {name}")
+
+    # Amounts
+
+    def _amount(self, item: Item) -> None:
+        amount = item.token.amount
+        if amount is None:
+            return None
+        if item.limited and amount.bound in (None, Bound.EXACT, Bound.ABOUT) and item.stance is not Stance.REFUSED:
+            amount = Amount(amount.unit, Bound.MOST, amount.least, None, amount.series, amount.step)
+        if item.stance is Stance.REFUSED:
+            turned = amount.turned()
+            if turned is None:
+                return self._doubt(item)
+            amount = turned
+        conditions = self._of_amount(item, amount)
+        if conditions is None:
+            return None
+        if item.stance is Stance.FREE and amount.bound is None:
+            return self._free(item, Freedom(allowed=conditions))
+        self._claim(item, conditions)
+        return None
+
+    def _of_amount(self, item: Item, amount: Amount) -> Conditions | None:
+        match amount.unit:
+            case "volumes":
+                if amount.bound is None and amount.most is None and not self._is_length(item):
+                    return None
+                return Conditions(volumes=amount.range)
+            case "yen":
+                if amount.bound in (None, Bound.EXACT) and amount.most is None:
+                    amount = replace(amount, bound=Bound.MOST)
+                if amount.bound is Bound.BAND:
+                    amount = replace(amount, bound=None, most=amount.least + 10 ** (len(f"{amount.least:.0f}") - 1) - 1)
+                return Conditions(series_price=amount.range) if amount.series else Conditions(price=amount.range)
+            case "year":
+                return Conditions(years=amount.range)
+            case "ago":
+                return Conditions(years=Range(self.year - amount.least, None))
+            case "stars":
+                least = (
+                    amount.range.least
+                    if amount.bound not in (None, Bound.ABOUT, Bound.BAND, Bound.MOST, Bound.UNDER)
+                    else amount.least
+                )
+                return Conditions(min_rating=least) if amount.bound not in (Bound.MOST, Bound.UNDER) else None
+            case "age":
+                audience = audience_for(amount.least)
+                return Conditions(audience=audience) if audience else Conditions()
+        return None
+
+    def _is_length(self, item: Item) -> bool:
+        """Whether a bare number of volumes is how long it is: 3巻 after a name is one of its volumes."""
+        if not item.token.cjk:
+            return True
+        return not any(token.kind in (Is.WORD, Is.NAMED) for token in self.tokens[max(0, item.at - 2) : item.at])
+
+    # Facts
+
+    def _is_asked(self, item: Item) -> bool:
+        alone = bool(item.fact and item.fact.alone)
+        return item.fact is not None and (item.stance is Stance.REFUSED) == alone and item.stance is not Stance.FREE
+
+    def _fact(self, item: Item) -> None:
+        fact = item.fact
+        if fact is None:
+            return None
+        refused = (item.stance is Stance.REFUSED) != fact.alone
+        if fact.matter == "person":
+            self.gone.add(item.at)
+            return None
+        if item.stance is Stance.FREE:
+            if not fact.conditions.stated and fact.opposite is not None:
+                return self._free(item, Freedom(unneeded=fact.opposite))
+            return self._free(item, self._freedom(item, fact.conditions))
+        if refused:
+            if fact.opposite_ordering is not None:
+                self.ordering = self.ordering or fact.opposite_ordering
+                return self._claim(item, NOTHING, "cheapest first")
+            if fact.opposite is None and fact.ordering is None:
+                return self._doubt(item)
+            if fact.opposite is None:
+                return self._doubt(item)
+            return self._claim(item, fact.opposite, loose=fact.loose)
+        if fact.adult:
+            self.adult = True
+        elif fact.matter == "magazines" and not fact.conditions.magazines:
+            return self._doubt(item)
+        if fact.ordering is not None:
+            self.ordering = self.ordering or fact.ordering
+        self.welcome_genres.update(fact.conditions.genres)
+        return self._claim(item, fact.conditions, fact.says, loose=fact.loose)
+
+    def _freedom(self, item: Item, conditions: Conditions) -> Freedom:
+        chain = item.chain
+        said = "" if chain is None else self.text[self.tokens[chain.at].start : self.tokens[chain.to].end]
+        need_not = chain is not None and any(each.sense in (Sense.NOT, Sense.REQUIRE) for each in chain.operators)
+        need_not = need_not or any(word in said for word in ("need", "required", "necessary", "optional", "なくて"))
+        return Freedom(unneeded=conditions) if need_not else Freedom(allowed=conditions)
+
+    def _theme(self, item: Item, asked: set[str]) -> None:
+        fact = item.fact
+        if fact is None:
+            return None
+        if item.stance is Stance.FREE:
+            self.along.append((fact.against[0] if fact.against else "", frozenset((*fact.against, *fact.also))))
+            self.welcome.update(fact.against)
+            self.endorsed.update(fact.against[:1])
+            return self._free(item, Freedom(unneeded=Conditions(without_tags=(*fact.against, *fact.also))))
+        if not self._is_asked(item):
+            tags = tuple(tag for tag in fact.against if tag not in asked) or (
+                () if fact.also and item.mild else fact.against
+            )
+            also = () if item.mild else tuple(tag for tag in fact.also if tag not in asked)
+            here = tuple(dict.fromkeys(tag for tag in (*tags, *also) if tag in self.terms.tags or not self.terms.tags))
+            if not fact.against:
+                return self._doubt(item)
+            says = f"without {' or '.join(here or fact.against[:1])}"
+            return self._claim(item, Conditions(without_tags=here), says)
+        if fact.alone:
+            return None
+        tags = tuple(tag for tag in fact.tags if tag in self.terms.tags or not self.terms.tags)
+        named = (*fact.against[:1], *fact.tags[:1])
+        self.welcome.update(named)
+        if item.chain is not None:
+            self.endorsed.update(named)
+        self.along.append((fact.against[0] if fact.against else "", frozenset((*fact.against, *fact.also))))
+        if fact.tags and not tags and not fact.mood:
+            self.absent.append(self._words(item))
+            return None
+        if tags and not fact.mood:
+            start, end = item.token.start, item.token.end
+            merged = item.join in _OR and self.claims and self.claims[-1].asked
+            if merged:
+                tags = tuple(dict.fromkeys((*self.claims[-1].asked, *tags)))
+                start = self.claims.pop().start
+            for group in fact.groups or (tags,):
+                says = " or ".join(group[:3])
+                self.claims.append(Claim(start, end, says, Conditions(tags=(group,)), stance=item.stance, asked=group))
+        return None
+
+    # Of all of them
+
+    def _words(self, item: Item) -> str:
+        return self.text[item.token.start : item.token.end]
+
+    def _span(self, item: Item) -> tuple[int, int]:
+        """The words of the item with the operators that hold it, where these are near."""
+        start, end = item.token.start, item.token.end
+        if item.chain is not None and item.chain.objects and item.stance is not Stance.WANTED:
+            first, last = self.tokens[item.chain.at], self.tokens[item.chain.to]
+            if len(item.chain.objects) == 1 and abs(first.start - start) < 60:
+                return min(start, first.start), max(end, last.end)
+        return start, end
+
+    def _claim(self, item: Item, conditions: Conditions, says: str = "", *, loose: bool = False) -> None:
+        self.gone.add(item.at)
+        start, end = self._span(item)
+        said = says or ", ".join(worded(name, conditions) for name in conditions.stated)
+        if said or conditions.stated:
+            self.claims.append(Claim(start, end, said, conditions, loose=loose, stance=item.stance))
+
+    def _free(self, item: Item, freedom: Freedom) -> None:
+        self.gone.add(item.at)
+        self.freedoms.append((item.token.start, freedom))
+
+    def _doubt(self, item: Item) -> None:
+        self.gone.add(item.at)
+        start, end = self._span(item)
+        self.claims.append(Claim(start, end, self.text[start:end], obeyed=False))
+
+    def _unknown(self) -> None:
+        """What is refused by words that nobody knows: nothing is searched by them."""
+        which = [i for i, role in self.bound.roles.items() if role.startswith("which")]
+        vain = [chain.at for chain in self.bound.chains if chain.strong and chain.stance is Stance.REFUSED]
+        if (which and not any(item.token.kind is Is.NAMED for item in self.bound.items)) or (vain and not self.bound.items):
+            at = (which or vain)[0]
+            unsaid = not any(chain.words for chain in self.bound.chains if chain.strong)
+            if which or unsaid:
+                self.gone.update(range(len(self.tokens)))
+                self.claims.append(Claim(self.tokens[at].start, self.tokens[at].end, "which is meant", obeyed=False))
+                return
+        for chain in self.bound.chains:
+            felt = self.tokens[chain.to].fact
+            if (
+                chain.stance is Stance.REFUSED
+                and felt is not None
+                and felt.against
+                and any(o.token.kind is Is.NAMED for o in chain.objects)
+            ):
+                token = self.tokens[chain.to]
+                made = Conditions(without_tags=tuple(tag for tag in felt.against if tag in self.terms.tags))
+                self.claims.append(Claim(token.start, token.end, f"without {' or '.join(felt.against)}", made))
+        for chain in self.bound.chains:
+            if chain.objects or chain.stance is not Stance.REFUSED or not chain.strong or not chain.words:
+                continue
+            words = [k for k in chain.words if self.tokens[k].kind is Is.WORD and k not in self.bound.story]
+            if not words or words[0] - chain.to > 4:
+                continue
+            last = words[0]
+            for k in words[1:]:
+                if k - last > 2:
+                    break
+                last = k
+            start, end = self.tokens[chain.at].start, self.tokens[last].end
+            self.gone.update(range(chain.at, last + 1))
+            said = self.text[self.tokens[words[0]].start : end]
+            self.claims.append(Claim(start, end, f"without {said}", obeyed=False))
+        for chain in self.bound.chains:
+            if chain.strong and chain.japanese and not chain.objects and chain.stance is Stance.REFUSED:
+                run = self._before(chain.at)
+                if run:
+                    self.gone.update(run)
+                    said = self.text[self.tokens[run[0]].start : self.tokens[run[-1]].end]
+                    self.claims.append(
+                        Claim(self.tokens[run[0]].start, self.tokens[chain.to].end, f"without {said}", obeyed=False)
+                    )
+
+    def _before(self, at: int) -> list[int]:
+        run: list[int] = []
+        for k in range(at - 1, -1, -1):
+            token = self.tokens[k]
+            if (
+                token.kind is Is.BREAK
+                or token.kind in (Is.OPERATOR, Is.AMOUNT, Is.FACT)
+                or (run and token.kind is not Is.WORD)
+            ):
+                break
+            if token.kind is Is.WORD:
+                run.append(k)
+        return sorted(run)
+
+    def _relative(self) -> None:
+        """ "Shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
+        for i, token in enumerate(self.tokens):
+            named = self._compared(i)
+            entry = token.entry(Is.RELATIVE)
+            if named is not None:
+                way, title = named[0], self.titles.get(named[1].token.title_ids[0])
+                self.gone.update((i, named[1].at))
+                if title is None:
+                    continue
+                self.like = [
+                    each for each in self.like if each not in named[1].token.title_ids or named[1].stance is Stance.LIKED
+                ]
+                made = _beside(title, way, than=True)
+                start, end = min(token.start, named[1].token.start), max(token.end, named[1].token.end)
+                if made is not None:
+                    made = made.and_also(Conditions(without_titles=named[1].token.title_ids))
+                self.claims.append(
+                    Claim(start, end, f"{way} than {title.display}", made or NOTHING, obeyed=made is not None)
+                )
+            elif (
+                entry is not None
+                and self.like
+                and not any(item.at == i for item in self.bound.items if item.stance is Stance.REFUSED)
+            ):
+                title = self.titles.get(self.like[0])
+                made = _beside(title, entry.name, than=False) if title else None
+                self.gone.add(i)
+                self.claims = [each for each in self.claims if not (each.start == token.start and each.loose)]
+                if made is not None and title is not None:
+                    self.claims.append(Claim(token.start, token.end, f"{entry.name} than {title.display}", made))
+
+    def _compared(self, i: int) -> tuple[str, Item] | None:
+        """The way and the title of a comparison whose word of bounding stands here."""
+        token = self.tokens[i]
+        if not token.entry(Is.BOUND) or not any(word in token.text for word in ("than", "then", "より")):
+            return None
+        near = [
+            item
+            for item in self.bound.items
+            if item.token.title_ids and (0 < item.at - i <= 2 if "より" not in token.text else 0 < i - item.at <= 2)
+        ]
+        way = next((way for way, words in _WAYS.items() if any(word in token.text for word in words)), None)
+        return (way, near[0]) if near and way else None
+
+    # The whole
+
+    def _reading(self) -> Reading:
+        bound = [each for each in self.claims if each.conditions.stated and not each.asked]
+        stated = {name for each in bound if not each.loose for name in each.conditions.stated}
+        kept = [each for each in self.claims if not (each.loose and not stated.isdisjoint(each.conditions.stated))]
+        subject = self._subject()
+        left = " ".join(word for word in subject.split())
+        content = [
+            i
+            for i, token in enumerate(self.tokens)
+            if token.kind is Is.WORD and i not in self.gone and self.text[token.start : token.end] in left
+        ]
+        named = any(
+            item.token.title_ids and item.stance is Stance.WANTED and item.at not in self.gone for item in self.bound.items
+        )
+        themes_alone = not content and not named and not self.bound.story
+        conditions, understood = Conditions(), list[Understood]()
+        for each in sorted(kept, key=lambda each: each.start):
+            if each.asked and not (each.stance is Stance.REQUIRED or themes_alone):
+                continue
+            made = self._left(each)
+            if each.asked and each.stance is not Stance.REQUIRED:
+                conditions = conditions.and_also(made)
+                continue
+            if made.stated or not each.obeyed or (each.says and not each.conditions.stated):
+                conditions = conditions.and_also(made)
+                words = self.text[each.start : each.end]
+                understood.append(Understood(each.says, words, each.obeyed, made.stated))
+        remarks = tuple(self._remarks(kept, understood))
+        if self.like or (not understood and not self.freedoms and not self.absent and not self.gone):
+            subject = subject if self.like else self.text
+        return Reading(
+            text=self.text,
+            subject=subject,
+            conditions=conditions,
+            ordering=self.ordering,
+            like=tuple(dict.fromkeys(self.like)),
+            known=tuple(dict.fromkeys(self.known)),
+            understood=tuple(understood),
+            vague=not without_filler(subject).strip(_EDGES)
+            or not any(token.kind is Is.WORD or token.fact or token.kind is Is.NAMED for token in self.tokens),
+            adult=self.adult,
+            freedoms=tuple(each for _, each in self.freedoms),
+            remarks=remarks,
+            again=self.bound.again and not self.like,
+            named=tuple(
+                item.token.title_ids[0] for item in self.bound.items if item.token.title_ids and item.stance is Stance.WANTED
+            ),
+            another=any(self._is_of_another(item) for item in self.bound.items),
+            absent=tuple(self.absent),
+            welcome=frozenset(self.welcome),
+            endorsed=frozenset(self.endorsed),
+            welcome_genres=frozenset(self.welcome_genres),
+            along=tuple(self.along),
+        )
+
+    def _is_of_another(self, item: Item) -> bool:
+        """Whether it says that somebody else is to read it: "for my sister", and not "friends to lovers"."""
+        if item.token.amount is not None:
+            return item.token.amount.unit == "age"
+        if item.fact is None or item.fact.matter not in ("audience", "person"):
+            return False
+        if item.fact.matter == "audience" or item.token.cjk or item.token.text in _GIFTS:
+            return True
+        following = self.tokens[item.at + 1] if item.at + 1 < len(self.tokens) else None
+        before = [token.text for token in self.tokens[max(0, item.at - 2) : item.at]]
+        return any(word in _OWN for word in before) and not (following is not None and following.kind is Is.WORD)
+
+    def _left(self, claim: Claim) -> Conditions:
+        """What later freedoms leave of a claim; how old somebody is, is no wish."""
+        conditions = claim.conditions
+        for at, freedom in self.freedoms:
+            if at > claim.start and not conditions.audience:
+                conditions = freedom.leaves(conditions)
+        return conditions
+
+    def _remarks(self, kept: Sequence[Claim], understood: Sequence[Understood]) -> Iterator[str]:
+        if doubts := [each.words for each in understood if not each.obeyed]:
+            yield DOUBT.format("; ".join(f'"{each}"' for each in doubts[:3]))
+        states = [each for each in kept if each.conditions.statuses]
+        for one, other in itertools.pairwise(states):
+            between = self.text[one.end : other.start]
+            if set(one.conditions.statuses).isdisjoint(other.conditions.statuses) and not _EITHER.search(between):
+                yield BOTH.format(one.says, other.says)
+        if self.adult and any(each.conditions.audience for each in kept):
+            yield BOTH.format("for adults alone", "fit for the young")
+        for each in self.absent[:1]:
+            yield ABSENT.format(f'"{each}"')
+
+    def _subject(self) -> str:
+        """What is left to search by: unknown words, themes and titles that are wanted, and the little words between."""
+        keep = [self._is_kept(i) for i in range(len(self.tokens))]
+        if not any(keep):
+            return ""
+        if not self.claims and not self.freedoms and not self.gone:
+            return self.text
+        segments = self._worth(keep)
+        pieces: list[str] = []
+        start: int | None = None
+        last = 0
+        for i, token in enumerate(self.tokens):
+            plain = (
+                token.kind == Is.GLUE
+                or (token.kind is Is.OPERATOR and i not in self.bound.used and i not in self.gone)
+                or (token.kind is Is.BREAK and token.entries[0].name in ("join", "soft"))
+            )
+            if keep[i] and self.bound.segments[i] in segments:
+                start = i if start is None else start
+                last = i
+            elif start is not None and not plain:
+                pieces.append(self._piece(start, last))
+                start = None
+        if start is not None:
+            pieces.append(self._piece(start, last))
+        cleaned = [
+            _JA_EDGE.sub("", piece.strip(_EDGES)) if any(ord(c) > 0x3000 for c in piece) else piece.strip(_EDGES)
+            for piece in pieces
+        ]
+        return " ".join(filter(None, cleaned))
+
+    def _piece(self, start: int, last: int) -> str:
+        """The words of some tokens, a theme that the search would not know by its tag."""
+        made, end = "", self.tokens[start].start
+        for i in range(start, last + 1):
+            token = self.tokens[i]
+            said = self.text[token.start : token.end]
+            fact = token.fact
+            here = fact is not None and any(tag in self.terms.tags for tag in fact.tags)
+            if fact is not None and fact.tags and not fact.mood and not (here and ThemeTable.load().themes(said)):
+                said = fact.tags[0].lower()
+            made += self.text[end : token.start] + said
+            end = token.end
+        return made
+
+    def _is_kept(self, i: int) -> bool:
+        token = self.tokens[i]
+        if i in self.gone or i in self.bound.used:
+            return False
+        if i in self.bound.story:
+            return token.kind is not Is.BREAK
+        item = next((each for each in self.bound.items if each.at == i), None)
+        if item is not None:
+            if item.fact is not None and item.fact.matter == "themes":
+                return self._is_asked(item) and not item.fact.alone
+            return item.token.kind is Is.NAMED or (item.token.amount is not None)
+        return token.kind is Is.WORD
+
+    def _worth(self, keep: Sequence[bool]) -> set[int]:
+        """The clauses to search by: where one names themes or a title, what others tell besides is talk."""
+        rich, poor = set[int](), set[int]()
+        for i, kept in enumerate(keep):
+            if kept:
+                token = self.tokens[i]
+                is_rich = token.kind is Is.NAMED or token.fact is not None or i in self.bound.story
+                (rich if is_rich else poor).add(self.bound.segments[i])
+        return rich or (poor if not self._is_talk(poor) else set())
+
+    def _is_talk(self, segments: set[int]) -> bool:
+        """Whether clauses of unknown words stand beside others that state conditions, and speak of somebody."""
+        stated = {self.bound.segments[item.at] for item in self.bound.items}
+        if not stated or not segments.isdisjoint(stated):
+            return False
+        spoken = {self.bound.segments[i] for i, token in enumerate(self.tokens) if token.text in _SPEAKERS}
+        return segments <= spoken
+
+
+_SPEAKERS = frozenset(
+    [
+        "i",
+        "my",
+        "me",
+        "we",
+        "our",
+        "he",
+        "she",
+        "his",
+        "her",
+        "they",
+        "i'm",
+        "i've",
+        "is",
+        "are",
+        "was",
+        "him",
+        "私",
+        "僕",
+        "俺",
+        "です",
+        "ます",
+        "ました",
+        "まし",
+    ]
+)
+_OR = frozenset(("or", "か", "や", "とか", "または", "/", "もしくは"))
+_GIFTS = frozenset(("gift", "gifts", "present", "presents", "birthday", "christmas"))
+_OWN = frozenset(("for", "my", "our", "his", "her", "their", "to", "for my", "gift for", "present for"))
+_EITHER = re.compile(r"\b(?:n?or|either)\b|/|か|または|もしくは|や|・")
+_WAYS: Mapping[str, tuple[str, ...]] = {
+    "shorter": ("shorter", "fewer", "less", "短", "みじか", "少な"), "longer": ("longer", "more", "bigger", "長", "多"),
+    "newer": ("newer", "later", "新し"),
+    "older": ("older", "earlier", "古", "昔"),
+}  # fmt: skip
+_FEW = 10
+
+
+def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:
+    """What has to hold beside a title; None where its own fact is not known. Like it but shorter is at most half as long."""
+    made: Any = None
+    match way:
+        case "shorter" if title.volumes:
+            made = Conditions(volumes=Range(None, max(1, title.volumes - 1 if than else title.volumes // 2)))
+        case "shorter":
+            made = Conditions(volumes=Range(None, _FEW))
+        case "longer" if title.volumes:
+            made = Conditions(volumes=Range(title.volumes + 1))
+        case "newer" if title.start_year:
+            made = Conditions(years=Range(title.start_year + 1))
+        case "older" if title.start_year:
+            made = Conditions(years=Range(None, title.start_year - 1))
+        case "another" if title.authors:
+            made = Conditions(without_authors=tuple(author.name for author in title.authors))
+        case "tamer":
+            made = Conditions(without_tags=("Gore", "Horror", "Ecchi"))
+    return made if isinstance(made, Conditions) else None
+
+
+def audience_for(age: float) -> Audience | None:
+    """What may be given to somebody of this age; None for an adult, who may have anything."""
+    if age >= _FIRST_ADULT:
+        return None
+    if age >= _FIRST_OLDER_TEEN:
+        return Audience.OLDER_TEEN
+    return Audience.TEEN if age >= _FIRST_TEEN else Audience.ALL_AGES
+
+
+def refusal_of(name: str, tokens: Sequence[Token], terms: CatalogTerms, called: Called) -> Conditions:
+    """The conditions that refuse what goes by a normalised name."""
+    if exact := tuple(tag for tag in terms.tags if tag.casefold() == name):
+        return Conditions(without_tags=exact, without_titles=called.title_ids)
+    bound = Binder(tokens).bind()
+    plain = all(token.kind in (Is.FACT, Is.GLUE, Is.AMOUNT, Is.BREAK) for token in tokens)
+    if bound.items and plain and not (called.title_ids and " " in name):
+        for item in bound.items:
+            item.stance, item.chain = Stance.REFUSED, None
+        found = Meaning(name, tokens, bound, terms).read().conditions
+        if found.stated:
+            return found.and_also(Conditions(without_titles=called.title_ids))
+    if called.title_ids:
+        return Conditions(without_titles=called.title_ids)
+    return Conditions(without_authors=(name,)) if called.by_author else Conditions()

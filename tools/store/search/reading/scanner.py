@@ -1,0 +1,370 @@
+"""A normalised text to tokens: one pass, the longest phrase of the tables at each place, then amounts put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rapidfuzz.distance import OSA
+
+from tools.store.models import Conditions
+from tools.store.search.query.themes import is_word
+from tools.store.search.reading.amounts import with_amounts
+from tools.store.search.reading.magazine_names import MagazineNames
+from tools.store.search.reading.tables import Lexicon, fold_japanese, left_out
+from tools.store.search.reading.tokens import NUMBERS_JA, Entry, Fact, Is, Sense, Token, number_of, spans
+from tools.store.search.text.characters import has_cjk
+from tools.store.search.text.dictionary import Dictionary
+from tools.store.search.text.tokens import stem
+
+_MOST_WORDS = 7
+_SHORTEST_SLIP = 5
+_SIGNS = frozenset(".!?;。！？\n")
+_COMMAS = frozenset(',、;:()[]「」『』"…')
+_NOT = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="weak")
+_MINUS = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="sign")
+_STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
+_CONTRACTED = frozenset(
+    [
+        "dont",
+        "doesnt",
+        "didnt",
+        "isnt",
+        "arent",
+        "wasnt",
+        "werent",
+        "wont",
+        "wouldnt",
+        "cant",
+        "couldnt",
+        "shouldnt",
+        "hasnt",
+        "havent",
+        "hadnt",
+        "aint",
+        "mustnt",
+        "neednt",
+        "cannot",
+    ]
+)
+_LONGEST_MAGAZINE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Scanner:
+    """`lexicon`: the tables; `magazines`: names of the catalogue."""
+
+    lexicon: Lexicon
+    magazines: MagazineNames
+    known: frozenset[str]
+    romaji: frozenset[str]
+
+    def scan(self, text: str) -> list[Token]:
+        """The tokens of a normalised text, in order; linear in its length."""
+        words = spans(text)
+        folded = fold_japanese(text)
+        romaji = any(word in self.romaji for _, word in words)
+        tokens: list[Token] = []
+        i, position = 0, 0
+        while i < len(words):
+            start, word = words[i]
+            if start < position:
+                i += 1
+                continue
+            token, used = self._japanese(text, folded, start), 0
+            if token is None:
+                token, used = self._latin(text, words, i)
+            if token is None:
+                i += 1
+                continue
+            gap = text[position:start] if position <= start else ""
+            token.space = not tokens or (bool(gap) and not gap.strip() and start > position)
+            position = token.end
+            i += max(1, used)
+            plain = token.text == word and token.kind in (Is.GLUE, Is.WORD)
+            if plain and (word.endswith("n't") or word in _CONTRACTED):
+                token.kind, token.entries = Is.OPERATOR, (_NOT,)
+            if romaji and token.text == "no":
+                token.kind, token.entries = Is.GLUE, ()
+            tokens.append(token)
+        return with_amounts(_joined(tokens, text), self._number_words)
+
+    # Japanese
+
+    def _japanese(self, text: str, folded: str, start: int) -> Token | None:
+        """The longest phrase that begins here, a number, or one character that is no table's."""
+        if text[start] in _MAGAZINE_STARTS and (magazine := self._magazine_kanji(text, start)):
+            return magazine
+        if folded[start] in _KANA_STARTS and (amount := _kana_number(folded, start)) is not None:
+            return amount
+        if folded[start] in self.lexicon.japanese_starts:
+            for size in range(min(self.lexicon.longest, len(folded) - start), 0, -1):
+                key = folded[start : start + size]
+                entries = self.lexicon.japanese.get(key)
+                if entries is None and folded.startswith(("すぎ", "過ぎ"), start + size):
+                    entries = self.lexicon.stems.get(key)
+                if entries and self._stands(text, key, start, start + size):
+                    return Token(start, start + size, text[start : start + size], entries[0].kind, entries, cjk=True)
+        character = text[start]
+        if character in NUMBERS_JA:
+            end = start
+            while end < len(text) and text[end] in NUMBERS_JA:
+                end += 1
+            value = number_of(text[start:end])
+            if value is not None:
+                return Token(start, end, text[start:end], Is.NUMBER, number=value, cjk=True)
+        if has_cjk(character):
+            return self._magazine_ja(text, start) or Token(start, start + 1, character, Is.WORD, cjk=True)
+        return None
+
+    def _stands(self, text: str, key: str, start: int, end: int) -> bool:
+        """Whether it is no part of a longer katakana word, nor one kanji of several."""
+        written = text[start:end]
+        in_katakana = any("\u30a1" <= each < "\u30fb" for each in written)
+        if in_katakana and key not in self.lexicon.katakana and written not in self.lexicon.written:
+            return False
+        if key in self.lexicon.katakana and not ("\u3041" <= written[0] <= "\u309f"):
+            return is_word(text.replace("・", " "), start, end)
+        if (
+            end - start == 1
+            and "\u3400" <= written <= "\u9fff"
+            and written not in "巻冊円年歳才点星台内超全約紙可的系作風式"
+        ):
+            return is_word(text, start, end)
+        return True
+
+    def _magazine_kanji(self, text: str, start: int) -> Token | None:
+        """A magazine whose name holds kanji, or is a plain word in hiragana beside a word that says what it is."""
+        end = start
+        while end < len(text) and end - start < 16 and (has_cjk(text[end]) or text[end] in "+・"):
+            end += 1
+        if not text.startswith(_MAGAZINE_BEGINS, start):
+            return None
+        for last in range(end, start + 2, -1):
+            if text[last - 1] not in "のでにはがをも" and (found := self.magazines.named(text[start:last])):
+                if "\u3041" <= text[start] <= "\u309f" and not text.startswith(_MAGAZINE_ENDS, last):
+                    continue
+                return Token(start, last, text[start:last], Is.FACT, (magazine_entry(text[start:last], found),), cjk=True)
+        return None
+
+    def _magazine_ja(self, text: str, start: int) -> Token | None:
+        """A magazine in katakana, or one that begins in kanji."""
+        end = start
+        while end < len(text) and ("\u30a1" <= text[end] <= "\u30fc" or text[end] in "+・"):
+            end += 1
+        if end - start < 3:
+            return None
+        word = text[start:end]
+        found = self.magazines.named(word)
+        if not found:
+            end = start + len(word.split("・")[0]) if not word.startswith("・") else end
+            word = text[start:end]
+            return Token(start, end, word, Is.WORD, cjk=True)
+        return Token(start, end, word, Is.FACT, (magazine_entry(word, found),), cjk=True)
+
+    # Latin
+
+    def _latin(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token | None, int]:
+        start, word = words[i]
+        end = start + len(word)
+        if word[0].isdigit() and not self.lexicon.starts.get(word):
+            return Token(start, end, word, Is.NUMBER, number=number_of(word)), 1
+        if word == "-" and end < len(text) and text[end].isalpha() and (start == 0 or text[start - 1] in " ,([#"):
+            return Token(start, end, word, Is.OPERATOR, (_MINUS,)), 1
+        found = self._phrase(text, words, i)
+        if found is not None:
+            return found
+        if word[0].isdigit():
+            return Token(start, end, word, Is.NUMBER, number=number_of(word)), 1
+        if word in _SIGNS:
+            return Token(start, end, word, Is.BREAK, (_STOP,)), 1
+        if word in _COMMAS:
+            return Token(start, end, word, Is.BREAK, (_COMMA,)), 1
+        if not word[0].isalpha():
+            return Token(start, end, word, Is.GLUE), 1
+        return Token(start, end, word, Is.WORD), 1
+
+    def _phrase(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
+        """The longest phrase that begins here, of several that a slip may mean the longest."""
+        start, word = words[i]
+        magazine = self._magazine(text, words, i)
+        found = max((self._entries(words, i, each) for each in self._meant(word)), key=lambda each: each[1], default=((), 0))
+        entries, size = found
+        if entries and not (magazine and magazine[1] > size):
+            last, said = words[i + size - 1]
+            end = last + len(said)
+            if _is_compound(text, end, entries):
+                return Token(start, end, text[start:end], Is.WORD), size
+            return Token(start, end, text[start:end], entries[0].kind, entries), size
+        return magazine or self._one(word, start)
+
+    def _entries(self, words: list[tuple[int, str]], i: int, first: str) -> tuple[tuple[Entry, ...], int]:
+        lexicon = self.lexicon
+        made = stem(first) if first[0].isalpha() else first
+        most = max(lexicon.starts.get(made, 0), lexicon.starts.get(first, 0))
+        rows: list[list[str]] = [[first]]
+        for _, other in words[i + 1 : i + most]:
+            rows.append([other])
+        exact = [row[0] for row in rows]
+        stems = [made, *(self._stem(other) for other in exact[1:])]
+        for size in range(min(most, len(stems)), 0, -1):
+            entries = (*lexicon.exact.get(" ".join(exact[:size]), ()), *lexicon.latin.get(" ".join(stems[:size]), ()))
+            if entries:
+                return entries, size
+        return (), 0
+
+    def _meant(self, word: str) -> tuple[str, ...]:
+        """A word, and the words of the tables that it may be a slip of."""
+        if not word[0].isalpha() or len(word) <= 3:
+            return (word,)
+        return (word, *self._near(word, stem(word)))
+
+    def _one(self, word: str, start: int) -> tuple[Token, int] | None:
+        """Words written as one ("martialarts"), and those that hold their own refusal ("unfunny", "goreless")."""
+        lexicon, first = self.lexicon, stem(word) if word[0].isalpha() else word
+        end = start + len(word)
+        for prefix in _BEGINNINGS:
+            if word.startswith(prefix) and (found := self.magazines.named(f"{prefix} {word[len(prefix) :]}")):
+                return Token(start, end, word, Is.FACT, (magazine_entry(word, found),)), 1
+        if joined := lexicon.joined.get(first):
+            entries = lexicon.latin[joined]
+            return Token(start, end, word, entries[0].kind, entries), 1
+        if (value := self._number_words(word)) is not None:
+            return Token(start, end, word, Is.NUMBER, number=value), 1
+        for prefix, suffix in (("un", ""), ("non", ""), ("anti", ""), ("", "less")):
+            if word.startswith(prefix) and word.endswith(suffix) and len(word) > len(prefix + suffix) + 2:
+                inner = word[len(prefix) : len(word) - len(suffix) or None]
+                entries = lexicon.latin.get(stem(inner), ())
+                fact = next((each.fact for each in entries if each.fact), None)
+                if fact is not None:
+                    entry = Entry(Is.FACT, fact=replace(fact, alone=True), name="negated")
+                    return Token(start, end, word, Is.FACT, (entry,)), 1
+        return None
+
+    def _stem(self, word: str) -> str:
+        made = stem(word) if word[0].isalpha() else word
+        if made in self.known or len(word) < 4 or not word[0].isalpha():
+            return made
+        return next((stem(each) for each in self._near(word, made, within=True)), made)
+
+    def _near(self, word: str, made: str, *, within: bool = False) -> list[str]:
+        """The words of a table that this is a slip of: one letter more, less, other or moved; never of an ordinary word."""
+        if made in self.known or not word.isalpha() or word in _ordinary() or made in _ordinary():
+            return []
+        near = dict.fromkeys(
+            each for said in (made, word) for left in left_out(said) for each in self.lexicon.slips.get(left, ())
+        )
+        best = [each for each in near if OSA.distance(made, each) == 1 or OSA.distance(word, each) == 1]
+        if len(word) < _SHORTEST_SLIP and not within:
+            best = [each for each in best if sorted(each) == sorted(made) or sorted(each) == sorted(word)]
+        return sorted(best, key=lambda each: (each[0] != word[0], abs(len(each) - len(word)), each))
+
+    def _magazine(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
+        """A magazine's or publisher's name of several words, or of one that is not ordinary."""
+        start, word = words[i]
+        if not word[0].isalpha() or not self.magazines.begin_with(word):
+            return None
+        if i and words[i - 1][1] == word:
+            return None
+        for size in range(min(_LONGEST_MAGAZINE, len(words) - i), 0, -1):
+            last, said = words[i + size - 1]
+            end = last + len(said)
+            name = text[start:end]
+            if found := self.magazines.named(name):
+                cue = size == 1 and word not in _PLAIN_MAGAZINES
+                entry = magazine_entry(name, found, cue=cue)
+                return Token(start, end, name, Is.FACT, (entry, *((Entry(Is.WORD),) if cue else ()))), size
+        return None
+
+    def _number_words(self, word: str) -> float | None:
+        return self.lexicon.numbers.value(word)
+
+
+def _is_compound(text: str, end: int, entries: tuple[Entry, ...]) -> bool:
+    """Whether an adjective is the first part of a word: "short-tempered"."""
+    fact = entries[0].fact
+    return fact is not None and fact.loose and text[end : end + 1] == "-" and text[end + 1 : end + 2].isalpha()
+
+
+_BEGINNINGS = ("shonen", "shounen", "weekly", "young", "shojo", "big")
+_PLAIN_MAGAZINES = frozenset(
+    {"jump", "corocoro", "nakayoshi", "ribon", "ciao", "lala", "margaret", "gangan", "betsucomi", "hanayume"}
+)
+
+
+def magazine_entry(name: str, found: tuple[str, ...], *, cue: bool = False) -> Entry:
+    fact = Fact("magazines", f"in {name}", Conditions(magazines=found), Conditions(without_magazines=found), bare=cue)
+    return Entry(Is.FACT, fact=fact, name="magazine")
+
+
+_MAGAZINE_BEGINS = (
+    "週刊", "月刊", "別冊", "増刊", "少年", "少女", "花とゆめ", "りぼん", "なかよし", "ちゃお",
+    "ヤング", "ビッグ", "ジャンプ", "ウルトラ",
+)  # fmt: skip
+_MAGAZINE_STARTS = frozenset(each[0] for each in _MAGAZINE_BEGINS)
+_MAGAZINE_ENDS = ("の漫画", "の作品", "で連載", "に連載", "に載", "連載", "掲載", "のまんが", "のマンガ", "以外")
+_KANA_DIGITS = {
+    "いっ": 1, "いち": 1, "に": 2, "さん": 3, "よん": 4, "ご": 5, "ろく": 6, "ろっ": 6, "なな": 7, "しち": 7,
+    "はち": 8, "はっ": 8,
+    "きゅう": 9,
+}  # fmt: skip
+_KANA_STARTS = frozenset(("じ", *(each[0] for each in _KANA_DIGITS)))
+_KANA_UNITS = ("かん", "さつ", "えん", "さい", "巻", "冊", "円", "歳")
+
+
+def _kana_number(folded: str, start: int) -> Token | None:
+    """A number in kana before its unit: じゅっかん, さんじゅっさつ."""
+    at, value = start, 0
+    for kana, digit in _KANA_DIGITS.items():
+        if folded.startswith(kana, at):
+            at, value = at + len(kana), digit
+            break
+    for ten in ("じゅう", "じゅっ", "じっ"):
+        if folded.startswith(ten, at):
+            at, value = at + len(ten), (value or 1) * 10
+            break
+    if at == start or not folded.startswith(_KANA_UNITS, at):
+        return None
+    return Token(start, at, folded[start:at], Is.NUMBER, number=float(value), cjk=True)
+
+
+def _ordinary() -> frozenset[str]:
+    """Words of English that the dictionary explains others by."""
+    return Dictionary.load().english_words()
+
+
+def _joined(tokens: list[Token], text: str) -> list[Token]:
+    """With unknown characters of one script put together."""
+    made: list[Token] = []
+    for token in tokens:
+        last = made[-1] if made else None
+        if (
+            last is not None
+            and token.kind is last.kind is Is.WORD
+            and token.cjk
+            and last.cjk
+            and last.end == token.start
+            and _script(last.text[-1]) == _script(token.text[0])
+        ):
+            last.end, last.text = token.end, text[last.start : token.end]
+        else:
+            made.append(token)
+    return made
+
+
+def _script(character: str) -> str:
+    if "\u30a1" <= character <= "\u30fc":
+        return "katakana"
+    return "hiragana" if "\u3041" <= character <= "\u309f" else "kanji"
+
+
+def each_sentence(tokens: list[Token]) -> Iterator[list[Token]]:
+    """Tokens up to a stop."""
+    held: list[Token] = []
+    for token in tokens:
+        held.append(token)
+        if token.kind is Is.BREAK and token.entries[0].name == "stop":
+            yield held
+            held = []
+    if held:
+        yield held

@@ -1,0 +1,376 @@
+"""What each word is to a wish, by the tables of each language beside this file and the themes of the search.
+
+One table holds both languages: texts mix them. English is kept by its stems, Japanese as hiragana, so that inflection and
+script need no entries of their own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from tools.store.models import DIGITAL, PAPER, Audience, CatalogTerms, Conditions, Ordering, Range, Status
+from tools.store.search.query.aversions import Kind, aversions
+from tools.store.search.query.themes import ThemeTable
+from tools.store.search.query.tones import ToneTable
+from tools.store.search.reading.tokens import Bound, Entry, Fact, Is, Sense, split_words
+from tools.store.search.text.characters import has_cjk, normalise, to_hiragana
+from tools.store.search.text.tokens import stem
+
+SHORT, LONG, FEW, WELL_RATED = 5, 20, 5, 4.0
+"""Volumes of a short series at most and of a long one at least, of "a few" at most; the rating of what is well rated."""
+RECENT, CLASSIC = 5, 1999
+"""Years that "recent" reaches back, and the last year of what is called a classic."""
+
+
+def key_of(phrase: str) -> str:
+    """A phrase as the table keeps it."""
+    said = normalise(phrase)
+    if has_cjk(said):
+        return fold_japanese(said).replace(" ", "")
+    return " ".join(stem(word) if word[0].isalpha() else word for word in split_words(said))
+
+
+_SMALL = str.maketrans("ぁぃぅぇぉゎ", "あいうえおわ")
+
+
+def fold_japanese(text: str) -> str:
+    """Katakana and small vowels as plain hiragana, one character for each."""
+    return to_hiragana(text).translate(_SMALL)
+
+
+class NumberWords:
+    """English words for numbers, in a row or written as one ("fivehundredfifty")."""
+
+    def __init__(self, data: Mapping[str, str]) -> None:
+        self._values = {word: float(number) for number, word in enumerate(data["units"].split())}
+        self._values |= {word: 10.0 * number for number, word in enumerate(data["tens"].split(), 2)}
+        self._values |= {"hundred": 100.0, "thousand": 1_000.0, "thousend": 1_000.0, "dozen": 12.0}
+        self._begin = frozenset(each[:2] for each in self._values)
+
+    def value(self, word: str) -> float | None:
+        """Of one written word; None where it is none."""
+        parts, rest = list[float](), word if word[:2] in self._begin else ""
+        while rest:
+            found = max((each for each in self._values if rest.startswith(each)), key=len, default=None)
+            if found is None:
+                return None
+            parts.append(self._values[found])
+            rest = rest[len(found) :]
+        return together(parts)
+
+
+def together(parts: list[float]) -> float | None:
+    """Several numbers that are said in a row: "five hundred fifty", "twenty fifteen" for a year."""
+    if not parts:
+        return None
+    if len(parts) > 1 and parts[0] in (19, 20) and all(part < 100 for part in parts):
+        return parts[0] * 100 + sum(parts[1:])
+    total = held = 0.0
+    for part in parts:
+        if part in (100, 1_000, 12) and held:
+            held *= part
+        else:
+            total, held = (
+                (total + held, part) if part in (100, 1_000) or held >= 100 or held % 10 == 0 else (total, held + part)
+            )
+    return total + held
+
+
+def _number_words() -> NumberWords:
+    return NumberWords(data_of("en")["number"])
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """`latin`: stems of a phrase → what it is, `exact`: its very words; `starts`: the most words of a phrase that begins
+    with a stem; `joined`: phrases without their spaces; `japanese`: hiragana → what it is; `slips`: a word with a letter
+    left out → the words it may be."""
+
+    latin: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+    exact: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+    starts: dict[str, int] = field(default_factory=dict)
+    joined: dict[str, str] = field(default_factory=dict)
+    japanese: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+    katakana: set[str] = field(default_factory=set)
+    stems: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+    slips: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    japanese_starts: set[str] = field(default_factory=set)
+    numbers: NumberWords = field(default_factory=_number_words)
+    longest: int = 16
+
+    def add(self, phrase: str, entry: Entry) -> None:
+        """The first entry of a kind that a phrase has counts."""
+        exact, said = phrase.startswith("="), phrase.removeprefix("=") or "="
+        key = key_of(said) if said != "=" else "="
+        if not key:
+            return
+        if has_cjk(key):
+            _append(self.japanese, key, entry)
+            self.japanese_starts.add(key[0])
+            self.written.add(normalise(said))
+            if key.endswith("い") and entry.kind is Is.FACT and len(key) > 1:
+                for ending in ("く", "くて", "かった", "ければ", "くな"):
+                    _append(self.japanese, key[:-1] + ending, entry)
+                _append(self.stems, key[:-1], entry)
+            if entry.name == "themes" and all("\u3041" <= each <= "\u309f" or each == "ー" for each in key):
+                self.katakana.add(key)
+            if all("\u30a1" <= each <= "\u30fc" for each in normalise(said)):
+                self.katakana.add(key)
+            return
+        if exact:
+            _append(self.exact, " ".join(split_words(normalise(said))), entry)
+        else:
+            _append(self.latin, key, entry)
+            if " " in key:
+                self.joined.setdefault(key.replace(" ", ""), key)
+        words = key.split(" ")
+        self.starts[words[0]] = max(self.starts.get(words[0], 0), len(words))
+        if entry.kind in (Is.FACT, Is.UNIT, Is.BOUND):
+            for word in words:
+                _learn(self.slips, word)
+            for word in split_words(normalise(said)):
+                _learn(self.slips, word)
+
+
+def _learn(slips: dict[str, tuple[str, ...]], word: str) -> None:
+    for left in left_out(word) if len(word) > 2 and word.isalpha() else ():
+        if word not in slips.get(left, ()):
+            slips[left] = (*slips.get(left, ()), word)
+
+
+def left_out(word: str) -> Iterator[str]:
+    """A word, and it without each of its letters."""
+    yield word
+    for i in range(len(word)):
+        yield word[:i] + word[i + 1 :]
+
+
+def _append(table: dict[str, tuple[Entry, ...]], key: str, entry: Entry) -> None:
+    held = table.get(key, ())
+    if all(
+        (each.kind, each.sense, each.side, each.name) != (entry.kind, entry.sense, entry.side, entry.name) for each in held
+    ):
+        table[key] = (*held, entry)
+
+
+@cache
+def data_of(language: str) -> Mapping[str, Any]:
+    return tomllib.loads(files("tools.store.search.reading").joinpath(f"{language}.toml").read_text(encoding="utf-8"))
+
+
+def lexicon(terms: CatalogTerms, year: int) -> Lexicon:
+    """Of the tables, the themes of the search and the tags of one catalogue, in a year."""
+    made = Lexicon()
+    for language in ("en", "ja"):
+        for phrase, entry in _entries(data_of(language), year, japanese=language == "ja"):
+            made.add(phrase, entry)
+    for phrase, entry in _themes(terms):
+        made.add(phrase, entry)
+    return made
+
+
+def phrases(text: str) -> Iterator[str]:
+    """The phrases of a table's text."""
+    yield from (each for part in text.replace("\n", " ").split(",") if (each := " ".join(part.split())))
+
+
+_SENSES = {
+    "negation": Sense.NOT, "refuse": Sense.REFUSE, "want": Sense.WANT, "taste": Sense.TASTE, "known": Sense.KNOWN,
+    "require": Sense.REQUIRE, "free": Sense.FREE, "like": Sense.LIKE, "too": Sense.TOO, "name": Sense.NAME,
+    "magazine": Sense.MAGAZINE, "limit": Sense.LIMIT, "asks": Sense.ASKS, "story": Sense.STORY,
+}  # fmt: skip
+_BOUNDS = {
+    "most": Bound.MOST, "under": Bound.UNDER, "least": Bound.LEAST, "over": Bound.OVER, "about": Bound.ABOUT,
+    "exact": Bound.EXACT,
+    "between": Bound.BETWEEN, "decade": Bound.DECADE, "band": Bound.BAND,
+}  # fmt: skip
+
+
+def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[tuple[str, Entry]]:
+    for section, sense in _SENSES.items():
+        for side, text in data.get(section, {}).items():
+            made = Entry(Is.OPERATOR, sense=sense, side=side, japanese=japanese, name=side)
+            yield from ((phrase, made) for phrase in phrases(text))
+    for name, text in data.get("bound", {}).items():
+        bound, _, after = name.partition("_")
+        made = Entry(Is.BOUND, bound=_BOUNDS[bound], side="after" if after else "before", name=bound)
+        for phrase in phrases(text):
+            yield phrase, made
+    for name, text in data.get("unit", {}).items():
+        unit, _, _before = name.partition("_before")
+        kind = Is.SCOPE if name in ("per_volume", "whole_series") else Is.UNIT
+        side = "before" if name.endswith("_before") else "after"
+        yield from ((phrase, Entry(kind, name=unit, side=side)) for phrase in phrases(text))
+    for name, text in data.get("break", {}).items():
+        yield from ((phrase, Entry(Is.BREAK, name=name, japanese=japanese)) for phrase in phrases(text))
+    for name, text in data.get("glue", {}).items():
+        yield from ((phrase, Entry(Is.GLUE, name=name)) for phrase in phrases(text))
+    for section, facts in _facts(year).items():
+        for name, fact in facts.items():
+            yield from (
+                (phrase, Entry(Is.FACT, fact=fact, name=name)) for phrase in phrases(data.get(section, {}).get(name, ""))
+            )
+    for name, text in data.get("relative", {}).items():
+        yield from ((phrase, Entry(Is.RELATIVE, name=name)) for phrase in phrases(text))
+    for name, text in data.get("matters", {}).items():
+        yield from ((phrase, Entry(Is.MATTER, name=name)) for phrase in phrases(text))
+    for phrase in phrases(data.get("which", {}).get("plain", "")):
+        yield phrase, Entry(Is.OPERATOR, sense=Sense.WHICH, japanese=japanese)
+    for phrase in phrases(data.get("like", {}).get("again", "")):
+        yield phrase, Entry(Is.OPERATOR, sense=Sense.LIKE, side="again", japanese=japanese)
+
+
+def _of(matter: str, says: str, *, loose: bool = False, opposite: Conditions | None = None, **conditions: Any) -> Fact:
+    return Fact(matter, says, Conditions(**conditions), opposite, loose=loose)
+
+
+def _facts(year: int) -> dict[str, dict[str, Fact]]:
+    """Section of a table → name → what it states, and what its refusal states."""
+    statuses = {
+        each.value: _of("statuses", _STATUS[each], statuses=(each,), opposite=Conditions(statuses=_but(each)))
+        for each in Status
+    }
+    finished = Conditions(statuses=(Status.FINISHED,))
+    statuses["publishing"] = _of("statuses", _STATUS[Status.PUBLISHING], statuses=(Status.PUBLISHING,), opposite=finished)
+    statuses["unfinished"] = _of("statuses", "unfinished", statuses=_but(Status.FINISHED), opposite=finished)
+    genres = {
+        each: _of("genres", each, genres=(each,), opposite=Conditions(without_genres=(each,)))
+        for each in ("shonen", "seinen", "shojo", "josei", "kodomo")
+    }
+    adults = _of(
+        "genres",
+        "for grown-ups: seinen or josei",
+        genres=("seinen", "josei"),
+        no_adult=True,
+        opposite=Conditions(without_genres=("seinen", "josei")),
+    )
+
+    audiences = {
+        each.value: _of("audience", says, audience=each, opposite=_NOT_FOR.get(each)) for each, says in _AUDIENCE.items()
+    }
+
+    def volumes(least: int | None, most: int | None, opposite: Range) -> Fact:
+        return _of("volumes", "", loose=True, volumes=Range(least, most), opposite=Conditions(volumes=opposite))
+
+    def years(least: int | None, most: int | None, opposite: Range | None, *, loose: bool = False) -> Fact:
+        against = None if opposite is None else Conditions(years=opposite)
+        return _of("years", "", years=Range(least, most), opposite=against, loose=loose)
+
+    return {
+        "status": statuses,
+        "genre": genres | {"adults": adults} | {f"bare_{name}": _bare(fact) for name, fact in genres.items()},
+        "length": {
+            "one": _of("volumes", "", volumes=Range(None, 1), opposite=Conditions(volumes=Range(2))),
+            "few": _of("volumes", "", volumes=Range(None, FEW), opposite=Conditions(volumes=Range(FEW + 1))),
+            "short": volumes(None, SHORT, Range(SHORT + 1)),
+            "long": volumes(LONG, None, Range(None, LONG - 1)),
+        },
+        "era": {
+            "recent": years(year - RECENT, None, Range(None, year - RECENT - 1), loose=True),
+            "old": years(None, CLASSIC, Range(CLASSIC + 1), loose=True),
+            "this_century": years(2001, None, Range(None, 2000)),
+            "showa": years(None, 1988, Range(1989)),
+            "heisei": years(1989, 2018, None),
+            "reiwa": years(2019, None, Range(None, 2018)),
+            "this_year": years(year, year, None),
+            "last_year": years(year - 1, year - 1, None),
+            "this_decade": years(year // 10 * 10, None, None),
+            "few_years": years(year - RECENT, None, None),
+            **{name: years(first, first + 9, None) for name, first in _DECADES.items()},
+        },
+        "audience": {
+            **audiences,
+            "explicit": Fact("adult", "adult titles asked for", Conditions(), Conditions(no_adult=True), adult=True),
+            "person": Fact("person", ""),
+        },
+        "format": {
+            "digital": _of("format", "digital", format=DIGITAL, opposite=Conditions(format=PAPER)),
+            "physical": _of("format", "on paper", format=PAPER, opposite=Conditions(format=DIGITAL)),
+        },
+        "stock": {
+            "in_stock": _of("in_stock", "in stock", in_stock=True),
+            "out_of_stock": Fact("in_stock", "sold out", Conditions(), Conditions(in_stock=True)),
+            "all_volumes": _of("all_volumes", "all volumes in stock", all_volumes=True),
+        },
+        "sort": {each.value: Fact("ordering", _ORDERING[each], ordering=each) for each in Ordering},
+        "rating": {
+            "high": _of("min_rating", f"rated at least {WELL_RATED:g}", min_rating=WELL_RATED, loose=True),
+            "low": Fact("min_rating", "badly rated", Conditions(), Conditions(min_rating=WELL_RATED)),
+        },
+        "price": {"expensive": Fact("ordering", "expensive", opposite_ordering=Ordering.PRICE)},
+    }  # fmt: skip
+
+
+def _bare(fact: Fact) -> Fact:
+    return Fact(fact.matter, fact.says, fact.conditions, fact.opposite, bare=True)
+
+
+def _but(status: Status) -> tuple[Status, ...]:
+    return tuple(each for each in Status if each is not status)
+
+
+_STATUS = {
+    Status.FINISHED: "finished", Status.PUBLISHING: "still running", Status.HIATUS: "on hiatus",
+    Status.DISCONTINUED: "discontinued",
+}  # fmt: skip
+_AUDIENCE = {
+    Audience.ALL_AGES: "fit for all ages", Audience.TEEN: "fit for teen", Audience.OLDER_TEEN: "fit for older teen",
+}  # fmt: skip
+_ORDERING = {
+    Ordering.POPULARITY: "most popular first", Ordering.RATING: "best rated first", Ordering.NEWEST: "newest first",
+    Ordering.SHORTEST: "shortest first", Ordering.PRICE: "cheapest first",
+}  # fmt: skip
+_NOT_FOR = {Audience.ALL_AGES: Conditions(without_genres=("kodomo",))}
+_DECADES = {"nineties": 1990, "eighties": 1980, "seventies": 1970, "sixties": 1960, "noughties": 2000, "tens": 2010}
+
+
+def _themes(terms: CatalogTerms) -> Iterator[tuple[str, Entry]]:
+    """Phrase → the tags that it asks for, and those that it excludes where it is refused."""
+    asked: dict[str, tuple[str, ...]] = {tag.casefold(): (tag,) for tag in terms.tags}
+    moods: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    for phrase, tags in (*ThemeTable.load().tags.items(), *_listed()):
+        asked[phrase] = tuple(dict.fromkeys((*asked.get(phrase, ()), *tags)))
+    for phrase, tone in ToneTable.load().tones.items():
+        moods[phrase] = (tone.wanted, tone.unwanted)
+    unwanted = aversions()
+    combined = {key_of(phrase): tuple((tag,) for tag in tags.split(" + ")) for tags, phrase in _both()}
+    for phrase in dict.fromkeys((*asked, *unwanted, *moods)):
+        tags, mood = asked.get(phrase, ()), moods.get(phrase)
+        refused = unwanted.get(phrase) or unwanted.get(key_of(phrase))
+        alone = refused is not None and refused.kind is Kind.ALONE
+        against = refused.tags if refused else tags or (mood[0] if mood else ())
+        groups = combined.get(key_of(phrase), ())
+        if not tags and not alone:
+            tags = mood[0] if mood else refused.tags if refused else ()
+        also = refused.also if refused else ()
+        unpleasant = refused is not None and refused.kind is Kind.UNPLEASANT
+        fact = Fact(
+            "themes",
+            phrase,
+            tags=tags,
+            against=against,
+            also=also,
+            unpleasant=unpleasant,
+            alone=alone,
+            mood=mood is not None,
+            groups=groups,
+        )
+        yield phrase, Entry(Is.FACT, fact=fact, name="themes")
+
+
+def _listed() -> Iterator[tuple[str, tuple[str, ...]]]:
+    for language in ("en", "ja"):
+        for tag, text in data_of(language)["theme"].items():
+            yield from ((phrase, (tag,)) for phrase in phrases(text))
+
+
+def _both() -> Iterator[tuple[str, str]]:
+    for language in ("en", "ja"):
+        for tags, text in data_of(language).get("combined", {}).items():
+            yield from ((tags, phrase) for phrase in phrases(text))
