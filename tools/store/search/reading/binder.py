@@ -422,6 +422,10 @@ class Binder:
         if token.kind is Is.NAMED and self._like_at is not None:
             item.stance = Stance.LIKED
         self._gap, self._join = "", ""
+        item.mild, self._mild = self._mild and token.cjk, False
+        if token.cjk and fact is not None and token.text.endswith(("すぎ", "過ぎ")):
+            item.stance, item.mild = Stance.REFUSED, True
+            self._too.append(i)
         if self._too_at is not None and i - self._too_at <= 2:
             item.stance, item.mild = Stance.REFUSED, True
             self._used.add(self._too_at)
@@ -504,6 +508,9 @@ class Binder:
                 item.stance, item.mild = Stance.REFUSED, True
                 self._too.append(i)
                 self._used.add(i)
+                return
+            if entry.side == "mild" and entry.japanese:
+                self._mild = True
                 return
             if entry.side == "mild":
                 if self._scope is not None and not self._scope.objects:

@@ -580,7 +580,7 @@ class Meaning:
             token = self.tokens[i]
             said = self.text[token.start : token.end]
             fact = token.fact
-            here = fact is not None and any(tag in self.terms.tags for tag in fact.tags)
+            here = fact is not None and (not self.terms.tags or any(tag in self.terms.tags for tag in fact.tags))
             if fact is not None and fact.tags and not fact.mood and not (here and ThemeTable.load().themes(said)):
                 said = fact.tags[0].lower()
             made += self.text[end : token.start] + said

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from tools.store.models import Called
 from tools.store.search.query.parser import without_filler
@@ -36,7 +37,7 @@ class Candidate:
 def candidates(text: str, tokens: Sequence[Token], proper: frozenset[int] = frozenset()) -> tuple[Candidate, ...]:
     """What may be a name, the likeliest first; as many as a catalogue looks for. `proper`: where capital letters stand."""
     found: dict[tuple[int, int], Candidate] = {}
-    for each in (*_whole(text, tokens), *_left(text, tokens), *_called_for(text, tokens, proper)):
+    for each in (*_whole(text, tokens), *_left(text, tokens), *islice(_called_for(text, tokens, proper), 2 * MOST_NAMES)):
         found.setdefault((each.first, each.last), each)
     kept: dict[str, None] = {}
     for each in found.values():

@@ -115,7 +115,7 @@ class Lexicon:
             self.japanese_starts.add(key[0])
             self.written.add(normalise(said))
             if key.endswith("い") and entry.kind is Is.FACT and len(key) > 1:
-                for ending in ("く", "くて", "かった", "ければ", "くな"):
+                for ending in ("く", "くて", "かった", "ければ"):
                     _append(self.japanese, key[:-1] + ending, entry)
                 _append(self.stems, key[:-1], entry)
             if entry.name == "themes" and all("\u3041" <= each <= "\u309f" or each == "ー" for each in key):
