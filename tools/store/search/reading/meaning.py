@@ -22,7 +22,8 @@ BOTH = "Nothing can be both {} and {}: ask the customer which of the two is mean
 ABSENT = "The shop has nothing under {}: say so."
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
 _EDGES = " ,.;:!?。、！？・/-()[]#\"'"
-_MOST_CHILD = 120
+_MOST_PIECES = 6
+"""Pieces of a text that are searched by: nobody says more."""
 _FREED = {
     "price": ("price", "series_price"), "length": ("volumes",), "status": ("statuses",), "time": ("years",),
     "rating": ("min_rating",),
@@ -571,7 +572,7 @@ class Meaning:
             _JA_EDGE.sub("", piece.strip(_EDGES)) if any(ord(c) > 0x3000 for c in piece) else piece.strip(_EDGES)
             for piece in pieces
         ]
-        return " ".join(filter(None, cleaned))
+        return " ".join(list(filter(None, cleaned))[:_MOST_PIECES])
 
     def _piece(self, start: int, last: int) -> str:
         """The words of some tokens, a theme that the search would not know by its tag."""

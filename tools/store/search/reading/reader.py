@@ -89,6 +89,7 @@ class Reader:
         titles = await self._titles(named, within)
         await _pause(whole)
         reading = Meaning(whole, named, bound, terms, self._now().year, titles).read()
+        await _pause(whole)
         if away and bound.likes:
             reading = replace(reading, subject=whole)
         if not reading.understood and not reading.freedoms and reading.subject == whole:

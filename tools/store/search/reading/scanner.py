@@ -97,8 +97,8 @@ class Scanner:
             return magazine
         if folded[start] in _KANA_STARTS and (amount := _kana_number(folded, start)) is not None:
             return amount
-        if folded[start] in self.lexicon.japanese_starts:
-            for size in range(min(self.lexicon.longest, len(folded) - start), 0, -1):
+        if longest := self.lexicon.japanese_starts.get(folded[start], 0):
+            for size in range(min(longest, len(folded) - start), 0, -1):
                 key = folded[start : start + size]
                 entries = self.lexicon.japanese.get(key)
                 if entries is None and folded.startswith(("すぎ", "過ぎ"), start + size):

@@ -100,9 +100,8 @@ class Lexicon:
     stems: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     slips: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    japanese_starts: set[str] = field(default_factory=set)
+    japanese_starts: dict[str, int] = field(default_factory=dict)
     numbers: NumberWords = field(default_factory=_number_words)
-    longest: int = 16
 
     def add(self, phrase: str, entry: Entry) -> None:
         """The first entry of a kind that a phrase has counts."""
@@ -112,7 +111,7 @@ class Lexicon:
             return
         if has_cjk(key):
             _append(self.japanese, key, entry)
-            self.japanese_starts.add(key[0])
+            self.japanese_starts[key[0]] = max(self.japanese_starts.get(key[0], 0), len(key) + 1)
             self.written.add(normalise(said))
             if key.endswith("い") and entry.kind is Is.FACT and len(key) > 1:
                 for ending in ("く", "くて", "かった", "ければ"):
