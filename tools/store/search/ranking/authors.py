@@ -48,11 +48,11 @@ class AskedAuthor:
                 sure = max(sure, _kanji(key, spelling))
             if len(spelling) in self._typo_lengths:
                 sure = max(sure, _TYPO * OSA.normalized_similarity(key, spelling, score_cutoff=_LEAST_TYPO))
-        return max(sure, self._read_as_family(keys))
+        return max(sure, self._read_as_family(keys)) if self._told else sure
 
     def _read_as_family(self, keys: AuthorKeys) -> float:
         """Where the wording asks for an author, kanji may be read as a part of the name."""
-        return _FAMILY if self._told and not keys.parts.isdisjoint(self.readings) else 0.0
+        return 0.0 if keys.parts.isdisjoint(self.readings) else _FAMILY
 
 
 def _latin(asked: list[str], parts: frozenset[str]) -> float:
