@@ -268,8 +268,12 @@ class Scanner:
             return None
         for size in range(min(_LONGEST_MAGAZINE, len(words) - i), 0, -1):
             last, said = words[i + size - 1]
+            if not said.isascii() or said in _SIGNS or said in _COMMAS:
+                continue
             end = last + len(said)
             name = text[start:end]
+            if not name.isascii():
+                continue
             if found := self.magazines.named(name):
                 cue = size == 1 and word not in _PLAIN_MAGAZINES
                 entry = magazine_entry(name, found, cue=cue)
