@@ -19,7 +19,7 @@ from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense,
 
 DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}): ask the customer what is meant."
 BOTH = "Nothing can be both {} and {}: ask the customer which of the two is meant."
-ABSENT = "The shop has nothing under {}: say so."
+ABSENT = "No title here is tagged with {}: what is shown was found by words alone. Say so."
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
 _EDGES = " ,.;:!?。、！？・/-()[]#\"'"
 _MOST_PIECES = 6
