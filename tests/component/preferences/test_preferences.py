@@ -154,7 +154,7 @@ async def test_what_cannot_be_acted_on_is_kept_as_data_and_never_as_an_instructi
         ("at most 900 yen a volume", "一冊700円まで", ["一冊700円まで"]),
         ("no ghosts", "no ghosts and no romance", ["no ghosts and no romance"]),
         ("no ghosts and no romance", "ghosts are fine now", ["no ghosts and no romance", "ghosts are fine now"]),
-        (NO_GHOSTS, "ghosts make me sick", [NO_GHOSTS, "ghosts make me sick"]),
+        (NO_GHOSTS, "ghosts make me sick", ["ghosts make me sick"]),
         (NO_GHOSTS, "at most 900 yen a volume", [NO_GHOSTS, "at most 900 yen a volume"]),
         ("I read English only", NO_GHOSTS, ["I read English only", NO_GHOSTS]),
     ],

@@ -102,6 +102,8 @@ class Shelf:
             right = bool(titles) and all(fits) and in_order(titles, self._offers, where)
         if right:
             return "right"
+        if doubted:
+            return "honest"
         against = [title for title in titles if refused(title, self._offers[title.title_id], question.refused)]
         if len(against) * 2 > len(titles):
             return "inverted"

@@ -142,3 +142,25 @@ def _seconds(text: str) -> float:
     begun = time.process_time()
     read(text, READER)
     return time.process_time() - begun
+
+
+def test_a_fact_in_a_complaint_that_nobody_knows_is_doubted() -> None:
+    """A clause that tells of the customer in unknown words is no wish: nothing is searched by its facts."""
+    for text in (
+        "sports manga are the bane of my existence",
+        "if there's a harem i'm closing the tab",
+        "戦争シーンは辛くて",
+        "ハーレム展開が始まると本を閉じちゃう",
+        "連載中だと続きが気になってストレスなので",
+        "一冊600円を超えると財布が死ぬ",
+    ):
+        found = read(text)
+        assert not found.conditions.stated, text
+        assert any(not each.obeyed for each in found.understood), text
+    for text in ("i'm looking for a sports manga my nephew would devour", "料理人が主人公の話", "スポーツが読みたい"):
+        assert all(each.obeyed for each in read(text).understood), text
+
+
+def test_an_amount_that_is_called_too_much_of_its_measure_is_refused() -> None:
+    assert read("less than five volumes is too short for me").conditions.volumes.least == 5
+    assert read("2000年より前のは古すぎる").conditions.years.least == 2000

@@ -428,6 +428,7 @@ class Binder:
             self._too.append(i)
         if self._too_at is not None and i - self._too_at <= 2:
             item.stance, item.mild = Stance.REFUSED, True
+            self._refuse_measure(item)
             self._used.add(self._too_at)
             self._too.append(i)
         self._too_at = None
@@ -441,9 +442,16 @@ class Binder:
             else:
                 self._finish(i)
 
+    def _refuse_measure(self, item: Item) -> None:
+        """Refuses an amount that is called too much of its own measure: "less than five volumes is too short"."""
+        before = next((each for each in reversed(self._items) if each is not item), None)
+        measures = ({"volumes"}, {"year", "years"}, {"yen", "ordering"})
+        if before is not None and before.token.amount is not None and before.segment == item.segment:
+            before.stance = Stance.REFUSED if {before.matter, item.matter} in measures else before.stance
+
     def _accepts(self, scope: Chain, item: Item) -> bool:
         if not scope.objects:
-            return len(scope.words) <= _MOST_BETWEEN and not (scope.comma and scope.words)
+            return len(scope.words) <= _MOST_BETWEEN and not scope.comma
         last = scope.objects[-1]
         join, comma = scope.join, scope.comma
         same = item.matter == last.matter
@@ -506,6 +514,7 @@ class Binder:
             if entry.side == "after" and self._items:
                 item = self._items[-1]
                 item.stance, item.mild = Stance.REFUSED, True
+                self._refuse_measure(item)
                 self._too.append(i)
                 self._used.add(i)
                 return
@@ -653,6 +662,8 @@ class Binder:
         """The items that an operator after them would take, the last first."""
         found: list[Item] = []
         for item in reversed(self._items):
+            if item.fact is not None and item.fact.matter == "person":
+                continue  # nobody is refused: 残酷なのは妻が嫌がる
             if item.chain is not None and item.chain.stance is not Stance.WANTED:
                 break
             if not found:

@@ -33,6 +33,21 @@ _FREED = {
 _JA_EDGE = re.compile(r"^[のがはをにでともなへ]+|(?<!も)(?:[のがはをにでとなへ])+$")
 
 
+_SPEAKER = frozenset(
+    ["i", "i'm", "im", "i've", "ive", "i'd", "i'll", "me", "my", "myself", "we", "we're", "we've", "us", "our", "if", "when"]
+)
+"""English words of a clause that tells of the customer, or of what would happen to them."""
+_TOPICS = frozenset(
+    ["は", "が", "って", "とか", "を", "に", "には", "も", "だと", "なんて", "なんか", "のは", "だけは", "で"]
+)
+"""Japanese particles after which something is said of what stands before them."""
+_THINGS = frozenset(
+    ["話", "お話", "漫画", "マンガ", "まんが", "作品", "もの", "モノ", "やつ", "本", "物語", "ストーリー", "コミック"]
+)
+"""Japanese nouns that the words before them describe."""
+_WANTING = (Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE)
+
+
 @dataclass(slots=True)
 class Claim:
     """What one item states: `says` in English, `conditions`, and the span of its words."""
@@ -72,7 +87,8 @@ class Meaning:
     along: list[tuple[str, frozenset[str]]] = field(default_factory=list)
 
     def read(self) -> Reading:
-        items = self.bound.items
+        doubtful = self._doubtful()
+        items = self.bound.items = [item for item in self.bound.items if item.at not in doubtful]
         self._dislikes(items)
         asked = {tag for item in items if self._is_asked(item) and item.fact for tag in item.fact.tags}
         aged = [item for item in items if item.token.amount is not None and item.token.amount.unit == "age"]
@@ -346,6 +362,72 @@ class Meaning:
         self.gone.add(item.at)
         start, end = self._span(item)
         self.claims.append(Claim(start, end, self.text[start:end], obeyed=False))
+
+    def _doubtful(self) -> set[int]:
+        """Sets items aside where the customer speaks of themselves in words that nobody knows, and none of them says that
+        they are wanted: "sports manga are the bane of my existence" is no search for sports. Returns where they are."""
+        plain = [item for item in self.bound.items if self._may_be_doubted(item)]
+        found = {item.at: self._unread_beside(item) for item in plain}
+        doubted = {item.segment for item in plain if found[item.at]}
+        for item in plain:
+            if found[item.at] or (item.segment in doubted and item.chain is None):
+                self._doubt(item)
+                self.gone.update(found[item.at])
+                found[item.at] = found[item.at] or [item.at]
+        return {at for at, unread in found.items() if unread}
+
+    def _may_be_doubted(self, item: Item) -> bool:
+        if item.token.kind is Is.NAMED or item.freed or item.stance not in (Stance.WANTED, Stance.KNOWN):
+            return False
+        if item.fact is not None and item.fact.matter in ("audience", "person", "ordering", "adult"):
+            return False
+        return item.token.amount is None or item.token.amount.unit not in ("age", "grade")
+
+    def _unread_beside(self, item: Item) -> list[int]:
+        """The words of a clause that tell of its speaker and that nobody knows, where no word of wanting holds the item."""
+        if item.stance is Stance.KNOWN and item.token.amount is None:
+            return [item.at]
+        here = [k for k, segment in enumerate(self.bound.segments) if segment == item.segment]
+        if item.token.cjk or (item.token.amount is not None and self._is_japanese(item)):
+            here = [k for k in here if k > item.at]
+            told = any(
+                token.text in _TOPICS or (token.entry(Is.BREAK) is not None and token.text.endswith("と"))
+                for token in itertools.takewhile(lambda token: token.kind in (Is.GLUE, Is.BREAK), self._at(here[:4]))
+            )
+            wanted = item.chain is not None or any(
+                chain.at in here and any(each.sense in _WANTING for each in chain.operators) for chain in self.bound.chains
+            )
+        else:
+            told = any(token.text in _SPEAKER for token in self._at(here))
+            wanted = any(
+                chain.stance is not Stance.REFUSED
+                and any(each.sense in _WANTING for each in chain.operators)
+                and (chain.at in here or item in chain.objects)
+                for chain in self.bound.chains
+            )
+        unread = [k for k in here if k not in self.bound.story and (self._is_unread(k) or self._is_complaint(k, item))]
+        if not told or wanted or not unread:
+            return []
+        if item.token.cjk and any(token.text in _THINGS for token in self._at([k for k in here if k > unread[-1]])):
+            return []  # the words describe a thing: 料理人が主人公の話
+        return unread
+
+    def _at(self, places: Sequence[int]) -> list[Token]:
+        return [self.tokens[k] for k in places]
+
+    def _is_japanese(self, item: Item) -> bool:
+        return any(ord(each) > 0x3000 for each in self.text[item.token.start : item.token.end])
+
+    def _is_unread(self, k: int) -> bool:
+        token = self.tokens[k]
+        if token.kind is not Is.WORD or not any(map(str.isalpha, token.text)):
+            return False
+        return not token.cjk or len(token.text) > 1 or ord(token.text) >= 0x4E00
+
+    def _is_complaint(self, k: int, item: Item) -> bool:
+        """Whether Japanese says of the item how it feels: 戦争シーンは辛くて."""
+        fact = self.tokens[k].fact
+        return item.token.cjk and k != item.at and fact is not None and fact.mood and (fact.unpleasant or fact.alone)
 
     def _unknown(self) -> None:
         """What is refused by words that nobody knows: nothing is searched by them."""
