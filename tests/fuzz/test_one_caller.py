@@ -131,7 +131,8 @@ async def test_forwarded_addresses_are_believed_of_trusted_proxies_alone() -> No
 
 
 async def test_a_flood_of_one_principal_lets_another_through() -> None:
-    """Who asks after three hundred of somebody else's is answered before most of them. (All of them went before.)"""
+    """Who asks after three hundred of somebody else's is answered before most of them, and they, for more lists than
+    their share, are told to wait. (All of them went before.)"""
     body, headers = in_2026(message("tools/list"))
     flood = 300
     async with serving(**TOKENS) as server, AsyncExitStack() as stack:
@@ -139,7 +140,9 @@ async def test_a_flood_of_one_principal_lets_another_through() -> None:
         answered: list[str] = []
 
         async def answer(connection: Connection, whose: str) -> None:
-            assert (await connection.answer()).status == 200
+            heard = await connection.answer()
+            refused = heard.status == 400 and heard.json()["error"]["data"]["name"] == "RATE_LIMITED"
+            assert heard.status == 200 or (whose == "greedy" and refused), heard
             answered.append(whose)
 
         for connection in connections[:flood]:

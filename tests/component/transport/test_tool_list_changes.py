@@ -338,10 +338,9 @@ async def test_what_another_process_tells_of_is_looked_at_here() -> None:
 def test_a_tool_in_another_form_is_another_list() -> None:
     """A tool that is replaced under its name counts as a change, and one whose handler alone is another does not."""
     registry = registry_of(TOOLS)
-    tool = registered(OFF).tool
 
     def digest_with(**changed: Any) -> str:
-        tools = [replace(each, **changed) if each is tool else each for each in TOOLS]
+        tools = [replace(each, **changed) if each.name == OFF else each for each in TOOLS]
         own = registry_of(tools)
         return ToolListing(ToolAccess(own, Flags())).digest(ANYBODY)
 
