@@ -50,13 +50,14 @@ test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, D
 pod: $(VENV)/.dev ## both images as one task on Fargate: a conversation, a crash, an end, a deployment (needs root, buildah, podman)
 	@MANGA_TEST_POD=1 $(BIN)/python -m tests.again tests/pod -s $(ARGS)
 
-check: $(VENV)/.dev $(STRANDS)/.lock $(CDK)/.lock ## lint, format, types, import rule, locks
+check: $(VENV)/.dev $(STRANDS)/.lock $(CDK)/.lock ## lint, format, types, import rule, locks, sizes
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/mypy --python-executable $(STRANDS)/bin/python infra/agent/*.py
 	@$(BIN)/mypy --follow-imports silent --python-executable $(CDK)/bin/python infra/cdk/*.py infra/cdk/*/*.py
 	@$(BIN)/lint-imports
 	@$(BIN)/python infra/lock.py --check
+	@$(BIN)/python infra/ratchet.py
 
 smoke: ## talk to a running server as a person would, with curl
 	@sh infra/smoke.sh $(AT)

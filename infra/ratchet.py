@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Holds the size of the product: what `infra/ratchet.toml` allows may only fall.
+
+    python infra/ratchet.py            exit 1 where something has grown
+    python infra/ratchet.py --write    lowers each bound to what is there
+
+A commit that has to raise a bound says why in the same file, in `why`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BOUNDS = ROOT / "infra" / "ratchet.toml"
+PRODUCT = ("server", "tools", "session")
+
+
+def measure() -> dict[str, int]:
+    """What is counted: lines and modules of the product, its pages, the Markdown files and the tests."""
+    python = _tracked("*.py", *PRODUCT)
+    pages = [each for suffix in ("*.js", "*.css", "*.html") for each in _tracked(suffix, *PRODUCT)]
+    documents = _tracked("*.md")
+    return {
+        "python_lines": _lines(python),
+        "python_modules": len(python),
+        "page_lines": _lines(pages),
+        "markdown_files": len(documents),
+        "markdown_lines": _lines(documents),
+        "test_lines": _lines(_tracked("*.py", "tests")),
+    }
+
+
+def _tracked(pattern: str, *folders: str) -> list[Path]:
+    """Files that git tracks and that are there."""
+    named = [f":(glob){folder}/**/{pattern}" for folder in folders] or [f":(glob)**/{pattern}"]
+    listed = subprocess.run(["git", "ls-files", "--", *named], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [path for each in listed.stdout.splitlines() if (path := ROOT / each).exists()]
+
+
+def _lines(files: list[Path]) -> int:
+    return sum(each.read_bytes().count(b"\n") for each in files)
+
+
+def main(arguments: list[str]) -> int:
+    text = BOUNDS.read_text("utf-8")
+    allowed: dict[str, int] = tomllib.loads(text)["most"]
+    found = measure()
+    if grown := [name for name, most in allowed.items() if found[name] > most]:
+        for name in grown:
+            print(f"{name}: {found[name]}, and {allowed[name]} is the most: make it smaller, or say why in {BOUNDS.name}")
+        return 1
+    if "--write" in arguments:
+        for name, most in allowed.items():
+            text = text.replace(f"{name} = {most}", f"{name} = {found[name]}")
+        BOUNDS.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
