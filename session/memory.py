@@ -60,7 +60,8 @@ class SessionMemory:
 
     async def begin(self, request: BeginRequest) -> Begun:
         """The first trip. Never raises for Redis's sake."""
-        return self.recent.fill(request, await self._begin_shared(request))
+        asked_at = self._clock()
+        return self.recent.fill(request, await self._begin_shared(request), asked_at)
 
     async def _begin_shared(self, request: BeginRequest) -> Begun:
         late = self.recent.unwritten(request.session, request.user)

@@ -6,6 +6,7 @@ call of its conversation, or as soon as Redis is back.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -26,13 +27,17 @@ SECONDS = 30 * 60.0
 
 @dataclass(slots=True)
 class Left:
-    """A group of `STATE` as a call has left it, when (monotonic seconds), and whether Redis has it."""
+    """A group of `STATE` as a call has left it, when, and since when Redis has it (monotonic seconds; None: not yet)."""
 
     group: str
     fields: Mapping[str, str]
     request: BeginRequest
     made_at: float
-    written: bool = False
+    written_at: float | None = None
+
+    @property
+    def written(self) -> bool:
+        return self.written_at is not None
 
 
 class RecentSearches:
@@ -54,7 +59,7 @@ class RecentSearches:
     def written(self, left: Iterable[Left]) -> None:
         """Redis has it."""
         for each in left:
-            each.written = True
+            each.written_at = self._clock()
 
     def unwritten(self, session: str | None, user: str | None) -> list[Left]:
         """What Redis does not have of a conversation."""
@@ -68,14 +73,15 @@ class RecentSearches:
     def forget(self, session: str, user: str | None) -> None:
         self.left.pop((session, user))
 
-    def fill(self, request: BeginRequest, begun: Begun) -> Begun:
-        """What Redis did not say and this process knows. What it did say is known here from now on."""
+    def fill(self, request: BeginRequest, begun: Begun, asked_at: float = math.inf) -> Begun:
+        """What Redis did not say and this process knows. What it did say is known here from now on. Redis has forgotten what
+        was written before it was asked, at `asked_at`; another call may have written since."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:
             return begun
         known = self.left.use((request.session, request.user)) or {}
-        said, own = dict(begun.said), dict[bytes, bytes | None]()
+        said, own, forgotten = dict(begun.said), dict[bytes, bytes | None](), False
         for group, (first, *_) in STATE.items():
             left = known.get(group)
             if said.get(first.encode()) is not None:
@@ -83,10 +89,13 @@ class RecentSearches:
             elif left is not None and self._is_fresh(left) and (begun.degraded or left.request.turn.key == request.turn.key):
                 # A conversation that Redis has forgotten is over, but not in the middle of a turn.
                 own |= {name.encode(): value.encode() for name, value in left.fields.items()}
+                forgotten |= left.written_at is not None and left.written_at < asked_at
         if not own:
             return begun
         said |= own
-        return replace(begun, last=LastShown.read(said), shared=read_shared(said), forgotten=not begun.degraded)
+        return replace(
+            begun, last=LastShown.read(said), shared=read_shared(said), forgotten=forgotten and not begun.degraded
+        )
 
     def _hear(self, request: BeginRequest, group: str, said: Mapping[bytes, bytes | None], left: Left | None) -> None:
         """Notes what Redis has, unless a call that is still at work is about to change it."""

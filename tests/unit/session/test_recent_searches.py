@@ -85,6 +85,17 @@ def test_a_memory_lost_in_the_middle_of_a_turn_is_made_good_and_later_it_is_over
     assert known.fill(asked("t2"), begun()).last_ids == ()
 
 
+def test_calls_at_the_same_time_are_no_memory_lost() -> None:
+    """Redis was asked before the other call had written: it has forgotten nothing."""
+    clock = HandClock()
+    known = RecentSearches(clock)
+    asked_at = clock()
+    clock.advance(0.01)
+    kept(known)
+    beside = known.fill(asked(), begun(), asked_at)
+    assert (beside.last_ids, beside.forgotten) == (IDS, False)
+
+
 def test_a_later_search_that_found_nothing_is_not_made_good() -> None:
     """Nothing found is an answer, and not the same as nothing known."""
     known = RecentSearches()
