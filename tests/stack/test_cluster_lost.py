@@ -37,12 +37,12 @@ def many_titles(catalog: Path) -> Path:
     """More than the popular ones that every process keeps."""
     rows = [
         {
-            "title_id": f"shop:{n}",
+            "title_id": f"manga-{n:06}",
             "title": {"en": f"Lighthouse Number {n}"},
             "popularity_rank": n + 1,
             "rating_count": 900 - n,
             "synopsis": {"en": f"Keeper {n} folds letters."},
-            "related": [f"shop:{(n + 1) % 700}"],
+            "related": [f"manga-{(n + 1) % 700:06}"],
             "offers": [{"format": "physical", "price_jpy": 500 + n, "stock": 3}],
         }
         for n in range(700)
@@ -80,15 +80,15 @@ async def test_details_of_an_unpopular_title_survive_the_cluster(
             client_of(serving.url, tmp_path) as client,
         ):
             async with asyncio.timeout(60):  # a busy machine may be late for a search, and popular titles stand in
-                while "shop:650" not in await _shown(client, "Lighthouse Number 650"):
+                while "manga-000650" not in await _shown(client, "Lighthouse Number 650"):
                     await asyncio.sleep(0.1)
             node.child.kill()
-            told = [await client.call("get_manga_details", {"title_id": f"shop:{n}"}) for n in (650, 651, 699)]
+            told = [await client.call("get_manga_details", {"title_id": f"manga-{n:06}"}) for n in (650, 651, 699)]
     for number, answer in zip((650, 651, 699), told, strict=True):
         assert (answer.call["source"], answer.call["degraded"]) == ("live", ["catalog"]), number
         assert (answer.value["title"], answer.value["price_jpy"]) == (f"Lighthouse Number {number}", 500 + number)
         assert answer.value["synopsis"]["en"] == f"Keeper {number} folds letters."
-        assert [each["title_id"] for each in answer.value["related"]] == [f"shop:{(number + 1) % 700}"]
+        assert [each["title_id"] for each in answer.value["related"]] == [f"manga-{(number + 1) % 700:06}"]
 
 
 async def test_a_cluster_that_dies_in_a_conversation_changes_only_where_answers_come_from(

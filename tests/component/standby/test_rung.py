@@ -123,7 +123,7 @@ async def test_a_title_that_the_standby_does_not_know_is_not_called_absent(opene
     """It may be older than the title: nobody can say now."""
     kit = await with_standby(opener, moody)
     lose(kit, Mood.FAILS)
-    assert (await kit.ask("get_manga_details", {"title_id": "new-arrival"})).failure == "DEPENDENCY_FAILURE"
+    assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"})).failure == "DEPENDENCY_FAILURE"
 
 
 @pytest.mark.parametrize("mood", [*BAD, Mood.BREAKS])
