@@ -2,6 +2,9 @@
 
 right: each answer is what a bookseller would give; honest: not so, and the answer says what was not obeyed or let go, or shows
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
+
+The sets were written by people who had seen neither the code nor its tests. Half of each is locked: it is measured and never
+looked at, and its text is never printed. The second set came when the first had been learnt from.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from tools.store.store import Store
 
 Json = Mapping[str, Any]
 HERE = Path(__file__).parent
+PARTS = {"open": HERE, "locked": HERE / "locked", "second": HERE / "second"}
 SETS = ("refusals", "conditions", "dialogues", "likes")
 DEPTH, SHARED = 5, 3
 
@@ -131,9 +135,9 @@ async def report(options: argparse.Namespace) -> None:
         await store.popular.refresh()
         object.__setattr__(store, "now", lambda: TODAY)
         shelf = Shelf(store, file)
-        files = [options.file] if options.file else [HERE / f"{name}.jsonl" for name in SETS if options.set in (None, name)]
-        for each in files:
-            await _print(each, shelf, verbose=options.verbose)
+        wanted = [PARTS[options.part] / f"{name}.jsonl" for name in SETS if options.set in (None, name)]
+        for each in [options.file] if options.file else [file for file in wanted if file.exists()]:
+            await _print(each, shelf, verbose=options.verbose and options.part != "locked")
 
 
 async def _print(file: Path, shelf: Shelf, *, verbose: bool) -> None:
@@ -163,6 +167,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.quality.strangers", description=__doc__)
     parser.add_argument("--set", choices=SETS, default=None)
     parser.add_argument("--file", type=Path, default=None, help="another file of questions")
+    parser.add_argument(
+        "--part", choices=PARTS, default="open", help="locked: measured, never looked at; second: written later"
+    )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)
     parser.add_argument("--verbose", action="store_true")

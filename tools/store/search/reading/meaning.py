@@ -37,6 +37,27 @@ _SPEAKER = frozenset(
     ["i", "i'm", "im", "i've", "ive", "i'd", "i'll", "me", "my", "myself", "we", "we're", "we've", "us", "our", "if", "when"]
 )
 """English words of a clause that tells of the customer, or of what would happen to them."""
+_VERBS = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "would",
+        "will",
+        "hit",
+        "hits",
+        "feel",
+        "feels",
+        "look",
+        "looks",
+        "seem",
+        "seems",
+        "get",
+        "gets",
+    ]
+)
+_RELATIVES = frozenset(["that", "which", "who", "there", "it"])
 _TOPICS = frozenset(
     ["は", "が", "って", "とか", "を", "に", "には", "も", "だと", "なんて", "なんか", "のは", "だけは", "で"]
 )
@@ -398,11 +419,11 @@ class Meaning:
                 chain.at in here and any(each.sense in _WANTING for each in chain.operators) for chain in self.bound.chains
             )
         else:
-            told = any(token.text in _SPEAKER for token in self._at(here))
+            told = self._is_told_of(item, here)
             wanted = any(
                 chain.stance is not Stance.REFUSED
                 and any(each.sense in _WANTING for each in chain.operators)
-                and (chain.at in here or item in chain.objects)
+                and (item in chain.objects or (chain.at in here and chain.at < item.at))
                 for chain in self.bound.chains
             )
         unread = [k for k in here if k not in self.bound.story and (self._is_unread(k) or self._is_complaint(k, item))]
@@ -411,6 +432,13 @@ class Meaning:
         if item.token.cjk and any(token.text in _THINGS for token in self._at([k for k in here if k > unread[-1]])):
             return []  # the words describe a thing: 料理人が主人公の話
         return unread
+
+    def _is_told_of(self, item: Item, here: Sequence[int]) -> bool:
+        """Whether an English clause tells of its speaker, or a verb after the item says something of it."""
+        if any(token.text in _SPEAKER for token in self._at(here)):
+            return True
+        after = [k for k in here if item.at < k <= item.at + 3 and self.tokens[k].text in _VERBS]
+        return bool(after) and self.tokens[after[0] - 1].text not in _RELATIVES and after[0] < here[-1]
 
     def _at(self, places: Sequence[int]) -> list[Token]:
         return [self.tokens[k] for k in places]
