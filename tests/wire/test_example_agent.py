@@ -94,7 +94,7 @@ def test_the_conversation_can_be_read(transcript: str) -> None:
         assert question[:40] in transcript
     assert transcript.count("success · ") == 5
     assert "Berserk" in transcript
-    assert "understood: finished, at most 9 volumes, without Gore, fit for all ages" in transcript
+    assert "understood: finished, at most 9 volumes, without Gore, for all ages" in transcript
     assert "MNG-DEMO1002 is late" in transcript or "MNG-DEMO1002 is in transit" in transcript, "by the day it is read"
 
 

@@ -94,6 +94,9 @@ class Reader:
             reading = replace(reading, subject=whole)
         if not reading.understood and not reading.freedoms and reading.subject == whole:
             reading = replace(reading, subject=text)
+        if away and not any("tags" in each.about for each in reading.understood):
+            # Words of themes may be a name that the catalogue cannot tell now: "Robot Cat".
+            reading = replace(reading, conditions=replace(reading.conditions, tags=()))
         return replace(reading, unnamed=away and any(token.kind is Is.WORD for token in named))
 
     async def terms(self, within: Deadline) -> CatalogTerms:
