@@ -29,6 +29,10 @@ class PartlyUnavailable(MemoryUnavailable):
     """A node of a cluster is known to be away, which cost no time and says nothing of the nodes that are there."""
 
 
+class PartlyUnanswered(PartlyUnavailable, Unanswered):
+    """A node of a cluster was lost while it was asked."""
+
+
 OF_REDIS_ITSELF = frozenset(
     ("LOADING", "MASTERDOWN", "READONLY", "OOM", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH")
 )

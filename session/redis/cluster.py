@@ -1,7 +1,7 @@
-"""A Redis or Valkey cluster, ElastiCache Serverless among them, by the cluster client of redis-py.
+"""A Redis or Valkey cluster, ElastiCache Serverless among them: one shared connection to each node.
 
-Which node has which slot, and a pool of connections to each, are redis-py's. Its `execute_command` is left out: that sends
-ASKING on one connection and the command on another, and closes the connections of all who wait when a slot has moved.
+Which node has which slot is redis-py's to know; nothing is asked over connections of its own. Its `execute_command` is left
+out: that sends ASKING on one connection and the command on another, and closes everybody's when a slot has moved.
 """
 
 from __future__ import annotations
@@ -9,83 +9,61 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from redis.asyncio.cluster import ClusterNode, NodesManager, PipelineCommand
-from redis.asyncio.connection import Connection
+from redis.asyncio.cluster import ClusterNode, NodesManager
 from redis.cluster import PRIMARY
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS as SLOTS
 from redis.crc import key_slot
-from redis.exceptions import (
-    AskError,
-    BusyLoadingError,
-    ClusterDownError,
-    MovedError,
-    NoScriptError,
-    RedisError,
-    ResponseError,
-    TryAgainError,
-)
+from redis.exceptions import AskError, MovedError
 
-from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnavailable
+from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnanswered, PartlyUnavailable, Unanswered
 from session.redis.address import RedisAddress
-from session.redis.connection import CONNECT_SECONDS, SILENCE_SECONDS, Credentials, Dialer, reason
+from session.redis.connection import CONNECT_SECONDS, Credentials, Dialer, reason
 from session.redis.keyvalue import Argument, Command, Evaluation, Reply, Step
+from session.redis.multiplexed import MultiplexedRedis, is_unknown_script
 from session.resilience.deadline import Deadline
 from session.resilience.outage import Outage
 from session.resilience.tasks import start_task
 
 logger = logging.getLogger(__name__)
 
-CONNECTIONS = 32
-"""To each node; more trips than that wait for their turn, until their deadline."""
 ATTEMPTS = 5
 """Times that a step is sent at most: by MOVED, ASK and an unknown script it takes four."""
-LOOKS = 4
-"""Turns of the loop until whatever had arrived when the time was up has been read and handed on."""
 FAILURES = 3
-"""In a row, before a node is told of."""
+"""To learn the topology, in a row, before they are told of."""
+INFORMANTS = 3
+ANSWER_SECONDS = 0.5
 MENDING_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 1.0
-NOT_NOW = (BusyLoadingError, ClusterDownError, TryAgainError)
+REDIRECTIONS = {"MOVED": MovedError, "ASK": AskError}
+NOT_NOW = ("CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "LOADING")
+ASKING = Command(("ASKING",))
 PING = Command(("PING",))
 STATE = Command(("CLUSTER", "INFO"))
+TOPOLOGY = Command(("CLUSTER", "SLOTS"))
 _UNKNOWN = (None, "", "?")
 """What a node announces that doesn't know how others reach it: as they reached the cluster."""
 
 
-@dataclass(slots=True)
-class Member:
-    """What is known of a node beside its slots: whether it is `away`, and who has a turn at its connections."""
+class Informant(ClusterNode):
+    """A node as redis-py asks it for the topology: over its shared connection."""
 
-    dialer: Dialer
-    turns: asyncio.Semaphore
-    outage: Outage
-    away: bool = False
+    __slots__ = ("_redis",)
 
+    def __init__(self, redis: MultiplexedRedis) -> None:
+        super().__init__(redis.address.host, redis.address.port)
+        self._redis = redis
 
-class NodeConnection(Connection):
-    """redis-py's, dialled as every connection here is. One that the node has closed meanwhile is not used again."""
-
-    def __init__(self, *, dialer_to: Callable[[str, int], Dialer], **options: Any) -> None:
-        super().__init__(**options)
-        self._dialer = dialer_to(self.host, self.port)
-
-    def should_reconnect(self) -> bool:
-        return self._should_reconnect or (self._reader is not None and self._reader.at_eof())
-
-    async def _connect(self) -> None:
-        loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(loop=loop)
-        async with asyncio.timeout(CONNECT_SECONDS):
-            if signed_in := await self._dialer.fetch_credentials():
-                self.username, self.password = signed_in
-            made = await self._dialer.open(partial(asyncio.StreamReaderProtocol, reader, loop=loop))
-        self._reader, self._writer = reader, asyncio.StreamWriter(*made, reader, loop)
+    async def execute_command(self, *_: Any, **__: Any) -> Any:
+        """Raises `MemoryUnavailable`, or `MemoryRefused` without the server's own words."""
+        await self._redis.connect_unless_away(Deadline.after(CONNECT_SECONDS))
+        (reply,) = await self._redis.trip([TOPOLOGY], Deadline.after(ANSWER_SECONDS))
+        if isinstance(reply, Exception):
+            raise MemoryRefused("Redis refused to tell the topology of the cluster")
+        return reply
 
 
 @dataclass(slots=True, eq=False)
@@ -94,47 +72,36 @@ class _RoutedStep:
 
     step: Step
     command: Command
-    node: ClusterNode
+    node: MultiplexedRedis
     asking: bool = False
-    reply: Any = None
+    reply: Reply | Exception = None
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        return (ASKING, self.command) if self.asking else (self.command,)
 
 
 class ClusteredRedis:
     """`KeyValue` over a cluster. A trip that needs a node which is away fails at once, and sends nothing to the others.
 
-    PING asks every primary whether the cluster is well. What has been sent is read to its end, at most `SILENCE_SECONDS`,
-    also when whoever asked no longer waits: a connection is not given up for one trip that was in a hurry.
+    PING asks every primary whether the cluster is well.
     """
 
-    def __init__(
-        self, address: RedisAddress, credentials: Credentials | None = None, connections: int = CONNECTIONS
-    ) -> None:
+    def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
         """`address` is that of any node, or of an endpoint that leads to one; `credentials` as for one connection."""
-        self._address, self._credentials, self._connections = address, credentials, connections
-        self._members: dict[tuple[str, int], Member] = {}
-        options: dict[str, Any] = {
-            "connection_class": NodeConnection,
-            "dialer_to": lambda host, port: self._member_at(host, port).dialer,
-            "username": address.username,
-            "password": address.password,
-            "max_connections": 2 * connections,  # one that is being closed has no turn, and counts
-            "socket_connect_timeout": CONNECT_SECONDS,
-            "socket_timeout": None,  # all that is asked has its time here, which costs less than one for each reply
-            "protocol": 2,
-            "driver_info": None,
-        }
-        self._seed = ClusterNode(address.host, address.port, **options)
-        self.nodes = NodesManager([self._seed], False, options, False, self._reached_as)
+        self._address, self._credentials = address, credentials
+        self._seed = ClusterNode(address.host, address.port)
+        self.nodes = NodesManager([self._seed], False, {}, False, self._reached_as)
+        self._connections: dict[str, MultiplexedRedis] = {}
+        self._outage = Outage(logger, f"the topology of the Redis cluster at {address}", after=FAILURES)
         self._known = asyncio.Event()
         self._mending: asyncio.Task[None] | None = None
-        self._sending: set[asyncio.Task[bool]] = set()
         self._closed = False
 
     @property
     def dialer(self) -> Dialer:
         """Of some node: what is published on one is heard on all."""
-        there = self._there()
-        return self._member(random.choice(there) if there else self._seed).dialer
+        return random.choice(self._there() or [self._seed_connection()]).dialer
 
     @property
     def sharded(self) -> bool:
@@ -142,7 +109,7 @@ class ClusteredRedis:
 
     def dialer_of(self, channel: str) -> Dialer:
         node = self.node_of(channel)
-        return self._member(node).dialer if node is not None else self.dialer
+        return self.connection_to(node).dialer if node is not None else self.dialer
 
     def node_of(self, key: Argument) -> ClusterNode | None:
         """The primary of its slot, if one is known."""
@@ -152,6 +119,13 @@ class ClusteredRedis:
     @property
     def primaries(self) -> list[ClusterNode]:
         return self.nodes.get_nodes_by_server_type(PRIMARY)
+
+    def connection_to(self, node: ClusterNode) -> MultiplexedRedis:
+        """The one that all share. It is dialled when it is first needed."""
+        if (known := self._connections.get(node.name)) is not None:
+            return known
+        made = MultiplexedRedis(self._address.of_node(node.host, int(node.port)), self._credentials)
+        return self._connections.setdefault(node.name, made)
 
     async def connect(self, deadline: Deadline) -> None:
         """Waits until every primary is connected, at most until the deadline. Never raises."""
@@ -166,36 +140,38 @@ class ClusteredRedis:
         routed = left = [self._route(step) for step in steps]
         for _ in range(ATTEMPTS):
             await self._send(left, deadline)
-            left = [each for each in left if isinstance(each.reply, ResponseError) and await self._send_again(each)]
+            left = [each for each in left if isinstance(each.reply, MemoryRefused) and await self._send_again(each)]
             if not left:
-                return [_plain(each.reply) for each in routed]
+                return [each.reply for each in routed]
         raise MemoryUnavailable("the cluster sends its commands round in circles")
 
     async def aclose(self) -> None:
         self._closed = True
         self._known.set()
-        tasks = [*self._sending, *([self._mending] if self._mending is not None else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        with suppress(RedisError, OSError):
-            await self._seed.disconnect()
-            await self.nodes.aclose()
-        self._forget_all_but([])
+        if self._mending is not None:
+            self._mending.cancel()
+            await asyncio.gather(self._mending, return_exceptions=True)
+        await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
 
     async def _until_known(self, deadline: Deadline) -> None:
         """Waits for the end of the first attempt to learn the topology, good or bad."""
         if not self._known.is_set():
             self._mend()
-            with suppress(TimeoutError):
+            try:
                 async with asyncio.timeout(deadline.remaining()):
                     await self._known.wait()
-        if self._closed or not self._known.is_set():
+            except TimeoutError:
+                raise MemoryUnavailable("Redis is not connected") from None
+        if self._closed:
             raise MemoryUnavailable("Redis is not connected")
 
     def _route(self, step: Step) -> _RoutedStep:
         key = step.keys[0] if isinstance(step, Evaluation) else step[1] if len(step) > 1 else None
-        node = self.node_of(key) if key is not None else next(iter(self._there()), None)
+        if key is None:
+            node = next(iter(self._there() or map(self.connection_to, self.primaries)), None)
+        else:
+            primary = self.node_of(key)
+            node = self.connection_to(primary) if primary is not None else None
         if node is None:
             self._mend()
             raise self._unavailable()
@@ -203,105 +179,73 @@ class ClusteredRedis:
 
     async def _send(self, routed: Sequence[_RoutedStep], deadline: Deadline) -> None:
         """Sends all of them, those for one node in one write, and waits for their replies."""
-        groups: dict[ClusterNode, list[_RoutedStep]] = {}
+        groups: dict[MultiplexedRedis, list[_RoutedStep]] = {}
         for each in routed:
             groups.setdefault(each.node, []).append(each)
-        if any(self._member(node).away for node in groups):
-            raise self._unavailable()
-        if deadline.expired():
-            raise MemoryUnavailable("there was no time left to ask Redis in")
-        tasks = {asyncio.create_task(self._ask(node, group, deadline)) for node, group in groups.items()}
-        self._sending |= tasks
-        for task in tasks:
-            task.add_done_callback(self._sending.discard)
-        _, late = await asyncio.wait(tasks, timeout=deadline.remaining())
-        for _ in range(LOOKS if late else 0):
-            await asyncio.sleep(0)
-        if not all(task.done() for task in tasks):
-            raise MemoryUnavailable("Redis did not answer in time")
-        if not all(not task.cancelled() and task.result() for task in tasks):
-            raise self._unavailable()
-
-    async def _ask(self, node: ClusterNode, group: Sequence[_RoutedStep], deadline: Deadline) -> bool:
-        """Whether it answered. By one of the node's connections, when its turn has come."""
-        commands: list[PipelineCommand] = []
-        for each in group:
-            commands += [PipelineCommand(0, *command) for command in ([("ASKING",)] if each.asking else []) + [each.command]]
-        member = self._member(node)
-        async with member.turns:
-            if deadline.expired() or member.away:
-                return False
-            try:
-                async with asyncio.timeout(SILENCE_SECONDS):
-                    await node.execute_pipeline(commands)
-                if losses := [each.result for each in commands if _is_loss(each.result)]:
-                    raise losses[0]
-            except Exception as failure:  # of the network, of TLS, of AWS or of redis-py
-                self._lose(node, failure)
-                return False
-        replies = iter(commands)
-        for each in group:
-            if each.asking:
-                next(replies)
-            each.reply = next(replies).result
-        return True
+        for node in groups:
+            await node.connect_unless_away(deadline)
+        try:
+            wires = [node.wire() for node in groups]
+        except MemoryUnavailable:
+            self._mend()
+            raise self._unavailable() from None
+        trips = [
+            wire.send([command for each in group for command in each.commands], deadline.remaining())
+            for wire, group in zip(wires, groups.values(), strict=True)
+        ]
+        try:
+            for trip, group in zip(trips, groups.values(), strict=True):
+                replies = iter(await trip.replies())
+                for each in group:
+                    each.reply = [next(replies) for _ in each.commands][-1]
+        except Unanswered as failure:
+            if not any(wire.closed for wire in wires):
+                raise
+            self._mend()
+            raise (PartlyUnanswered if self._there() else Unanswered)(str(failure)) from None
 
     async def _send_again(self, refused: _RoutedStep) -> bool:
         """Whether a refused step is to be sent again, and where; a refusal that is its reply is not."""
-        refusal = refused.reply
-        if isinstance(refused.step, Evaluation) and isinstance(refusal, NoScriptError):
+        code, _, where = str(refused.reply).partition(" ")
+        if isinstance(refused.step, Evaluation) and is_unknown_script(refused.reply):
             refused.command = refused.step.by_text()
-        elif isinstance(refusal, AskError):
-            refused.asking = not isinstance(refusal, MovedError)
-            refused.node = await self._follow(refusal, refused.node)
-        elif isinstance(refusal, NOT_NOW):
+        elif code in REDIRECTIONS:
+            refused.asking = code == "ASK"
+            refused.node = await self._follow(REDIRECTIONS[code](where), refused.node)
+        elif code in NOT_NOW:
             self._mend()
             raise MemoryUnavailable("the cluster does not serve this key now")
         else:
             return False
         return True
 
-    async def _follow(self, to: AskError, asked: ClusterNode) -> ClusterNode:
+    async def _follow(self, to: AskError, asked: MultiplexedRedis) -> MultiplexedRedis:
         """The node that another redirects to, which has the slot from now on if it has `MOVED`."""
-        nodes, (host, port) = self.nodes, self._reached_as((to.host or asked.host, to.port))
-        if isinstance(to, MovedError):
-            to.host = host
-            nodes.slots_cache.setdefault(to.slot_id, [])
-            await nodes.move_slot(to)
-            return nodes.slots_cache[to.slot_id][0]
-        new = ClusterNode(host, port, PRIMARY, **nodes.connection_kwargs)
-        return nodes.nodes_cache.setdefault(new.name, new)
+        to.host, to.port = self._reached_as((to.host or asked.address.host, to.port))
+        if not isinstance(to, MovedError):
+            return self.connection_to(ClusterNode(to.host, to.port))
+        self.nodes.slots_cache.setdefault(to.slot_id, [])
+        await self.nodes.move_slot(to)
+        return self.connection_to(self.nodes.slots_cache[to.slot_id][0])
 
     async def _state(self, deadline: Deadline) -> Reply | Exception:
         """PONG when every slot has a primary, and every primary answers and finds the cluster well."""
-        asked = [_RoutedStep(STATE, STATE, node) for node in self.primaries]
+        asked = [_RoutedStep(STATE, STATE, self.connection_to(node)) for node in self.primaries]
         if len(self.nodes.slots_cache) == SLOTS:
             await self._send(asked, deadline)
-            refusals = [each.reply for each in asked if isinstance(each.reply, ResponseError)]
-            if refused := [_plain(each) for each in refusals if each.status_code != "NOPERM"]:
+            refusals = [each.reply for each in asked if isinstance(each.reply, MemoryRefused)]
+            if refused := [each for each in refusals if not str(each).startswith("NOPERM")]:
                 return refused[0]
             if all(_finds_itself_well(each.reply) for each in asked if isinstance(each.reply, bytes)):
                 return b"PONG"
         self._mend()
         raise MemoryUnavailable("not every slot of the cluster is served")
 
-    def _member(self, node: ClusterNode) -> Member:
-        return self._member_at(node.host, int(node.port))
+    def _seed_connection(self) -> MultiplexedRedis:
+        return self.connection_to(self._seed)
 
-    def _member_at(self, host: str, port: int) -> Member:
-        if (host, port) not in self._members:
-            dialer = Dialer(self._address.of_node(host, port), self._credentials)
-            outage = Outage(logger, f"Redis at {host}:{port}", after=FAILURES)
-            self._members[host, port] = Member(dialer, asyncio.Semaphore(self._connections), outage)
-        return self._members[host, port]
-
-    def _forget_all_but(self, nodes: Sequence[ClusterNode]) -> None:
-        """Whoever hears by a node that has left learns of it from its dialer."""
-        for where in self._members.keys() - {(node.host, int(node.port)) for node in nodes}:
-            self._members.pop(where).dialer.close()
-
-    def _there(self) -> list[ClusterNode]:
-        return [node for node in self.primaries if not self._member(node).away]
+    def _there(self) -> list[MultiplexedRedis]:
+        return [own for node in self.primaries if (own := self.connection_to(node)).connected]
 
     def _unavailable(self) -> MemoryUnavailable:
         """The failure of a trip that needs a node which is away."""
@@ -311,14 +255,8 @@ class ClusteredRedis:
         host, port = where
         return self._address.host if host in _UNKNOWN else str(host), port
 
-    def _lose(self, node: ClusterNode, failure: Exception) -> None:
-        member = self._member(node)
-        member.away = True
-        member.outage.failed(_root(failure))
-        self._mend()
-
     def _mend(self) -> None:
-        """Learns the topology again in the background, and greets every primary, unless that is under way."""
+        """Learns the topology again in the background, and connects to every primary, unless that is under way."""
         if not self._closed and (self._mending is None or self._mending.done()):
             self._mending = start_task(self._mend_until_whole(), "redis-cluster")
 
@@ -330,47 +268,33 @@ class ClusteredRedis:
             pause = min(max(2 * pause, MENDING_SECONDS), LONGEST_PAUSE_SECONDS)
             learnt = await self._learn()
             self._known.set()
-            await asyncio.gather(*(self._greet(node) for node in self.primaries))
-            if learnt and len(self._there()) == len(self.primaries) and len(self.nodes.slots_cache) == SLOTS:
+            primaries = [self.connection_to(node) for node in self.primaries]
+            soon = Deadline.after(CONNECT_SECONDS)
+            await asyncio.gather(*(node.connect_unless_away(soon) for node in primaries))
+            whole = all(node.connected for node in primaries) and len(self._connections) == len(primaries)
+            if learnt and whole and len(self.nodes.slots_cache) == SLOTS:
                 return
 
     async def _learn(self) -> bool:
-        """Of any node, and of the address that was given."""
-        nodes, outage = self.nodes, self._member(self._seed).outage
-        nodes.startup_nodes = {self._seed.name: self._seed} | nodes.nodes_cache
-        away = next((node.name for node in nodes.nodes_cache.values() if self._member(node).away), None)
+        """Of a few nodes that are there, and last of the address that was given, which may lead to one that has left."""
+        there = self._there()
+        seed = Informant(self._seed_connection())
+        asked = [*map(Informant, random.sample(there, min(INFORMANTS, len(there)))), seed]
+        self.nodes.startup_nodes = {node.name: node for node in asked}
         try:
-            async with asyncio.timeout(SILENCE_SECONDS):
-                await nodes.initialize(last_failed_node_name=away)
+            await self.nodes.initialize(last_failed_node_name=seed.name)
         except Exception as failure:  # no slots, no answer, or none that makes sense
-            outage.failed(_root(failure))
+            self._outage.failed(_root(failure))
             return False
-        outage.over()
-        await self._seed.disconnect_free_connections()
-        self._forget_all_but([self._seed, *nodes.nodes_cache.values()])
+        self._outage.over()
+        await self._close_unused()
         return True
 
-    async def _greet(self, node: ClusterNode) -> None:
-        try:
-            async with asyncio.timeout(SILENCE_SECONDS):
-                await node.execute_command("PING")
-        except ResponseError:  # an answer all the same
-            pass
-        except Exception as failure:  # as where it is asked for more
-            self._lose(node, failure)
-            return
-        member = self._member(node)
-        member.away = False
-        member.outage.over()
-
-
-def _is_loss(result: Any) -> bool:
-    return isinstance(result, Exception) and not isinstance(result, ResponseError)
-
-
-def _plain(result: Any) -> Reply | MemoryRefused:
-    """Refusals begin with their code, which redis-py keeps apart."""
-    return MemoryRefused(f"{result.status_code or ''} {result}".strip()) if isinstance(result, ResponseError) else result
+    async def _close_unused(self) -> None:
+        """Whoever hears by a node that has left learns of it from its dialer; one that owes replies is closed later."""
+        used = {node.name for node in self.primaries}
+        for name in [name for name, own in self._connections.items() if name not in used and own.idle]:
+            await self._connections.pop(name).aclose()
 
 
 def _root(failure: BaseException) -> str:

@@ -41,17 +41,28 @@ class MultiplexedRedis:
         self._wire: Wire | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._closing = False
+        self._away = False
         self._outage = Outage(logger, _named(address), after=DIALS)
 
     @property
     def connected(self) -> bool:
         return self._wire is not None and not self._wire.closed
 
+    @property
+    def idle(self) -> bool:
+        """Whether no reply is owed here."""
+        return self._wire is None or self._wire.closed or not self._wire.owed
+
     async def connect(self, deadline: Deadline) -> None:
         """Waits for a first connection, at most until the deadline. Never raises: without one, trips say so."""
         self._dial()
         if self._dialling is not None:
             await asyncio.wait({self._dialling}, timeout=deadline.remaining())
+
+    async def connect_unless_away(self, deadline: Deadline) -> None:
+        """As `connect`, but a server that has been lost, or was not reached, is not waited for."""
+        if not self.connected and not self._away:
+            await self.connect(deadline)
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         wire = self.wire()
@@ -99,6 +110,7 @@ class MultiplexedRedis:
         return replies
 
     def _lost(self) -> None:
+        self._away = True
         if not self._closing:
             self._outage.failed("the connection has ended", for_good=True)
         self._dial()
@@ -113,10 +125,12 @@ class MultiplexedRedis:
             try:
                 self._wire = await self.dialer.dial(self._lost)
             except Exception as failure:  # whatever it was: without this task there would never be a connection again
+                self._away = True
                 self._outage.failed(reason(failure))
                 # Half of it by chance: a Redis that comes back is not greeted by all who lost it at the same moment.
                 await asyncio.sleep(pause * (0.5 + random.random() / 2))
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        self._away = False
         self._outage.over()
 
 

@@ -190,7 +190,8 @@ async def test_who_hears_by_a_node_that_leaves_its_cluster_goes_to_another(
     monkeypatch.setattr(subscriber, "PING_SECONDS", 0.05)
     async with processes(cluster_address(redis_cluster_url)) as (one, other):
         assert isinstance(other.redis, ClusteredRedis)
-        other.redis._forget_all_but([])
+        other.redis.nodes.nodes_cache.clear()
+        await other.redis._close_unused()
         await other.listening()
         await one.bus.publish(TOOLS)
         await eventually(lambda: other.heard == [TOOLS])

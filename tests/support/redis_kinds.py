@@ -53,7 +53,7 @@ async def on_each_node(redis: KeyValue, *command: str) -> list[Reply]:
     """One command to every master, or to the only one."""
     if not isinstance(redis, ClusteredRedis):
         return [await ask(redis, *command)]
-    return [await node.execute_command(*command) for node in redis.primaries]
+    return [await ask(redis.connection_to(node), *command) for node in redis.primaries]
 
 
 async def as_cluster_of_one(address: RedisAddress) -> RedisAddress:
