@@ -167,8 +167,7 @@ async def test_without_a_catalogue_a_kept_title_is_still_found_by_its_name(kit: 
     kit.backends.catalog.mood = Mood.FAILS
     for query in ("Robot Cat", "robto cat", "猫型ロボ"):
         answer = await kit.ask("search_manga_catalog", {"query": query, "max_results": 3})
-        assert answer.meta["fallback"] == "cached_popular_manga"
-        assert set(answer.meta["degraded"]) <= {"matches", "names"}
+        assert (answer.meta["fallback"], answer.meta["degraded"]) == ("cached_popular_manga", [])
         assert [card["title"] for card in answer.value["results"]] == ["Robot Cat", "Pirate Sea", "Chess Ghost"]
         assert answer.value["note"].startswith("The search is not available right now; the first one matches by name;")
     alone = await kit.ask("search_manga_catalog", {"query": "Robot Cat", "genre": "kodomo"})
