@@ -44,6 +44,8 @@ _PRONOUNS = frozenset(
 )
 _MOST_BETWEEN = 4
 """Unknown words between an English operator and its object."""
+_MOST_OPERATORS = 8
+"""Of a chain: nobody says more in a row."""
 _NO_ENTRY = Entry(Is.GLUE)
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
 _OPENERS = frozenset(
@@ -181,6 +183,8 @@ class Binding:
     roles: dict[int, str]
     segments: list[int]
     too: list[int]
+    reasons: set[int] = field(default_factory=set)
+    """The clauses that tell why: "because my sister likes school"."""
 
 
 class Binder:
@@ -199,6 +203,7 @@ class Binder:
         self._again = False
         self._roles: dict[int, str] = {}
         self._segment = 0
+        self._reasons: set[int] = set()
         self._segments: list[int] = []
         self._gap, self._join = "", ""
         self._too_at: int | None = None
@@ -225,6 +230,7 @@ class Binder:
             self._roles,
             self._segments,
             self._too,
+            self._reasons,
         )
 
     # One token
@@ -286,7 +292,7 @@ class Binder:
         name = (token.entry(Is.BREAK) or token.entries[0]).name
         if token.text == "でも":
             return i == 0 or self._tokens[i - 1].kind is Is.BREAK
-        return name in ("strong", "soft", "join", "condition", "comma", "stop")
+        return name in ("strong", "reason", "soft", "join", "condition", "comma", "stop")
 
     def _is_fact(self, i: int, token: Token) -> Fact | None:
         """The fact that a token states here: not one that a particle or a missing cue makes a mere word."""
@@ -370,8 +376,11 @@ class Binder:
     def _break(self, i: int, token: Token) -> None:
         entry = token.entry(Is.BREAK) or token.entries[0]
         name = entry.name
-        if name in ("stop", "strong"):
+        if name in ("stop", "strong", "reason"):
             self._finish(i)
+            if name == "reason":
+                self._reasons.add(self._segment if entry.japanese else self._segment + 1)
+                name = "strong"
             self._segment += 1
             self._gap, self._in_story, self._limit_at, self._like_at = "strong", "", None, None
             if (
@@ -481,7 +490,7 @@ class Binder:
             if token.text in ("or", "nor"):
                 return True
             if (
-                (token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong"))
+                (token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong", "reason"))
                 or token.operator() is not None
                 or token.kind is Is.WORD
             ):
@@ -572,7 +581,8 @@ class Binder:
     def _before(self, i: int, token: Token, entry: Entry) -> None:
         scope = self._scope
         if scope is not None and not scope.objects and not scope.words and not scope.comma:
-            scope.operators.append(entry)
+            if len(scope.operators) < _MOST_OPERATORS:
+                scope.operators.append(entry)
             scope.to = i
             return
         self._finish(i)
@@ -615,7 +625,8 @@ class Binder:
             self._finish(i)
         last = self._last
         if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
-            last.operators.append(entry)
+            if len(last.operators) < _MOST_OPERATORS:
+                last.operators.append(entry)
             last.to = i
             for item in last.objects:
                 item.stance = last.stance

@@ -108,8 +108,8 @@ class Meaning:
     along: list[tuple[str, frozenset[str]]] = field(default_factory=list)
 
     def read(self) -> Reading:
-        doubtful = self._doubtful()
-        items = self.bound.items = [item for item in self.bound.items if item.at not in doubtful]
+        aside = self._doubtful() | self._reasons()
+        items = self.bound.items = [item for item in self.bound.items if item.at not in aside]
         self._dislikes(items)
         asked = {tag for item in items if self._is_asked(item) and item.fact for tag in item.fact.tags}
         aged = [item for item in items if item.token.amount is not None and item.token.amount.unit == "age"]
@@ -397,6 +397,15 @@ class Meaning:
                 found[item.at] = found[item.at] or [item.at]
         return {at for at, unread in found.items() if unread}
 
+    def _reasons(self) -> set[int]:
+        """Themes of a clause that tells why, where another says what is wanted: 仕事で疲れたので癒し系."""
+        themes = [item for item in self.bound.items if item.fact is not None and item.fact.matter == "themes"]
+        why = {item.at for item in themes if item.segment in self.bound.reasons and item.chain is None}
+        if len(why) == len(themes):
+            return set()
+        self.gone.update(why)
+        return why
+
     def _may_be_doubted(self, item: Item) -> bool:
         if item.token.kind is Is.NAMED or item.freed or item.stance not in (Stance.WANTED, Stance.KNOWN):
             return False
@@ -435,10 +444,14 @@ class Meaning:
 
     def _is_told_of(self, item: Item, here: Sequence[int]) -> bool:
         """Whether an English clause tells of its speaker, or a verb after the item says something of it."""
-        if any(token.text in _SPEAKER for token in self._at(here)):
+        if any(self.tokens[k].text in _SPEAKER and not self._is_whose(k) for k in here):
             return True
         after = [k for k in here if item.at < k <= item.at + 3 and self.tokens[k].text in _VERBS]
         return bool(after) and self.tokens[after[0] - 1].text not in _RELATIVES and after[0] < here[-1]
+
+    def _is_whose(self, k: int) -> bool:
+        """Whether a word of the speaker says whose somebody is: "for my mother"."""
+        return k > 0 and self.tokens[k - 1].text.split(" ")[-1] in ("for", "to", "of")
 
     def _at(self, places: Sequence[int]) -> list[Token]:
         return [self.tokens[k] for k in places]

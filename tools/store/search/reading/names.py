@@ -116,7 +116,11 @@ def _is_beside(tokens: Sequence[Token], i: int, *, before: bool) -> bool:
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     start = 0
     for i, token in enumerate(tokens):
-        if token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong") and token.text not in ("!", "？"):
+        if (
+            token.kind is Is.BREAK
+            and token.entries[0].name in ("stop", "strong", "reason")
+            and token.text not in ("!", "？")
+        ):
             yield start, i
             start = i + 1
     yield start, len(tokens)

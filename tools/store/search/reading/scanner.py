@@ -128,7 +128,7 @@ class Scanner:
         if (
             end - start == 1
             and "\u3400" <= written <= "\u9fff"
-            and written not in "巻冊円年歳才点星台内超全約紙可的系作風式"
+            and written not in "巻冊円年歳才点星台内超全約紙可的系作風式中"
         ):
             return is_word(text, start, end)
         return True

@@ -103,8 +103,8 @@ class Lexicon:
     japanese_starts: dict[str, int] = field(default_factory=dict)
     numbers: NumberWords = field(default_factory=_number_words)
 
-    def add(self, phrase: str, entry: Entry) -> None:
-        """The first entry of a kind that a phrase has counts."""
+    def add(self, phrase: str, entry: Entry, *, slips: bool = True) -> None:
+        """The first entry of a kind that a phrase has counts. `slips`: whether its words are known with a slip too."""
         exact, said = phrase.startswith("="), phrase.removeprefix("=") or "="
         key = key_of(said) if said != "=" else "="
         if not key:
@@ -130,7 +130,7 @@ class Lexicon:
                 self.joined.setdefault(key.replace(" ", ""), key)
         words = key.split(" ")
         self.starts[words[0]] = max(self.starts.get(words[0], 0), len(words))
-        if entry.kind in (Is.FACT, Is.UNIT, Is.BOUND):
+        if slips and entry.kind in (Is.FACT, Is.UNIT, Is.BOUND):
             for word in words:
                 _learn(self.slips, word)
             for word in split_words(normalise(said)):
@@ -168,7 +168,7 @@ def lexicon(terms: CatalogTerms, year: int) -> Lexicon:
     made = Lexicon()
     for language in ("en", "ja"):
         for phrase, entry in _entries(data_of(language), year, japanese=language == "ja"):
-            made.add(phrase, entry)
+            made.add(phrase, entry, slips=language == "en")  # a slip of romaji is some name: "Inoue"
     for phrase, entry in _themes(terms):
         made.add(phrase, entry)
     return made
