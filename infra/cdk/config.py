@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
-from infra.cdk.rules import ConfigError, check, fargate_memory
+from infra.cdk.rules import ConfigError, check, check_pattern, fargate_memory
 
 RELEASE = "0.1.0"
 """The tag of both images. `make synth ARGS="--release TAG"` says another one."""
@@ -160,7 +160,8 @@ class Stage:
     """All of one stage. `walled` gives agent and server tasks, and so roles, of their own; else they share one. `keep` is
     whether data outlives the stack; `publishers` are ARNs of the roles that put preview pages into the bucket from outside
     of the network. `model` is the agent's; `embedder`, `standby`, `shop_name` and `policies_file` are as the settings of
-    these names, the file's path that in the image."""
+    these names, the file's path that in the image; so are `order_pattern`, `title_pattern` (None for the server's own) and
+    `turn_clock`."""
 
     name: str
     region: str
@@ -184,6 +185,9 @@ class Stage:
     log_days: int
     turn_budget_ms: int
     flags_bake_minutes: int
+    order_pattern: str | None = None
+    title_pattern: str | None = None
+    turn_clock: str = "wall"
     release: str = RELEASE
 
     def __post_init__(self) -> None:
@@ -199,6 +203,10 @@ class Stage:
         check(self.walled or not self.keep, "walled", "has to be so where data is kept: a shared role is no wall")
         check(all(each.startswith("arn:") for each in self.publishers), "publishers", "has to be ARNs of roles")
         check(self.log_days in LOG_DAYS, "log_days", f"has to be one of {', '.join(map(str, LOG_DAYS))}")
+        check(self.turn_clock in ("wall", "tools"), "turn_clock", "has to be wall or tools, as MANGA_TURN_CLOCK")
+        for name in ("order_pattern", "title_pattern"):
+            if pattern := getattr(self, name):
+                check_pattern(name, pattern)
         check(300 <= self.turn_budget_ms <= 60_000, "turn_budget_ms", "has to be 300 to 60000, as MANGA_TURN_BUDGET_MS")
 
     @property

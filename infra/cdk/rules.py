@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tools.store.identifiers import IdPattern
+
 GIB = 1024
 
 
@@ -16,6 +18,14 @@ def check(holds: bool, field: str, problem: str) -> None:
     """Raises `ConfigError` where it does not hold."""
     if not holds:
         raise ConfigError(field, problem)
+
+
+def check_pattern(field: str, pattern: str) -> None:
+    """Raises `ConfigError` for what the server would refuse as a pattern of ids."""
+    try:
+        IdPattern(pattern)
+    except ValueError as error:
+        raise ConfigError(field, str(error)) from None
 
 
 def fargate_memory(cpu: int) -> tuple[int, ...]:

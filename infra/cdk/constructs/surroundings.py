@@ -13,6 +13,7 @@ PIPE = f"/{AUDIT}/orders"
 def settings(stage: Stage, data: Data) -> dict[str, str]:
     """MANGA_* of both shapes."""
     standby = {"MANGA_STANDBY_URL": data.files.standby_url} if stage.standby != "off" else {}
+    patterns = {"MANGA_ORDER_PATTERN": stage.order_pattern, "MANGA_TITLE_PATTERN": stage.title_pattern}
     return {
         "MANGA_CATALOG_URL": data.search.url,
         "MANGA_STORE_URL": f"dynamodb://{stage.region}?table_prefix={stage.table_prefix}",
@@ -24,6 +25,8 @@ def settings(stage: Stage, data: Data) -> dict[str, str]:
         **standby,
         **({"MANGA_POLICIES_FILE": stage.policies_file} if stage.policies_file else {}),
         "MANGA_SHOP_NAME": stage.shop_name,
+        **{name: pattern for name, pattern in patterns.items() if pattern},
+        **({"MANGA_TURN_CLOCK": stage.turn_clock} if stage.turn_clock != "wall" else {}),
         "MANGA_AUDIT_LOG": PIPE,
         "MANGA_AUDIT": "required",
         "MANGA_TURN_BUDGET_MS": str(stage.turn_budget_ms),
