@@ -38,6 +38,7 @@ from server.telemetry.emf.teller import tell_emf
 from server.telemetry.log.calls import LogLine
 from server.telemetry.log.stderr import dropped_lines
 from server.telemetry.metrics import Metrics
+from server.telemetry.turns_over import TurnsOver
 from server.tracing.opening import open_tracing
 from server.transport.changes.own_updates import OwnUpdates
 from server.transport.changes.shared_bus import SharedBus
@@ -121,7 +122,7 @@ async def _open_outside(
             TOOLS, version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=identifiers
         ),
         metrics=metrics,
-        sinks=(log_line,),
+        sinks=(log_line, TurnsOver()),
         audit=audit,
         probes={"background": background.health},
         primitives=with_resources(extensions, identifiers),
@@ -140,7 +141,7 @@ def wire(settings: Settings, outside: Outside) -> Application:
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
     breakers["redis"] = Breaker("redis", REDIS, clock, on_change=on_change)
-    turns, rate = TurnShadows(clock), outside.rate if settings.rate_limit else None
+    turns, rate = TurnShadows(clock, counts=settings.turn_clock), outside.rate if settings.rate_limit else None
     memory = _memory(settings, outside, breakers["redis"], turns, rate)
     store, own_updates = _store(settings, outside, backends, memory), OwnUpdates(outside.bus, memory)
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)

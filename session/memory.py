@@ -56,11 +56,12 @@ class SessionMemory:
         self._behind = False
         self._recording = Recording()
         self._settle, self._abandon = Script.load("settle"), Script.load("abandon")
-        self._spend = Script.load("spend")
+        self._spend, self._pause = Script.load("spend"), Script.load("pause")
 
     async def begin(self, request: BeginRequest) -> Begun:
         """The first trip. Never raises for Redis's sake."""
         asked_at = self._clock()
+        self._turns.enter(request.turn)
         return self.recent.fill(request, await self._begin_shared(request), asked_at)
 
     async def _begin_shared(self, request: BeginRequest) -> Begun:
@@ -141,6 +142,15 @@ class SessionMemory:
         self._turns.spend(request.turn, tokens)
         shared = request.shared_turn
         return [Evaluation(self._spend, (shared[1],), (request.turn.name.field, tokens))] if shared else []
+
+    def pause(self, request: BeginRequest) -> list[Step]:
+        """Says that a call of a turn has ended, where only the time inside calls counts."""
+        shared = request.shared_turn if self._turns.counts_calls else None
+        return [Evaluation(self._pause, (shared[1],), (request.turn.name.field,))] if shared else []
+
+    def leave(self, request: BeginRequest) -> None:
+        """The same for this process: what has begun has ended, however it went."""
+        self._turns.leave(request.turn)
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
         """Records what a claimed key gave, or with None lets the key go. `in_place_of` is a record that could not be read:

@@ -15,7 +15,7 @@ from session.resilience.rate_limit import Rate
 from session.result_cache import decode
 from session.scripts import Script
 from session.token_budget import TokenBudget
-from session.turn import FLOOR_MS, FORGET_MS, RESERVE_MS
+from session.turn import FLOOR_MS, FORGET_MS, LEASE_MS, RESERVE_MS
 
 CLAIM_TTL_MS = 15_000
 """Outlives the longest call, so that a claimant that died does not block its key for long."""
@@ -65,7 +65,8 @@ class Opening:
         budget = (self._turns.budget_ms, stated, RESERVE_MS, FLOOR_MS, FORGET_MS)
         tokens = (self._turns.budget_tokens or -1, -1 if turn.stated_tokens is None else turn.stated_tokens)
         own = (ttl, name.field, int(name.named), turn_age, call_age)
-        return Evaluation(self._begin, shared, (*own, *budget, *rate, *tokens, *late))
+        only_calls = (turn.longest_ms + LEASE_MS if self._turns.counts_calls else 0, name.pause_ms)
+        return Evaluation(self._begin, shared, (*own, *budget, *rate, *tokens, *only_calls, *late))
 
     def begun(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> Begun:
         """What the answers say to questions that left at `sent` (monotonic seconds). Raises TypeError, ValueError,

@@ -16,6 +16,18 @@ LADDER_MS = 50
 """Kept back from a call for a fallback and the record."""
 FORGET_MS = 60_000
 """A turn is forgotten so long after its end."""
+PAUSE_MS = 10_000
+"""Where only the time inside calls counts, a turn that nobody named is over after so long a pause: what comes then answers
+something new. A named one is over after `FORGET_MS`."""
+LEASE_MS = 100
+"""A call that never said that it has ended is taken to have lasted so much longer than it may."""
+
+
+class TurnClock(StrEnum):
+    """Which time a turn's budget counts: all of it, or that inside its calls."""
+
+    WALL = "wall"
+    TOOLS = "tools"
 
 
 class TurnKind(StrEnum):
@@ -41,6 +53,11 @@ class TurnName:
     def named(self) -> bool:
         return self.kind is TurnKind.NAMED
 
+    @property
+    def pause_ms(self) -> int:
+        """The longest pause within a turn of this name, where only the time inside calls counts."""
+        return FORGET_MS if self.named else PAUSE_MS
+
 
 IMPLICIT = TurnName(TurnKind.IMPLICIT, "implicit")
 
@@ -54,10 +71,16 @@ class Turn:
     total_ms: int
     ends: Deadline
     tokens: TokenBudget | None = None
+    between_ms: int = 0
+    """Time between its calls that counted against it, as far as this process saw them."""
     exhausted: bool = field(init=False)
+    over_between: bool = field(init=False)
+    """Whether it is exhausted by the time between its calls, and would not be by that inside them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exhausted", not self.may_start())
+        inside_ms = int(self.ends.remaining() * 1000) - RESERVE_MS + self.between_ms
+        object.__setattr__(self, "over_between", self.exhausted and inside_ms > FLOOR_MS)
 
     def remaining_ms(self) -> int:
         return max(0, int(self.ends.remaining() * 1000) - RESERVE_MS)
@@ -76,10 +99,11 @@ class Turn:
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
     """A call's claim on a turn. `arrived` is monotonic seconds, `stated_ms` and `stated_tokens` what the caller says is left
-    at this call."""
+    at this call, `longest_ms` what the call may take."""
 
     key: str
     name: TurnName
     arrived: float
     stated_ms: int | None = None
     stated_tokens: int | None = None
+    longest_ms: int = 5000

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from session.turn import TurnClock
+
 T = TypeVar("T")
 
 LONGEST_USER = 255
@@ -48,6 +50,10 @@ def choice(*choices: str) -> Callable[[str], str]:
         return text.lower()
 
     return parse
+
+
+def turn_clock(text: str) -> TurnClock:
+    return TurnClock(choice(*TurnClock)(text))
 
 
 def switch(text: str) -> bool:

@@ -23,12 +23,14 @@ from server.config.parsing import (
     optional,
     shop_name,
     switch,
+    turn_clock,
     user_id,
 )
 from server.config.relay import AUTO, relay
 from server.config.standby_url import standby_url
 from server.config.urls import jwks_url, url_of
 from session.redis.address import SCHEMES as REDIS_SCHEMES
+from session.turn import TurnClock
 from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,6 +168,11 @@ class Settings:
         "Titles for adults alone: on-request (when asked for by name or word), off (as if there were none) or on.",
     )
     turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
+    turn_clock: TurnClock = setting(
+        turn_clock,
+        TurnClock.WALL,
+        "Which time of a turn counts: wall, the model's thinking between calls too, or tools, that inside calls alone.",
+    )
     turn_tokens: int = setting(
         integer(0, 1_000_000), 0, "Tokens that the results of a user's turn may come to, by estimate; 0 for any number."
     )

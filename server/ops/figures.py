@@ -10,6 +10,7 @@ from typing import Any
 from server.ops.advice import for_failure
 from server.ops.sliding import SLOT_SECONDS, SLOTS, Sliding, bucket, percentiles
 from server.telemetry.events import CallFinished
+from server.telemetry.turns_over import BETWEEN
 from session.resilience.clocks import Clock, WallClock
 from session.resilience.lru import Lru
 
@@ -59,7 +60,7 @@ class Figures:
         self.total, self.shed = total, shed
         self._tools: dict[str, _Tool] = {}
         self._ms, self._left = Sliding[int](), Sliding[int]()
-        self._failed = Sliding[str]()
+        self._failed, self._over = Sliding[str](), Sliding[bool]()
         self._uncounted: list[CallFinished] = []
         self._errors: Lru[tuple[str, str], _Error] = Lru(MOST_ERRORS)
         self._history: deque[Json] = deque(maxlen=SLOTS)
@@ -86,6 +87,8 @@ class Figures:
             tool.sources.add(event.source)
         if event.budget_left_ms is not None:
             self._left.add(bucket(event.budget_left_ms))
+        if event.turn_over:
+            self._over.add(event.over_between)
         if event.variant is not None:
             tool.shown.add(event.variant != "off")
         if event.outcome not in NO_ERRORS:
@@ -124,6 +127,7 @@ class Figures:
         for tool in self._tools.values():
             tool.turn()
         self._left.turn()
+        self._over.turn()
         over, failed = self._ms.turn(), self._failed.turn()
         p50, p99 = percentiles(over, (0.5, 0.99))
         rate = round(sum(over.values()) / SLOT_SECONDS, 1)
@@ -141,7 +145,13 @@ class Figures:
     def budget_left(self) -> Json:
         p1, p5, p50 = percentiles(self._left.whole, (0.01, 0.05, 0.5))
         exhausted = self._failed.whole.get(EXHAUSTED, 0)
-        return {"p50_ms": p50, "p5_ms": p5, "p1_ms": p1, "exhausted": exhausted}
+        between = self._over.whole.get(True, 0)
+        over = {
+            "over_between": between,
+            "over_inside": self._over.whole.get(False, 0),
+            "advice": BETWEEN if between else None,
+        }
+        return {"p50_ms": p50, "p5_ms": p5, "p1_ms": p1, "exhausted": exhausted, **over}
 
     def errors(self) -> list[Json]:
         """Of each kind, how many since somebody looks; the newest first."""

@@ -10,7 +10,7 @@ from server.stages.shared.begin_request import begin_request, without_foreign_re
 from server.stages.shared.pending_writes import all_writes
 from server.stages.shared.reminder import reminder
 from server.stages.shared.stated import Stated
-from session.begin import Begun
+from session.begin import BeginRequest, Begun
 from session.conversation import Conversation
 from session.memory import SessionMemory
 from session.resilience.clocks import WallClock
@@ -52,6 +52,12 @@ class OpenSession:
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         self._stated.expect(call)
         request = call.begin_request = begin_request(call, cache=self._cache)
+        try:
+            return await self._within(call, request, inner)
+        finally:
+            self._memory.leave(request)
+
+    async def _within(self, call: Call, request: BeginRequest, inner: Handler) -> Outcome:
         begun = await self._memory.begin(request)
         if not begun.retry_after_ms:
             begun = await self._stated.give(call, begun)

@@ -36,6 +36,10 @@ class CallFinished:
     variant: str | None = None
     violations: tuple[tuple[str, str], ...] = ()
     timeline: Timeline | None = None
+    turn_over: bool = False
+    """Its turn had no time left when it began."""
+    over_between: bool = False
+    """And would have had some without the time between its calls."""
 
     @property
     def trace(self) -> dict[str, str]:

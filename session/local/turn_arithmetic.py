@@ -9,7 +9,7 @@ from session.local.turn_shadows import Shadow, TurnShadows
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.token_budget import TokenBudget, opened, tighter
-from session.turn import FLOOR_MS, RESERVE_MS, Turn, TurnRequest
+from session.turn import FLOOR_MS, RESERVE_MS, Turn, TurnClock, TurnRequest
 
 STEP_MS = 250
 """Redis's clock and this one drift apart by less within a turn, trips included; more is a step of one of them."""
@@ -38,6 +38,17 @@ class TurnArithmetic:
         self._shadows = shadows
         self._clock = clock
 
+    def enter(self, request: TurnRequest) -> None:
+        self._shadows.enter(request)
+
+    def leave(self, request: TurnRequest) -> None:
+        self._shadows.leave(request.key)
+
+    @property
+    def counts_calls(self) -> bool:
+        """Whether only the time inside calls counts."""
+        return self._shadows.counts is TurnClock.TOOLS
+
     def ages_ms(self, request: TurnRequest, sent: float) -> tuple[int, int]:
         """(age of the turn, age of the call) in ms as this process knows them when it sends the begin script."""
         call_age = max(0.0, sent - request.arrived)
@@ -52,6 +63,8 @@ class TurnArithmetic:
 
     def confirmed(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
         """The turn by Redis's answer, anchored at the moment the question was sent."""
+        if said.renewed:
+            self._shadows.renew(request.key)
         shadow = None if said.renewed else self._shadows.live(request.key, request.name)
         ahead_ms = said.clock_ms - sent * 1000
         first_ahead_ms = ahead_ms if shadow is None or shadow.ahead_ms is None else shadow.ahead_ms
@@ -71,7 +84,10 @@ class TurnArithmetic:
 
     def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
         """The turn, or in place of one that nobody named and that is used up, a new one from this call on."""
-        return self._seen(request, None, self._clock()) if turn.exhausted and not request.name.named else turn
+        if request.name.named or not turn.exhausted:
+            return turn
+        self._shadows.renew(request.key)
+        return self._seen(request, None, self._clock())
 
     def _seen(self, request: TurnRequest, shadow: Shadow | None, now: float) -> Turn:
         first_seen = min(request.arrived, shadow.first_seen if shadow else now)
@@ -112,4 +128,5 @@ class TurnArithmetic:
         if ahead_ms is None and shadow is not None:
             ahead_ms = shadow.ahead_ms
         self._shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms, tokens))
-        return Turn(request.name, total_ms, Deadline(ends, self._clock), tokens)
+        between_ms = self._shadows.between_ms(request.key)
+        return Turn(request.name, total_ms, Deadline(ends, self._clock), tokens, between_ms)

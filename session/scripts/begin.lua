@@ -1,10 +1,12 @@
 -- Opens a call: the session's rate limit, its turn, and what it was shown last. Redis's own clock, one atomic step.
 -- KEYS  1 session hash   2 its turns (hash: turn -> "start total calls", ms, and where its tokens are counted
---       " total spent" of them)
+--       " total spent" of them; where only the time inside calls counts also "busy:turn" -> "until calls": how many are under
+--       way, and until when there is one at the latest, or was)
 -- ARGV  1 session ttl ms, 0 without a session   2 turn   3 named 0|1   4 age ms of the turn as the process knows it
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
---       13 configured tokens, -1 for none   14 stated tokens left, -1 for none   15 … groups of `state`, not written so far
+--       13 configured tokens, -1 for none   14 stated tokens left, -1 for none   15 ms that the call may take where only
+--       the time inside calls counts, else 0   16 ms of the longest pause then   17 … groups of `state`, not written so far
 -- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, tokens or -1, spent,
 -- and what the session knows: the fields in `remembered`, nil where there is none}
 -- include bucket
@@ -23,16 +25,23 @@ local remembered = {}
 if ttl > 0 then
   local wait = rate > 0 and take(KEYS[1], now, rate, burst) or 0
   if wait > 0 then return {wait} end
-  remember(KEYS[1], now, 15)
+  remember(KEYS[1], now, 17)
   remembered = redis.call('HMGET', KEYS[1], 'ids', 'query', 'by', 'title_id', 'title', 'order_id', 'listened')
 end
 
 local start, total, calls = now - age, configured, 0
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
 local known = false
-if stored then
+local longest, pause, busy, under_way = tonumber(ARGV[15]) or 0, 0, 0, 0
+if longest > 0 then
+  local b, n = string.match(redis.call('HGET', KEYS[2], 'busy:' .. ARGV[2]) or '', '^(%d+) (%d+)$')
+  busy, under_way = tonumber(b) or now, tonumber(n) or 0
+  pause = math.max(0, now - call_age - busy)
+  if pause > 0 then under_way = 0 end
+end
+if stored and pause <= (tonumber(ARGV[16]) or 0) then
   local s, t, c, k, u = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
-  s, t = tonumber(s), tonumber(t)
+  s, t = s and s + pause, tonumber(t)
   if s and now <= s + t + forget then
     known, start, total, calls = true, math.min(s, start), t, tonumber(c)
     tokens, spent = tonumber(k) or tokens, tonumber(u) or 0
@@ -62,6 +71,9 @@ end
 local counted = tokens < 0 and '' or string.format(' %d %d', tokens, spent)
 redis.call('HSET', KEYS[2], ARGV[2], string.format('%d %d %d', start, total, calls + 1) .. counted)
 redis.call('PEXPIRE', KEYS[2], math.max(ttl, total - elapsed + forget))
+if longest > 0 then
+  redis.call('HSET', KEYS[2], 'busy:' .. ARGV[2], string.format('%d %d', math.max(busy, now + longest), under_way + 1))
+end
 -- After what takes memory: a Redis that is out of it refuses a script that has changed nothing yet.
 if ttl > 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
 return {0, elapsed, total, renewed, now, tokens, spent, unpack(remembered)}

@@ -25,7 +25,7 @@ from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.breaker import Breaker, BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import FLOOR_MS, FORGET_MS, IMPLICIT, RESERVE_MS, TurnKind, TurnName, TurnRequest
+from session.turn import FLOOR_MS, FORGET_MS, IMPLICIT, RESERVE_MS, TurnClock, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import cluster_address, forget_everything, reached
 from tests.support.valkey import Clocked, ask
@@ -40,6 +40,8 @@ TRACE = TurnName(TurnKind.TRACE, "0" * 31 + "1")
 class Process:
     """A server process: its own clock, memory and view of turns, over a Valkey that all share."""
 
+    counts = TurnClock.WALL
+
     def __init__(self, world: HandClock, origin: float, redis: KeyValue) -> None:
         self.world = world
         self.origin = origin
@@ -51,7 +53,7 @@ class Process:
 
     def restart(self) -> None:
         breaker = Breaker("redis", BreakerPolicy(0.04), self.clock)
-        turns = TurnArithmetic(BUDGET_MS, TurnShadows(self.clock), self.clock)
+        turns = TurnArithmetic(BUDGET_MS, TurnShadows(self.clock, counts=self.counts), self.clock)
         self.memory = SessionMemory(self.redis, breaker, turns, None, LocalLimits(Rate(), self.clock), self.clock)
 
     async def begin(
@@ -594,3 +596,97 @@ async def test_with_redis_away_a_process_counts_what_it_gave_itself(one: Process
     assert await tokens_left(one) == 600
     one.redis.away = False
     assert await tokens_left(one) == 600, "what it has seen itself still counts"
+
+
+# -- a turn that counts only the time inside its calls
+
+
+class ToolsClock(Process):
+    counts = TurnClock.TOOLS
+
+    async def end(self, name: TurnName = A) -> None:
+        request = BeginRequest("s", "u", TurnRequest(f"s|u|{name.field}", name, self.clock()), limited=False)
+        await self.memory.end(self.memory.pause(request))
+        self.memory.leave(request)
+
+
+@pytest.fixture
+def tools(world: HandClock, redis: KeyValue) -> ToolsClock:
+    return ToolsClock(world, 0.0, redis)
+
+
+@pytest.fixture
+def other_tools(world: HandClock, redis: KeyValue) -> ToolsClock:
+    return ToolsClock(world, 5e6, redis)
+
+
+async def test_thinking_between_calls_does_not_count_in_any_process(
+    world: HandClock, tools: ToolsClock, other_tools: ToolsClock
+) -> None:
+    found = []
+    for process in (tools, other_tools, tools, other_tools):
+        found.append(await left(process))
+        world.advance(0.5)
+        await process.end()
+        world.advance(4.0)
+    assert found == [2800, 2300, 1800, 1300]
+
+
+async def test_parallel_calls_count_once_across_processes(
+    world: HandClock, tools: ToolsClock, other_tools: ToolsClock
+) -> None:
+    await tools.begin()
+    world.advance(0.4)
+    assert await left(other_tools) == 2400
+    world.advance(0.4)
+    await tools.end()
+    world.advance(0.4)
+    assert await left(tools) == 1600, "the other process's call is still under way"
+    await tools.end()
+    await other_tools.end()
+    world.advance(5.0)
+    assert await left(other_tools) == 1600
+
+
+async def test_a_call_that_died_counts_no_longer_than_it_might_have_lasted(
+    world: HandClock, tools: ToolsClock, other_tools: ToolsClock
+) -> None:
+    await tools.begin()
+    world.advance(20.0)
+    assert (await other_tools.begin()).turn.exhausted, "the longest that it may take is more than the turn has"
+
+
+@pytest.mark.parametrize(
+    ("name", "pause", "lives"), [(A, 59, True), (A, 61, False), (IMPLICIT, 9, True), (IMPLICIT, 11, False)]
+)
+async def test_a_long_pause_ends_a_turn(
+    world: HandClock, tools: ToolsClock, other_tools: ToolsClock, name: TurnName, pause: int, lives: bool
+) -> None:
+    await tools.begin(name)
+    world.advance(1.0)
+    await tools.end(name)
+    world.advance(pause)
+    assert await left(other_tools, name) == (1800 if lives else 2800)
+    assert await left(tools, name) == (1800 if lives else 2800)
+
+
+async def test_calls_alone_count_without_redis_too(world: HandClock, tools: ToolsClock) -> None:
+    tools.redis.away = True
+    await tools.begin()
+    world.advance(0.5)
+    await tools.end()
+    world.advance(5.0)
+    assert await left(tools) == 2300
+
+
+async def test_a_turn_says_whether_it_ran_out_between_its_calls(world: HandClock, one: Process) -> None:
+    thinking = await one.begin()
+    one.memory.leave(BeginRequest("s", "u", TurnRequest(f"s|u|{A.field}", A, one.clock()), limited=False))
+    world.advance(3.0)
+    over = await one.begin()
+    assert (thinking.turn.over_between, over.turn.exhausted, over.turn.over_between) == (False, True, True)
+    world.advance(3.0)
+    assert not (await one.begin(B)).turn.over_between
+    world.advance(3.0)
+    inside = await one.begin(B)
+    assert (inside.turn.exhausted, inside.turn.over_between) == (True, False), "the first call was under way all the time"

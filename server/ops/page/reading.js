@@ -124,7 +124,7 @@ function readState(raw) {
     at: number(state.at), draining: state.draining === true,
     perSecond: number(calls.per_second), underWay: number(calls.under_way), shed: number(calls.shed), total: number(calls.total),
     tools: list(state.tools).map(readTool),
-    left: { p50: number(left.p50_ms), p5: number(left.p5_ms), p1: number(left.p1_ms), exhausted: count(left.exhausted) },
+    left: { p50: number(left.p50_ms), p5: number(left.p5_ms), p1: number(left.p1_ms), exhausted: count(left.exhausted), between: count(left.over_between), advice: text(left.advice, 300) },
     breakers: list(state.breakers).map(readBreaker),
     dependencies: list(state.dependencies).map(readDependency),
     sessions: number(sessions.active),

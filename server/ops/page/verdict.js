@@ -124,6 +124,7 @@ function dependencyCauses(state) {
 }
 
 function tightness(state) {
+  if (state.left.between) return [{ level: "warn", words: `${plural(state.left.between, "call")} in 5 minutes began when the turn was over. ${state.left.advice}` }];
   if (state.left.p1 === null || state.left.p1 >= 100) return [];
   return [{ level: "warn", words: `Turns run out of time: one in 100 has ${duration(state.left.p1)} or less left; ${plural(state.left.exhausted, "turn")} had none.` }];
 }

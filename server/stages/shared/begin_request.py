@@ -46,7 +46,8 @@ def begin_request(call: Call, *, cache: bool) -> BeginRequest:
 
 def _turn_request(call: Call, key: str, name: TurnName) -> TurnRequest:
     left_ms = checked_budget_ms(call.metadata.turn_budget_ms)
-    return TurnRequest(key, name, call.arrived, left_ms, checked_token_budget(call.metadata.token_budget))
+    tokens, longest_ms = checked_token_budget(call.metadata.token_budget), call.tool.tool.timeout_ms
+    return TurnRequest(key, name, call.arrived, left_ms, tokens, longest_ms)
 
 
 def _claim(call: Call) -> ClaimRequest | None:

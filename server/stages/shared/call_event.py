@@ -31,6 +31,8 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
         empty=bool(outcome and outcome.value and outcome.value.get("results") == []),
         variant=call.variant,
         violations=_violations(outcome),
+        turn_over=bool(call.turn and call.turn.exhausted),
+        over_between=bool(call.turn and call.turn.over_between),
         audited=_shown(call, call.tool.tool.audited) if call.tool.tool.personal else None,
     )
 

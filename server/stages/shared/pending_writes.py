@@ -26,6 +26,8 @@ def all_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) 
     steps = [*call.pending_writes]
     if call.turn is not None and call.turn.tokens is not None and call.begin_request is not None:
         steps += memory.spend(call.begin_request, call.tokens)
+    if call.begin_request is not None:
+        steps += memory.pause(call.begin_request)
     if shown is not None and outcome.value is not None and call.begin_request is not None:
         memory.recent.keep_set(keys.result_set(str(outcome.value["result_set"])), shown.title_ids)
     if shown is not None and not _is_kept(call, outcome):

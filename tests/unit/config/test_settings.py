@@ -319,6 +319,7 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_FLEET_KEY", 31 * "x", "too short"),
         ("MANGA_PAGES_URL", f"file://{nowhere}", "there is no folder"),
         *(("MANGA_STANDBY", text, "one of off, names, full") for text in ("on", "1", "vectors")),
+        ("MANGA_TURN_CLOCK", "sun", "wall, tools"),
         *(("MANGA_STANDBY_URL", text, "address") for text in ("redis", str(folder), "https://s3.example/standby")),
         ("MANGA_STANDBY_URL", "redis://cache:6379", "redis: alone"),
         ("MANGA_STANDBY_URL", "file:standby.bundle", "whole path"),

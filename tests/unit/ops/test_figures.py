@@ -133,3 +133,15 @@ def test_many_calls_between_two_looks_are_counted_before(figures: Figures) -> No
     for _ in range(MOST_UNCOUNTED):
         figures(an_event())
     assert figures.total == 100 + MOST_UNCOUNTED
+
+
+def test_turns_that_ran_out_between_calls_are_told_apart_with_what_to_set(figures: Figures) -> None:
+    figures(an_event(turn_over=True, source="fallback"))
+    figures.tick()
+    left = figures.budget_left()
+    assert (left["over_between"], left["over_inside"], left["advice"]) == (0, 1, None)
+    figures(an_event(turn_over=True, over_between=True, source="fallback"))
+    figures.tick()
+    left = figures.budget_left()
+    assert (left["over_between"], left["over_inside"]) == (1, 1)
+    assert "MANGA_TURN_CLOCK=tools" in left["advice"]
