@@ -736,8 +736,8 @@ class Binder:
             return
         if scope.stance not in (Stance.REFUSED, Stance.FREE):
             return
-        if scope.words:
-            return
+        if scope.words or any(each.sense is Sense.KNOWN for each in scope.operators):
+            return  # what nobody has seen is not refused
         bare = all(each.sense is Sense.NOT for each in scope.operators)
         if bare and not scope.strong:
             return

@@ -178,6 +178,12 @@ def _merged(text: str, tokens: Sequence[Token], taken: Sequence[Candidate], call
     return made
 
 
+def may_name(tokens: Sequence[Token]) -> bool:
+    """Whether anything is said of words that no table knows: were they a name, the text would say something else. A text
+    that is all name is searched for either way."""
+    return any(token.kind is Is.WORD for token in tokens) and any(token.operator(*_CALLERS) for token in tokens)
+
+
 def lost(text: str, tokens: Sequence[Token]) -> tuple[Candidate, ...]:
     """Runs of unknown words right beside a word that calls for a title: they may be spelled with a slip."""
     found: list[Candidate] = []

@@ -15,7 +15,7 @@ from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, 
 from tools.store.search.reading.binder import Binder, Stance
 from tools.store.search.reading.magazine_names import MagazineNames
 from tools.store.search.reading.meaning import Meaning, refusal_of
-from tools.store.search.reading.names import Candidate, candidates, lost, with_names
+from tools.store.search.reading.names import Candidate, candidates, lost, may_name, with_names
 from tools.store.search.reading.nearly import nearly_called
 from tools.store.search.reading.publishers import publishers
 from tools.store.search.reading.reading import Reading
@@ -94,10 +94,11 @@ class Reader:
             reading = replace(reading, subject=whole)
         if not reading.understood and not reading.freedoms and reading.subject == whole:
             reading = replace(reading, subject=text)
-        if away and not any("tags" in each.about for each in reading.understood):
+        several = sum(token.kind in (Is.FACT, Is.WORD) for token in named) > 1
+        if away and several and not any("tags" in each.about for each in reading.understood):
             # Words of themes may be a name that the catalogue cannot tell now: "Robot Cat".
             reading = replace(reading, conditions=replace(reading.conditions, tags=()))
-        return replace(reading, unnamed=away and any(token.kind is Is.WORD for token in named))
+        return replace(reading, unnamed=away and may_name(named))
 
     async def terms(self, within: Deadline) -> CatalogTerms:
         """The catalogue's own words; where it does not tell them in time those that it told last."""

@@ -167,14 +167,14 @@ class Scanner:
     def _latin(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token | None, int]:
         start, word = words[i]
         end = start + len(word)
-        if word[0].isdigit() and not self.lexicon.starts.get(word):
+        if _is_number(word) and not self.lexicon.starts.get(word):
             return Token(start, end, word, Is.NUMBER, number=number_of(word)), 1
         if word == "-" and end < len(text) and text[end].isalpha() and (start == 0 or text[start - 1] in " ,([#"):
             return Token(start, end, word, Is.OPERATOR, (_MINUS,)), 1
         found = self._phrase(text, words, i)
         if found is not None:
             return found
-        if word[0].isdigit():
+        if _is_number(word):
             return Token(start, end, word, Is.NUMBER, number=number_of(word)), 1
         if word in _SIGNS:
             return Token(start, end, word, Is.BREAK, (_STOP,)), 1
@@ -314,6 +314,10 @@ _KANA_DIGITS = {
 }  # fmt: skip
 _KANA_STARTS = frozenset(("じ", *(each[0] for each in _KANA_DIGITS)))
 _KANA_UNITS = ("かん", "さつ", "えん", "さい", "巻", "冊", "円", "歳")
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() and not any(letter.isalpha() for letter in word)
 
 
 def _kana_number(folded: str, start: int) -> Token | None:
