@@ -16,7 +16,7 @@ from server.backends import OpenPorts, open_ports, open_redis
 from server.backends.guarded_store import guarded_store, stock_snapshot
 from server.backends.policies import POLICIES, REDIS
 from server.config.audit_file import open_audit
-from server.config.policies_file import read_policies
+from server.config.policies_file import read_policies, read_vocabulary
 from server.config.settings import Settings
 from server.extensions import open_extensions, with_resources
 from server.flags.follower import Follower
@@ -183,6 +183,7 @@ def _store(settings: Settings, outside: Outside, backends: Mapping[str, Backend]
         adult=adult,
         policies=policies,
         identifiers=settings.identifiers,
+        vocabulary=read_vocabulary(settings),
     )
 
 

@@ -17,6 +17,7 @@ from infra.seed.work import seed, wanted
 from server.commands.broken_pipe import while_read
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError
+from server.config.policies_file import read_vocabulary
 from server.config.settings import DEMO, Settings
 from server.standby.manifest import KINDS
 from tools.store.records.lines import MOST_PROBLEMS, RecordFileError
@@ -29,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(stream=sys.stderr, level="WARNING", format="%(levelname)s %(name)s %(message)s")
     try:
         settings = Settings.from_environment(os.environ)
-        contents = read(Sources.of(asked.catalog, asked.volumes, asked.orders), settings.identifiers)
+        contents = read(
+            Sources.of(asked.catalog, asked.volumes, asked.orders), settings.identifiers, read_vocabulary(settings)
+        )
         _warn(contents.oddities)
         standby = Wanted.of(asked.standby, asked.standby_kind, settings)
         if not wanted(settings, standby):

@@ -17,6 +17,7 @@ from tools.store.records.catalog_file import Record, load
 from tools.store.records.schemas import find_oddities
 from tools.store.records.store_files import read_orders, read_volumes
 from tools.store.releases.dated import releases_of
+from tools.store.tags import Vocabulary
 
 
 class ContentsError(ValueError):
@@ -50,9 +51,9 @@ class Contents:
     oddities: tuple[str, ...] = ()
 
 
-def read(sources: Sources, identifiers: Identifiers) -> Contents:
+def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | None = None) -> Contents:
     """Raises RecordFileError with every line that is wrong, and ContentsError."""
-    records = load(sources.catalog)
+    records = load(sources.catalog, vocabulary)
     if odd := next((each.title_id for each, _ in records if not identifiers.titles.matches(each.title_id)), None):
         raise ContentsError(f"{sources.catalog}: title_id {identifiers.titles.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
     rows = read_volumes(sources.volumes) if sources.volumes else []
@@ -70,7 +71,7 @@ def read(sources: Sources, identifiers: Identifiers) -> Contents:
         RELEASES: tuple(release_item(each) for each in releases_of((title for title, _ in records), rows)),
         ORDERS: tuple(order_item(*each) for each in orders),
     }
-    return Contents(records, items, sources.customers, tuple(find_oddities(records, rows, orders)))
+    return Contents(records, items, sources.customers, tuple(find_oddities(records, rows, orders, vocabulary)))
 
 
 def _by_title(rows: Iterable[tuple[str, VolumeStock]]) -> dict[str, list[VolumeStock]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from server.backends.ports import CONNECT_SECONDS, EMBEDDED, Progress
 from server.backends.shared import Shared
 from server.config.parsing import SettingError
+from server.config.policies_file import read_vocabulary
 from server.config.settings import Settings
 from session.resilience.deadline import Deadline
 from tools.store.failures import Failure
@@ -38,7 +39,7 @@ async def open_catalog(
     if embedder is not None:
         await _warm_up(embedder, WARM_UP_SECONDS if settings.embedder == "local" else CONNECT_SECONDS)
     try:
-        opening = OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder)
+        opening = OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder, read_vocabulary(settings))
         return await stack.enter_async_context(opening)
     except (ValueError, OSError) as error:  # a certificate's file, or AWS credentials that are not there
         raise SettingError(f"MANGA_CATALOG_URL: {error}") from None
@@ -66,6 +67,7 @@ async def _open_embedded_catalog(
         progress=progress,
         head_start=GREETING_SECONDS if shared.catalog is None else 0.0,
         loaded=shared.catalog,
+        vocabulary=read_vocabulary(settings),
     )
     try:
         catalog = await stack.enter_async_context(opening)

@@ -37,6 +37,7 @@ from tools.store.search.reading.reader import Reader
 from tools.store.stock.reader import StockReader
 from tools.store.stock.snapshot import StockSnapshot, rows_snapshot
 from tools.store.store import Store
+from tools.store.tags import Vocabulary
 
 
 def guarded_store(
@@ -49,6 +50,7 @@ def guarded_store(
     adult: Adult,
     policies: Policies,
     identifiers: Identifiers,
+    vocabulary: Vocabulary | None = None,
 ) -> Store:
     """Puts a guard before every port. Without `cache` every question is asked; what is only for bad times is kept all the
     same. Where titles for adults are `off`, there are none behind any of these doors."""
@@ -65,7 +67,7 @@ def guarded_store(
     catalog = NegativeCache(guarded, clock) if cache else guarded
     classifier = None if ports.classifier is None else GuardedClassifier(ports.classifier, backends["classifier"])
     popular = PopularTitles(unhurried, titles_snapshot(Snapshots(memory), _variant(adult)), clock)
-    reader = Reader(catalog, clocks.now, popular.exactly)
+    reader = Reader(catalog, clocks.now, popular.exactly, vocabulary)
     return Store(
         catalog=catalog,
         stock=StockReader(stock, clock, fresh=cache, now=clocks.now),

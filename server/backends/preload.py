@@ -15,6 +15,7 @@ from server.backends.ports import EMBEDDED, Progress
 from server.backends.shared import Shared, SharedStore
 from server.backends.store import check_title_ids, store_files
 from server.config.parsing import SettingError
+from server.config.policies_file import read_vocabulary
 from server.config.settings import Settings
 from tools.store.releases.dated import releases_of
 
@@ -49,7 +50,8 @@ def _catalog(settings: Settings, progress: Progress | None) -> Loaded:
     from tools.store.backends.embedded.computed import ComputedStore
     from tools.store.backends.embedded.loading import load_catalog
 
-    loaded = load_catalog(settings.catalog_file, ComputedStore(settings.data_dir or default_data_dir()), progress)
+    computed = ComputedStore(settings.data_dir or default_data_dir())
+    loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings))
     return replace(loaded, plan=loaded.planned()) if settings.embedder != "none" else loaded
 
 
@@ -60,7 +62,7 @@ def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedSt
     from tools.store.records.catalog_file import load
 
     if catalog is None:
-        titles, offers = zip(*load(settings.catalog_file), strict=True)
+        titles, offers = zip(*load(settings.catalog_file, read_vocabulary(settings)), strict=True)
     else:
         titles, offers = tuple(catalog.columns.titles), tuple(catalog.columns.offers)
     check_title_ids(settings, titles)

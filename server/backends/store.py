@@ -10,6 +10,7 @@ from pathlib import Path
 from server.backends.ports import CONNECT_SECONDS, EMBEDDED, StorePorts
 from server.backends.shared import Shared, SharedStore
 from server.config.parsing import SettingError
+from server.config.policies_file import read_vocabulary
 from server.config.settings import DEMO, Settings
 from session.resilience.deadline import Deadline
 from tools.store.identifiers import IdPattern
@@ -49,7 +50,7 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
 
     known: Sequence[Record] | None = getattr(catalog, "records", None)
     try:
-        records = await asyncio.to_thread(load, settings.catalog_file) if known is None else known
+        records = await asyncio.to_thread(load, settings.catalog_file, read_vocabulary(settings)) if known is None else known
     except CatalogFileError as error:
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     offers = [(title.title_id, sold) for title, sold in records]

@@ -49,6 +49,7 @@ def _files_to_read(settings: Settings) -> dict[str, Path | None]:
         "MANGA_ORDERS_FILE": settings.orders_file,
         "MANGA_VOLUMES_FILE": settings.volumes_file,
         "MANGA_POLICIES_FILE": settings.policies_file,
+        "MANGA_TAGS_FILE": settings.tags_file,
         "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file,
         "MANGA_JWT_JWKS_URL": keys,
     }

@@ -109,6 +109,9 @@ class Settings:
     policies_file: Path = setting(
         path, DEMO / "policies.md", "The shop's own text on shipping, returns, payment and languages, Markdown."
     )
+    tags_file: Path | None = setting(
+        optional(path), None, "The shop's own tags: synonyms, audiences and aversions, TOML; added to the shipped table."
+    )
     classifier: str = setting(
         classifier, "local", "Genres of texts: local (by titles that are like them), or bedrock:MODEL (Claude)."
     )

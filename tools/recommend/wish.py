@@ -8,8 +8,8 @@ from itertools import chain
 
 from tools.conditions.wanted import Want
 from tools.recommend.wording import content
+from tools.store.audience import EXPLICIT, MATURE
 from tools.store.models import CatalogQuery, Conditions
-from tools.store.search.conditions.audience import EXPLICIT, MATURE
 from tools.store.search.query.themes import Theme, ThemeTable
 from tools.store.search.query.tones import Tone, ToneTable
 from tools.store.search.text.characters import normalise

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tools.contract import Json, ToolContext
 from tools.schema.parts import INTEGER, STRING, record
+from tools.store.audience import audience_of, content_notes
 from tools.store.models import DIGITAL as DIGITAL
 from tools.store.models import PAPER, WHOLE, Author, Availability, Campaign, Offer, Title
-from tools.store.search.conditions.audience import audience_of, content_notes
 from tools.store.stock.reader import StockReading
 
 SYNOPSIS_CHARACTERS = 240

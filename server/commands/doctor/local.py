@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from server.backends.store import store_files
+from server.config.parsing import SettingError
+from server.config.policies_file import read_vocabulary
 from server.config.settings import Settings
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Check, Diagnosis, Problem, once
@@ -38,12 +40,18 @@ def redis_check(stack: AsyncExitStack) -> Check:
 def catalog_check(settings: Settings) -> Check:
     async def check(deadline: Deadline) -> Diagnosis:
         from tools.store.records.catalog_file import CatalogFileError, load
+        from tools.store.records.schemas import find_oddities
 
         try:
-            records = await asyncio.to_thread(load, settings.catalog_file)
+            vocabulary = read_vocabulary(settings)
+            records = await asyncio.to_thread(load, settings.catalog_file, vocabulary)
         except CatalogFileError as error:
             return Diagnosis.of(Problem(str(error), "correct the file, or MANGA_CATALOG_FILE"))
-        return Diagnosis(OK, f"{len(records):,} titles in this process")
+        except SettingError as error:
+            return Diagnosis.of(Problem(str(error), "correct the file"))
+        odd = list(find_oddities(records, vocabulary=vocabulary))
+        said = f"; {len(odd)} oddities, the first: {odd[0]}" if odd else ""
+        return Diagnosis(OK, f"{len(records):,} titles in this process{said}")
 
     return check
 

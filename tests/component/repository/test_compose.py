@@ -105,6 +105,7 @@ OF_FILES = {
     "catalog_file",
     "orders_file",
     "volumes_file",
+    "tags_file",
     "data_dir",
     "auth_tokens_file",
     "audit_log",

@@ -70,3 +70,22 @@ async def test_a_file_that_no_tool_could_be_asked_about_stops_the_start(tmp_path
     with pytest.raises(SettingError, match="line 1: .*MANGA_ORDER_PATTERN"):
         async with opened(tmp_path, orders_file=orders):
             pass
+
+
+async def test_the_shops_own_tags_are_read_and_refused(tmp_path: Path) -> None:
+    """Tags in lower case are those of the table; words of the shop's file find its own; a promise that no tag can keep is
+    none."""
+    tagged = [{**TITLES[0], "tags": ["romance", "comedy"]}, {**TITLES[1], "tags": ["seafaring", "comedy"]}]
+    file = tmp_path / "tags.toml"
+    file.write_text('[tags."Sea Stories"]\nsynonyms = ["seafaring"]\naversions = ["drowning"]\n', "utf-8")
+    catalog = write_lines(tmp_path / "catalog.jsonl", *tagged)
+    async with opened(tmp_path, catalog_file=catalog, title_pattern=OWN["title_pattern"], tags_file=file) as app:
+        shown = {}
+        for said in ("comedy without romance", "comedy, no seafaring", "comedy, no drowning", "comedy but no zombies"):
+            shown[said] = (await called(app, "search_manga_catalog", {"query": said}))["structuredContent"]
+        named = (await called(app, "search_manga_catalog", {"query": "seafaring"}))["structuredContent"]
+    ids = {said: [each["title_id"] for each in answer["results"]] for said, answer in shown.items()}
+    assert ids["comedy without romance"] == ["b00002"]
+    assert ids["comedy, no seafaring"] == ids["comedy, no drowning"] == ["b00001"]
+    assert "No title here is tagged Zombies" in shown["comedy but no zombies"]["note"]
+    assert [each["title_id"] for each in named["results"]] == ["b00002"]

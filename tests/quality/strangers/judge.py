@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tools.store.audience import audience_of
 from tools.store.models import DIGITAL, PAPER, Offer, Title
-from tools.store.search.conditions.audience import audience_of
 
 Json = Mapping[str, Any]
 _STEPS = ("all_ages", "teen", "older_teen", "adult")

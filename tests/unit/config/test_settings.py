@@ -299,6 +299,7 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_CATALOG_FILE", str(folder), "is a folder"),
         ("MANGA_POLICIES_FILE", nowhere, "there is no file"),
         ("MANGA_ORDERS_FILE", nowhere, "there is no file"),
+        ("MANGA_TAGS_FILE", nowhere, "there is no file"),
         ("MANGA_VOLUMES_FILE", str(folder), "is a folder"),
         ("MANGA_ORDER_PATTERN", "(A+)+", "cannot use '('"),
         ("MANGA_ORDER_PATTERN", "ORDER", "needs a set"),

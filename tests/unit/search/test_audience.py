@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tools.store.audience import audience_of, content_notes
 from tools.store.models import Audience, Title
-from tools.store.search.conditions.audience import audience_of, content_notes
 
 
 def title(genre: str | None, *tags: str, audience: str | None = None) -> Title:

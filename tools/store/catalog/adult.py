@@ -1,4 +1,4 @@
-"""Where titles for adults alone may appear (`tools.store.search.conditions.audience` says which these are).
+"""Where titles for adults alone may appear (`tools.store.audience` says which these are).
 
 `on-request`: where the customer asks for them, by name or by word; `off`: nowhere, as if the store did not have them; `on`:
 like any other. The first is a condition of each search, which `tools.conditions` states. The second is kept here, at the
@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from tools.store.audience import audience_of
 from tools.store.catalog.reader import TitleReader
 from tools.store.failures import BackendFailure
 from tools.store.models import (
@@ -29,7 +30,6 @@ from tools.store.models import (
     Title,
 )
 from tools.store.ports import CatalogPort, StockPort, TitlesPort
-from tools.store.search.conditions.audience import audience_of
 
 CAPACITY = 50_000
 """Titles of which is remembered whether they are for adults, so that stock need not ask again."""

@@ -21,7 +21,7 @@ class Status(StrEnum):
 
 
 class Audience(StrEnum):
-    """For whom a title is fit, the youngest first (`tools.store.search.conditions.audience` has the rule)."""
+    """For whom a title is fit, the youngest first (`tools.store.audience` has the rule)."""
 
     ALL_AGES = "all_ages"
     TEEN = "teen"

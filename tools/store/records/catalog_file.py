@@ -5,14 +5,17 @@ The whole file is read before anything is given out, so that one bad line stops 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from tools.store.audience import rated_by
 from tools.store.models import Offer, Title
 from tools.store.records.lines import LineProblem, RecordFileError, UnreadableFile, json_object, numbered_lines
 from tools.store.records.lines import read_bytes as read_any
 from tools.store.records.shape import ShapeError
 from tools.store.records.title import read_record
 from tools.store.records.title_rules import check_title
+from tools.store.tags import Vocabulary, shipped
 
 Record = tuple[Title, tuple[Offer, ...]]
 
@@ -21,10 +24,11 @@ class CatalogFileError(RecordFileError):
     """A catalogue file that cannot be used."""
 
 
-def load(path: Path) -> tuple[Record, ...]:
-    """All records of the file. Raises CatalogFileError with every line that is wrong and why."""
+def load(path: Path, vocabulary: Vocabulary | None = None) -> tuple[Record, ...]:
+    """All records of the file, their tags as a vocabulary spells them (the shipped one by default). Raises CatalogFileError
+    with every line that is wrong and why."""
     try:
-        return parse(read_bytes(path))
+        return parse(read_bytes(path), vocabulary)
     except CatalogFileError as error:
         error.name = str(path)
         raise
@@ -38,8 +42,9 @@ def read_bytes(path: Path) -> bytes:
         raise CatalogFileError([LineProblem(0, str(error))]) from error
 
 
-def parse(content: bytes) -> tuple[Record, ...]:
+def parse(content: bytes, vocabulary: Vocabulary | None = None) -> tuple[Record, ...]:
     """All records of unpacked `content`. Raises CatalogFileError with every problem."""
+    vocabulary, spellings = vocabulary or shipped(), dict[str, str]()
     records: list[Record] = []
     problems: list[LineProblem] = []
     seen: dict[str, int] = {}
@@ -49,7 +54,8 @@ def parse(content: bytes) -> tuple[Record, ...]:
             check_title(title, offers)
             if seen.setdefault(title.title_id, line) != line:
                 raise ShapeError(f"title_id {title.title_id!r} is already on line {seen[title.title_id]}")
-            records.append((title, offers))
+            tagged = replace(title, tags=vocabulary.spelled(title.tags, spellings))
+            records.append((rated_by(tagged, vocabulary), offers))
         except ShapeError as error:
             problems += (LineProblem(line, problem) for problem in error.problems)
     if not records and not problems:

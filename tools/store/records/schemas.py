@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from tools.store.models.offer import DIGITAL, PAPER, SET, USED_SET
 from tools.store.models.order import CARRIERS
 from tools.store.models.order import STATUSES as ORDER_STATUSES
 from tools.store.records.title import NESTED
+from tools.store.tags import Vocabulary, shipped
 
 FILES = ("catalog", "volumes", "orders")
 FORMATS = (PAPER, DIGITAL, SET, USED_SET)
@@ -81,11 +83,15 @@ def find_oddities(
     records: Iterable[tuple[Title, tuple[Offer, ...]]],
     volumes: Iterable[tuple[str, VolumeStock]] = (),
     orders: Iterable[tuple[str, Order]] = (),
+    vocabulary: Vocabulary | None = None,
 ) -> Iterator[str]:
     """What can be loaded and is probably a slip, each with the title or order that it is in."""
     kept = tuple(records)
     titles = {title.title_id: title for title, _ in kept}
     next_year = utc_now().year + 1
+    unknown_tags = Counter(tag for title, _ in kept for tag in title.tags if (vocabulary or shipped()).name_of(tag) is None)
+    for tag, count in unknown_tags.most_common():
+        yield f"tag {tag!r} is in no table, on {count} titles: nothing is known of its audience; MANGA_TAGS_FILE may tell"
     for title, offers in kept:
         if title.start_year and title.start_year > next_year:
             yield f"title {title.title_id}: start_year {title.start_year} is in the future"

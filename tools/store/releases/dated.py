@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tools.store.audience import audience_of
 from tools.store.models import Audience, Release, Title, VolumeStock
-from tools.store.search.conditions.audience import audience_of
 
 
 def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStock]]) -> Iterator[Release]:

@@ -34,6 +34,7 @@ from tools.store.models import (
 )
 from tools.store.ports import Embedder
 from tools.store.search.text.characters import normalise
+from tools.store.tags import Vocabulary
 
 _THREADS = 2
 
@@ -57,10 +58,11 @@ class EmbeddedCatalog:
         progress: Progress | None = None,
         head_start: float = 0.0,
         loaded: Loaded | None = None,
+        vocabulary: Vocabulary | None = None,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Ready when the lexical index is; vectors follow in the background, at once when they are kept in `cache_dir`.
         `progress` is told (done, total, what): steps of loading, on its thread, then texts of the vectors, on the loop.
-        `loaded` is what was made of the file before.
+        `loaded` is what was made of the file before; `vocabulary` has the shop's tags.
 
         Raises CatalogFileError when the file can't be used. Without an embedder the search is lexical and says nothing of
         it.
@@ -70,7 +72,9 @@ class EmbeddedCatalog:
         catalog: EmbeddedCatalog | None = None
         try:
             if loaded is None:
-                loaded = await asyncio.get_running_loop().run_in_executor(workers, load_catalog, path, store, progress)
+                loaded = await asyncio.get_running_loop().run_in_executor(
+                    workers, load_catalog, path, store, progress, vocabulary
+                )
             leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
             await catalog._preparing.start(loaded.planned, workers, progress, head_start)

@@ -16,6 +16,7 @@ from tools.store.backends.embedded.searching.engine import Engine
 from tools.store.backends.embedded.stored_index import StaleArraysError, index_arrays, index_from
 from tools.store.records.catalog_file import parse, read_bytes
 from tools.store.search.query.parser import QueryParser
+from tools.store.tags import Vocabulary, shipped
 
 Progress = Callable[[int, int, str], None]
 _STEPS = 3
@@ -36,20 +37,23 @@ class Loaded:
         return self.plan or plan_vectors(self.columns.titles)
 
 
-def load_catalog(path: Path, store: ComputedStore, progress: Progress | None = None) -> Loaded:
+def load_catalog(
+    path: Path, store: ComputedStore, progress: Progress | None = None, vocabulary: Vocabulary | None = None
+) -> Loaded:
     """Parses the whole file before anything else. Raises CatalogFileError. Blocking: seconds for tens of thousands of
     titles.
     """
     single_threaded_blas()
     content = read_bytes(path)
-    key = f"{FORMAT}/{sha256(content).hexdigest()}"
+    vocabulary = vocabulary or shipped()
+    key = f"{FORMAT}/{sha256(content + vocabulary.digest.encode()).hexdigest()}"
     _tell(progress, 0, "read")
-    records = parse(content)
+    records = parse(content, vocabulary)
     columns = build_columns([title for title, _ in records], [offers for _, offers in records])
     _tell(progress, 1, "parsed")
     index = _index(columns, store, key)
     _tell(progress, 2, "indexed")
-    engine = Engine(columns, index, QueryParser.load())
+    engine = Engine(columns, index, QueryParser.load(vocabulary))
     _tell(progress, _STEPS, "ready")
     return Loaded(columns, engine, key)
 

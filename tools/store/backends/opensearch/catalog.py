@@ -40,6 +40,7 @@ from tools.store.ports import Embedder
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser, whole_names
 from tools.store.search.text.characters import normalise
+from tools.store.tags import Vocabulary
 
 _THREADS = 2
 
@@ -47,7 +48,13 @@ _THREADS = 2
 class OpenSearchCatalog:
     """Get one from `open`. Nothing is asked of the cluster before the first call."""
 
-    def __init__(self, client: Client, embedder: Embedder | None, workers: ThreadPoolExecutor) -> None:
+    def __init__(
+        self,
+        client: Client,
+        embedder: Embedder | None,
+        workers: ThreadPoolExecutor,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
         self._client = client
         self._embedder = embedder
         self._vectors = None if embedder is None else QueryVectors(embedder)
@@ -56,11 +63,13 @@ class OpenSearchCatalog:
         self._listing, self._tasting = Listing(client, self._cache), Tasting(client, self._cache)
         self._called = CalledNames(client, self._state)
         self._neighbours = Neighbours(client, self._cache)
-        self._parser = QueryParser.load()
+        self._parser = QueryParser.load(vocabulary)
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, address: OpenSearchAddress, embedder: Embedder | None) -> AsyncIterator[OpenSearchCatalog]:
+    async def open(
+        cls, address: OpenSearchAddress, embedder: Embedder | None, vocabulary: Vocabulary | None = None
+    ) -> AsyncIterator[OpenSearchCatalog]:
         """Without an embedder the search is lexical and says nothing of it.
 
         Raises ValueError for a certificate file that can't be used or AWS credentials that are not there.
@@ -68,7 +77,7 @@ class OpenSearchCatalog:
         single_threaded_blas()
         client = Client(address)
         workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
-        catalog = cls(client, embedder, workers)
+        catalog = cls(client, embedder, workers, vocabulary)
         try:
             yield catalog
         finally:

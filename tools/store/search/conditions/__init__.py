@@ -4,7 +4,6 @@
     facts       all that is kept of a title to hold it against them
     sales       how it is sold, and at which price on which days
     days        days as numbers
-    audience    for whom a title is fit, and what to say of its content
 
 A new condition is a field of `tools.store.models.Conditions`, the fact that it is about in `Facts`, and a line in `Check`;
 each backend asks for it in its own terms besides, over columns (embedded/searching/conditions.py) and as queries

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tools.store.audience import audience_of
 from tools.store.models import Audience, Offer, Status, Title
-from tools.store.search.conditions.audience import audience_of
 from tools.store.search.conditions.sales import Sale, sale_in, sales_of, sales_on, series_price
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.people import AuthorKeys

@@ -26,6 +26,7 @@ from tools.store.search.text.readings import readings
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.text.tokens import stem, words
 from tools.store.search.titles.people import AskedName
+from tools.store.tags import Vocabulary, shipped
 
 _LONGEST = 400
 _STORY = frozenset(map(stem, ("story", "stories", "tale", "tales")))
@@ -42,10 +43,12 @@ class QueryParser:
         self._tones = tones
 
     @classmethod
-    def load(cls) -> QueryParser:
-        """With the shipped tables. The first time it reads four files, so that no query waits for them."""
+    def load(cls, vocabulary: Vocabulary | None = None) -> QueryParser:
+        """With the shipped tables, and a shop's own words for tags. The first time it reads the files, so that no query
+        waits for them."""
         Dictionary.load()
-        return cls(AliasTable.load(), ThemeTable.load(), ToneTable.load())
+        themes = ThemeTable.load().with_tags((vocabulary or shipped()).own)
+        return cls(AliasTable.load(), themes, ToneTable.load())
 
     def parse(self, query: str, author: str | None = None) -> ParsedQuery:
         """`author` is the one that titles are limited to: a query that only says that name again asks for nothing more."""

@@ -16,6 +16,7 @@ from importlib.resources import files
 from tools.store.search.text.characters import has_cjk, has_kanji, normalise, to_hiragana
 from tools.store.search.text.dictionary import Dictionary
 from tools.store.search.text.tokens import stem, words
+from tools.store.tags import Tag
 
 _LONGEST = 10
 _KATAKANA_WORD = re.compile(r"[\u30a1-\u30fcー]+")
@@ -48,6 +49,14 @@ class ThemeTable:
                 folded = fold(phrase)
                 tags[folded] = tuple(dict.fromkeys((*tags.get(folded, ()), tag)))
         return cls(tags, {fold(ja): en for ja, en in data["glossary"].items()})
+
+    def with_tags(self, own: Mapping[str, Tag]) -> ThemeTable:
+        """With a shop's own words for tags."""
+        tags = dict(self.tags)
+        for tag, rule in own.items():
+            for folded in map(fold, (tag, *rule.synonyms)):
+                tags[folded] = tuple(dict.fromkeys((*tags.get(folded, ()), tag)))
+        return ThemeTable(tags, self.glossary)
 
     def themes(self, text: str) -> tuple[Theme, ...]:
         """The themes named in `text`, longest phrases first taken, each part of the text used once."""

@@ -19,6 +19,7 @@ from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense,
 
 DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}): ask the customer what is meant."
 BOTH = "Nothing can be both {} and {}: ask the customer which of the two is meant."
+UNTAGGED = "No title here is tagged {}, so that nothing tells which have none of it. Say so; promise nothing."
 ABSENT = "No title here is tagged with {}: what is shown was found by words alone. Say so."
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
 _EDGES = " ,.;:!?。、！？・/-()[]#\"'"
@@ -102,6 +103,7 @@ class Meaning:
     again: bool = False
     gone: set[int] = field(default_factory=set)
     absent: list[str] = field(default_factory=list)
+    untagged: list[str] = field(default_factory=list)
     welcome: set[str] = field(default_factory=set)
     endorsed: set[str] = field(default_factory=set)
     welcome_genres: set[str] = field(default_factory=set)
@@ -330,6 +332,8 @@ class Meaning:
             here = tuple(dict.fromkeys(tag for tag in (*tags, *also) if tag in self.terms.tags or not self.terms.tags))
             if not fact.against:
                 return self._doubt(item)
+            if not here or (self.terms.titles and not self.terms.tags):
+                self.untagged.append(fact.against[0])
             says = f"without {' or '.join(here or fact.against[:1])}"
             return self._claim(item, Conditions(without_tags=here), says)
         if fact.alone:
@@ -663,6 +667,8 @@ class Meaning:
                 yield BOTH.format(one.says, other.says)
         if self.adult and any(each.conditions.audience for each in kept):
             yield BOTH.format("for adults alone", "fit for the young")
+        for each in self.untagged[:1]:
+            yield UNTAGGED.format(each)
         for each in self.absent[:1]:
             yield ABSENT.format(f'"{each}"')
 

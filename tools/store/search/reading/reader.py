@@ -25,6 +25,7 @@ from tools.store.search.reading.tables import data_of, lexicon
 from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.characters import normalise
 from tools.store.search.text.dictionary import Dictionary
+from tools.store.tags import Tag, Vocabulary, shipped
 
 LONGEST = 500
 """Characters of a text that are read."""
@@ -57,12 +58,15 @@ def _nothing(_: Sequence[str]) -> dict[str, Called]:
 
 class Reader:
     """Reads texts with the words of one catalogue. `now` tells it which year it is; `at_hand` what goes by names where the
-    catalogue does not."""
+    catalogue does not; `vocabulary` has the shop's own words for tags."""
 
-    def __init__(self, catalog: Names, now: Now = utc_now, at_hand: AtHand = _nothing) -> None:
+    def __init__(
+        self, catalog: Names, now: Now = utc_now, at_hand: AtHand = _nothing, vocabulary: Vocabulary | None = None
+    ) -> None:
         self._catalog = catalog
         self._now = now
         self._at_hand = at_hand
+        self._tags = (vocabulary or shipped()).own
         self._told = _NO_TERMS
         self._made: tuple[CatalogTerms, int, Scanner] | None = None
 
@@ -151,13 +155,13 @@ class Reader:
         """Made once for each state of the catalogue, and each year: off the loop, since it folds thousands of phrases."""
         year, made = self._now().year, self._made
         if made is None or made[0] is not terms or made[1] != year:
-            made = self._made = (terms, year, await asyncio.to_thread(_scanner_of, terms, year))
+            made = self._made = (terms, year, await asyncio.to_thread(_scanner_of, terms, year, self._tags))
         return made[2]
 
 
-def _scanner_of(terms: CatalogTerms, year: int) -> Scanner:
+def _scanner_of(terms: CatalogTerms, year: int, tags: Mapping[str, Tag]) -> Scanner:
     Dictionary.english_words()
-    words, magazines = lexicon(terms, year), MagazineNames(terms.magazines)
+    words, magazines = lexicon(terms, year, tags), MagazineNames(terms.magazines)
     for spelling, publisher in publishers().items():
         names = tuple(name for each in publisher.magazines for name in magazines.named(each))
         words.add(spelling, magazine_entry(publisher.name, names))

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from tools.store.models import DIGITAL, PAPER, Audience, CatalogTerms, Conditions, Ordering, Range, Status
-from tools.store.search.query.aversions import Kind, aversions
+from tools.store.search.query.aversions import Aversion, Kind, aversions
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.query.tones import ToneTable
 from tools.store.search.reading.tokens import Bound, Entry, Fact, Is, Sense, split_words
 from tools.store.search.text.characters import has_cjk, normalise, to_hiragana
 from tools.store.search.text.tokens import stem
+from tools.store.tags import Tag
 
 SHORT, LONG, FEW, WELL_RATED = 5, 20, 5, 4.0
 """Volumes of a short series at most and of a long one at least, of "a few" at most; the rating of what is well rated."""
@@ -163,13 +164,13 @@ def data_of(language: str) -> Mapping[str, Any]:
     return tomllib.loads(files("tools.store.search.reading").joinpath(f"{language}.toml").read_text(encoding="utf-8"))
 
 
-def lexicon(terms: CatalogTerms, year: int) -> Lexicon:
-    """Of the tables, the themes of the search and the tags of one catalogue, in a year."""
+def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None) -> Lexicon:
+    """Of the tables, the themes of the search, the tags of one catalogue and the shop's `own` words for them, in a year."""
     made = Lexicon()
     for language in ("en", "ja"):
         for phrase, entry in _entries(data_of(language), year, japanese=language == "ja"):
             made.add(phrase, entry, slips=language == "en")  # a slip of romaji is some name: "Inoue"
-    for phrase, entry in _themes(terms):
+    for phrase, entry in _themes(terms, own or {}):
         made.add(phrase, entry)
     return made
 
@@ -329,7 +330,7 @@ _NOT_FOR = {Audience.ALL_AGES: Conditions(without_genres=("kodomo",))}
 _DECADES = {"nineties": 1990, "eighties": 1980, "seventies": 1970, "sixties": 1960, "noughties": 2000, "tens": 2010}
 
 
-def _themes(terms: CatalogTerms) -> Iterator[tuple[str, Entry]]:
+def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, Entry]]:
     """Phrase → the tags that it asks for, and those that it excludes where it is refused."""
     asked: dict[str, tuple[str, ...]] = {tag.casefold(): (tag,) for tag in terms.tags}
     moods: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
@@ -337,7 +338,13 @@ def _themes(terms: CatalogTerms) -> Iterator[tuple[str, Entry]]:
         asked[phrase] = tuple(dict.fromkeys((*asked.get(phrase, ()), *tags)))
     for phrase, tone in ToneTable.load().tones.items():
         moods[phrase] = (tone.wanted, tone.unwanted)
-    unwanted = aversions()
+    unwanted = dict(aversions())
+    for tag, rule in own.items():
+        for phrase in map(str.casefold, (tag, *rule.synonyms)):
+            asked[phrase] = tuple(dict.fromkeys((*asked.get(phrase, ()), tag)))
+        for phrase in map(str.casefold, rule.aversions):
+            known = unwanted.get(phrase, Aversion(()))
+            unwanted[phrase] = replace(known, tags=(*known.tags, tag))
     combined = {key_of(phrase): tuple((tag,) for tag in tags.split(" + ")) for tags, phrase in _both()}
     for phrase in dict.fromkeys((*asked, *unwanted, *moods)):
         tags, mood = asked.get(phrase, ()), moods.get(phrase)

@@ -1,0 +1,105 @@
+"""Tags as shops write them: to one spelling, and never to a younger audience."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.store.audience import audience_of
+from tools.store.models import Audience, Title
+from tools.store.records.catalog_file import parse
+from tools.store.records.schemas import find_oddities
+from tools.store.search.query.themes import ThemeTable
+from tools.store.tags import TagsFileError, load_vocabulary, shipped
+
+OWN = """
+[tags."Sea Stories"]
+synonyms = ["seafaring", "海洋"]
+[tags.Loli]
+audience = "adult"
+[tags.romance]
+synonyms = ["sweethearts"]
+audience = "teen"
+"""
+
+
+def own(folder: Path, content: str = OWN) -> Path:
+    path = folder / "tags.toml"
+    path.write_text(content, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("romance", "Romance"),
+        ("ＲＯＭＡＮＣＥ", "Romance"),
+        ("sci fi", "Sci-Fi"),
+        ("SCIENCE-FICTION", "Sci-Fi"),
+        ("mysteries", "Mystery"),
+        ("zombie", "Zombies"),
+        ("Sport", "Sports"),
+        ("歴史もの", "Historical"),
+        ("グルメ漫画", "Gourmet"),
+        ("ｺﾒﾃﾞｨ", "Comedy"),
+        ("yōkai", "Yokai"),
+        ("boys' love", "Boys Love"),
+        ("hentai", "Hentai"),
+        ("R-18", "Adult"),
+        ("steampunk", None),
+        ("go", "Go"),
+    ],
+)
+def test_a_tag_is_known_however_it_is_written(written: str, meant: str | None) -> None:
+    assert shipped().name_of(written) == meant
+
+
+def test_every_tag_that_words_of_shoppers_lead_to_is_in_the_table() -> None:
+    assert {ThemeTable.load().tags[phrase][0] for phrase in ThemeTable.load().tags} <= shipped().tags.keys()
+
+
+def test_lower_case_makes_no_title_fit_for_the_young() -> None:
+    ((title, _),) = parse(b'{"title_id": "a-1", "title": {"en": "A"}, "genre": "shonen", "tags": ["hentai", "comedy"]}')
+    assert title.tags == ("Hentai", "Comedy")
+    assert audience_of(title) is Audience.ADULT
+
+
+@pytest.mark.parametrize("genre", ["shonen", "seinen", "shojo", "kodomo", None])
+@pytest.mark.parametrize("tags", [(), ("Comedy",), ("Friendship",), ("Pets",), ("Action",), ("Horror",), ("War",)])
+def test_an_unknown_tag_never_widens_an_audience(genre: str | None, tags: tuple[str, ...]) -> None:
+    order = [Audience.ALL_AGES, Audience.TEEN, Audience.OLDER_TEEN, Audience.ADULT, None]
+    plain = audience_of(Title("a-1", en="A", genre=genre, tags=tags))
+    more = audience_of(Title("a-1", en="A", genre=genre, tags=(*tags, "futuresque")))
+    assert order.index(more) >= order.index(plain)
+
+
+def test_a_shop_adds_tags_synonyms_and_stricter_audiences(tmp_path: Path) -> None:
+    vocabulary = load_vocabulary(own(tmp_path))
+    line = (
+        '{"title_id": "a-1", "title": {"en": "A"}, "genre": "shonen", "tags": ["LOLI", "sweetheart", "海洋", "new", "NEW"]}'
+    )
+    records = parse(line.encode(), vocabulary)
+    title = records[0][0]
+    assert title.tags == ("Loli", "Romance", "Sea Stories", "new")
+    assert audience_of(title) is Audience.ADULT, "the record says so to who knows only the shipped table"
+    assert list(find_oddities(records, vocabulary=vocabulary)) == [
+        "tag 'new' is in no table, on 1 titles: nothing is known of its audience; MANGA_TAGS_FILE may tell"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[tags.Ecchi]\naudience = 'all_ages'", "Ecchi is older_teen already"),
+        ("[tags.A]\naudience = 'babies'\n[tags.B]\ncolour = 'red'", "audience of 'A' .*; 'B' has unknown fields: colour"),
+        ("[tags.Boats]\nsynonyms = ['love story']", "'love story' is Romance already"),
+        ("[tags.Boats]\nsynonyms = 'ships'", "synonyms of 'Boats' has to be a list"),
+        ("tags = 3", "one table"),
+        ("[tags.Boat]\n[tags.Boats]", "is Boat already|two of its tags"),
+        ("[tags", "not TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_is_refused(tmp_path: Path, content: str, said: str) -> None:
+    with pytest.raises(TagsFileError, match=said):
+        load_vocabulary(own(tmp_path, content))

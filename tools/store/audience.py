@@ -1,0 +1,85 @@
+"""For whom a title is fit, by the catalogue's own word or by a rule over its readership and tags.
+
+The steps are those that publishers of manga in English print on covers (VIZ: A, T, T+, M; Kodansha: 8+, 13+, 16+, 18+): all
+ages, teen, older teen, adult. The rule errs on the side that a parent would:
+
+- adult is what is sold to adults alone; what is violent or frightening is an older teen's, and the notes say why;
+- a magazine for men or women, and a readership that nobody states, is an older teen's unless the tags say otherwise;
+- all ages is what is made for children, and what a magazine for boys or girls has to offer them: with a childlike tag and
+  none that is not at home in a fairy tale, or with a light one where no action, drama or romance leads. What is made for
+  grown-ups, or for nobody knows whom, is given to no child, however nice its tags, but by the catalogue's word;
+- one without readership and tags has no audience, and a tag that no table has (`tools.store.tags`) gives it none: who has
+  only such tags is as one without, and no child is given one with such a tag, but by its readership.
+
+Up to twelve a reader is given what is for all ages: between nine and thirteen publishers know no step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tools.store.models import Audience, Title
+from tools.store.tags import Vocabulary, shipped
+
+_TABLE = shipped()
+EXPLICIT, MATURE = _TABLE.rated("adult"), _TABLE.rated("older_teen")
+"""Tags of what is sold to adults alone, and of what is sold from sixteen, in whatever magazine it appears."""
+GENTLE = frozenset({"Friendship", "Gourmet", "Cooking"})
+"""Tags, beside those that children like, of what a teenager may read though it appears in a magazine for men or women."""
+LIGHT = frozenset(
+    {
+        *("Comedy", "Gag Humor", "Slice of Life", "Friendship", "Gourmet", "Cooking", "Music", "Sports", "Team Sports"),
+        *("Baseball", "Football", "Basketball", "Volleyball", "Tennis", "Cycling", "Swimming", "Shogi", "Go", "Karuta"),
+    }
+)
+"""Tags of what is easy on its reader, where nothing of `LEADING` leads."""
+LEADING = frozenset({"Action", "Drama", "Romance", "Supernatural", "Mystery", "Historical"})
+"""Tags of what leads a story to where no child may follow, and tags do not tell how far."""
+FAIRY_TALE = LIGHT | {
+    *("Adventure", "Award Winning", "Fantasy", "School", "Sci-Fi", "Space", "Mecha", "Robots", "Visual Arts"),
+    *("Performing Arts", "Strategy Game", "Card Game", "Racing", "Video Game", "Travel", "Agriculture", "Mythology"),
+    *("Romance", "Drama", "Supernatural", "Action", "Mystery"),
+}
+"""What a childlike story may hold besides: first love, and a fight with a witch."""
+_FOR_THE_YOUNG = frozenset({"kodomo", "shonen", "shojo"})
+
+
+def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | None:
+    """The youngest it is fit for; None where nothing is known."""
+    if title.audience is not None:
+        return Audience(title.audience)
+    written = frozenset(title.tags)
+    if written & vocabulary.rated("adult"):
+        return Audience.ADULT
+    if written & vocabulary.rated("older_teen"):
+        return Audience.OLDER_TEEN
+    tags = written & vocabulary.tags.keys()
+    if not tags:
+        return Audience.ALL_AGES if title.genre == "kodomo" else None
+    childlike, tense = vocabulary.rated("all_ages"), bool(tags & vocabulary.rated("teen"))
+    if title.genre == "kodomo":
+        return Audience.TEEN if tense else Audience.ALL_AGES
+    if title.genre in _FOR_THE_YOUNG:
+        return Audience.TEEN if tense or not _is_for_children(written, vocabulary) else Audience.ALL_AGES
+    return Audience.TEEN if tags & (GENTLE | childlike) and not tense else Audience.OLDER_TEEN
+
+
+def content_notes(title: Title) -> tuple[str, ...]:
+    """The tags to mention to who chooses for somebody else, in the order of the title's own."""
+    told = EXPLICIT | MATURE | _TABLE.rated("teen")
+    return tuple(tag for tag in title.tags if tag in told)
+
+
+def rated_by(title: Title, vocabulary: Vocabulary) -> Title:
+    """With the audience that a shop's own tags make it fit for, where the shipped ones alone would tell another: what is
+    loaded so says it to every reader of the record."""
+    found = audience_of(title, vocabulary)
+    return title if found is None or found is audience_of(title) else replace(title, audience=found.value)
+
+
+def _is_for_children(tags: frozenset[str], vocabulary: Vocabulary) -> bool:
+    """Of what is made for boys and girls, and is not tense. A tag that no table has makes it nothing for children."""
+    childlike = vocabulary.rated("all_ages")
+    if tags & childlike and tags <= FAIRY_TALE | childlike:
+        return True
+    return bool(tags & LIGHT and not tags & LEADING) and tags <= vocabulary.tags.keys()

@@ -1,0 +1,164 @@
+"""The vocabulary of tags: a shop's own spellings to one, and for whom a title with a tag is fit.
+
+`tags.toml` is the table; a shop extends it by a file of the same form. A tag in neither is kept as it is first written, is
+told of at a load, and makes no title fit for anybody younger.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from hashlib import sha256
+from importlib.resources import files
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from tools.store.identifiers import AUDIENCES
+
+MOST_TAGS, MOST_WORDS, LONGEST_WORD = 500, 50, 100
+LARGEST_FILE = 1024 * 1024
+"""Bytes."""
+_BETWEEN = re.compile(r"[\s_'’・/.‐-―-]+")
+_TAIL = re.compile(r"(?<=.)(?:漫画|マンガ|もの|モノ|物|系)$")
+
+
+class TagsFileError(ValueError):
+    """A file of tags that cannot be used; the message names every problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """`synonyms`: how it may be written besides. `audience`: one of `AUDIENCES`, None where the tag says nothing of that.
+    `aversions`: words of shoppers that rule it out."""
+
+    synonyms: tuple[str, ...] = ()
+    audience: str | None = None
+    aversions: tuple[str, ...] = ()
+
+
+class Vocabulary:
+    """All tags by name. `own` are those that the shop's file names, as it states them; `digest` tells tables apart."""
+
+    def __init__(self, tags: Mapping[str, Tag], own: Mapping[str, Tag] | None = None) -> None:
+        self.tags, self.own = tags, own or {}
+        self._names: dict[str, str] = {}
+        for name, tag in tags.items():
+            for written in (name, *tag.synonyms):
+                if self._names.setdefault(key_of(written), name) != name:
+                    raise ValueError(f"{written!r} is {self._names[key_of(written)]} already, and cannot be {name} too")
+        self.digest = sha256(repr(sorted(tags.items())).encode()).hexdigest()[:16]
+
+    def name_of(self, written: str) -> str | None:
+        """The tag that is meant; None for one that no table has."""
+        key = key_of(written)
+        return self._names.get(key) or self._names.get(_TAIL.sub("", key))
+
+    def rated(self, audience: str) -> frozenset[str]:
+        """The tags of this audience."""
+        return self._rated[audience]
+
+    @cached_property
+    def _rated(self) -> Mapping[str, frozenset[str]]:
+        return {each: frozenset(name for name, tag in self.tags.items() if tag.audience == each) for each in AUDIENCES}
+
+    def spelled(self, written: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
+        """The tags as the vocabulary spells them, each once. `seen` keeps how one that no table has was first written."""
+        return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(key_of(tag), tag.strip() or tag) for tag in written))
+
+    def extended(self, own: Mapping[str, Tag]) -> Vocabulary:
+        """With a shop's own tags, and what it adds to those that are there. Raises ValueError."""
+        tags = dict(self.tags)
+        for name, tag in own.items():
+            tags[name] = _added(name, tags[name], tag) if name in tags else tag
+        return Vocabulary(tags, own)
+
+
+def key_of(written: str) -> str:
+    """What spellings of one tag share: without case, width, accents, hyphens and the plural."""
+    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", written).casefold())
+    # Japanese voicing marks are part of a letter, other marks are accents.
+    text = "".join(c for c in text if not unicodedata.combining(c) or c in "\u3099\u309a")
+    text = _BETWEEN.sub("", unicodedata.normalize("NFC", text))
+    if text.isascii() and len(text) > 3 and text.endswith("s") and not text.endswith("ss"):
+        text = text[:-1]
+    return f"{text[:-2]}y" if text.isascii() and text.endswith("ie") else text
+
+
+@cache
+def shipped() -> Vocabulary:
+    """The table of the package. The first time it reads a file."""
+    data = tomllib.loads(files("tools.store").joinpath("tags.toml").read_text(encoding="utf-8"))
+    return Vocabulary({name: _tag(rule) for name, rule in data["tags"].items()})
+
+
+def load_vocabulary(path: Path | None) -> Vocabulary:
+    """The shipped table, extended by a shop's file where there is one. Raises `TagsFileError`."""
+    if path is None:
+        return shipped()
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_FILE + 1)
+        if len(raw) > LARGEST_FILE:
+            raise TagsFileError(f"{path}: it has more than {LARGEST_FILE // 1024} KB")
+        data = tomllib.loads(raw.decode())
+    except OSError as error:
+        raise TagsFileError(f"cannot read {path.name}: {error.__class__.__name__}") from None
+    except (UnicodeError, tomllib.TOMLDecodeError) as error:
+        raise TagsFileError(f"{path}: not TOML in UTF-8: {error}") from None
+    if problems := list(_problems(data)):
+        raise TagsFileError(f"{path}: {'; '.join(problems)}")
+    base = shipped()
+    own = {base.name_of(name) or name: _tag(rule) for name, rule in data["tags"].items()}
+    if len(own) < len(data["tags"]):
+        raise TagsFileError(f"{path}: two of its tags are one")
+    try:
+        return base.extended(own)
+    except ValueError as error:
+        raise TagsFileError(f"{path}: {error}") from None
+
+
+def _tag(rule: Mapping[str, Any]) -> Tag:
+    return Tag(tuple(rule.get("synonyms", ())), rule.get("audience"), tuple(rule.get("aversions", ())))
+
+
+def _added(name: str, there: Tag, more: Tag) -> Tag:
+    """Raises ValueError for an audience that is younger than it was: a title's own `audience` says so of one title."""
+    audience = more.audience or there.audience
+    if there.audience and more.audience and AUDIENCES.index(more.audience) < AUDIENCES.index(there.audience):
+        raise ValueError(f"{name} is {there.audience} already, and may only be made stricter")
+    return replace(more, synonyms=tuple(dict.fromkeys((*there.synonyms, *more.synonyms))), audience=audience)
+
+
+def _problems(data: Mapping[str, Any]) -> Iterator[str]:
+    tags = data.get("tags")
+    if set(data) != {"tags"} or not isinstance(tags, dict) or not tags or len(tags) > MOST_TAGS:
+        yield f"it has to hold one table [tags] of 1 to {MOST_TAGS} tags"
+        return
+    yield from chain.from_iterable(_problems_of(name, rule) for name, rule in tags.items())
+
+
+def _problems_of(name: str, rule: object) -> Iterator[str]:
+    known = ("synonyms", "audience", "aversions")
+    if not name.strip() or len(name) > LONGEST_WORD:
+        yield f"a tag's name has 1 to {LONGEST_WORD} characters"
+    if not isinstance(rule, dict):
+        yield f"{name!r} has to be a table of {', '.join(known)}"
+        return
+    if unknown := sorted(set(rule).difference(known)):
+        yield f"{name!r} has unknown fields: {', '.join(unknown)}; there are {', '.join(known)}"
+    if rule.get("audience") not in (None, *AUDIENCES):
+        yield f"audience of {name!r} has to be one of {', '.join(AUDIENCES)}"
+    for words in ("synonyms", "aversions"):
+        if not _are_words(rule.get(words, [])):
+            yield f"{words} of {name!r} has to be a list of at most {MOST_WORDS} texts of 1 to {LONGEST_WORD} characters"
+
+
+def _are_words(value: object) -> bool:
+    if not isinstance(value, list) or len(value) > MOST_WORDS:
+        return False
+    return all(isinstance(each, str) and each.strip() and len(each) <= LONGEST_WORD for each in value)
