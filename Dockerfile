@@ -9,7 +9,7 @@ COPY requirements.lock .
 # AWS services that are not called here (kept are the three that are, and those that credentials come from); packages' tests.
 # The compiled bytecode stays: the root is read-only, and each start would compile it anew.
 RUN python -m venv /opt/venv \
- && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock \
+ && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes --no-deps -r requirements.lock \
  && /opt/venv/bin/pip uninstall -y -q grpcio opensearch-protobufs pip setuptools \
  && find /opt/venv/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d \
       ! -name bedrock-runtime ! -name dynamodb ! -name s3 ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \

@@ -144,7 +144,7 @@ $(CDK)/.lock: infra/cdk/requirements.lock
 	@echo "installing into $(@D) (once)"
 	@$(ENOUGH)
 	@rm -rf $(@D) && mkdir -p $(@D) && $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --no-compile --disable-pip-version-check --require-hashes -r $<
+	@$(@D)/bin/python -m pip install --no-compile --disable-pip-version-check --require-hashes --no-deps -r $<
 	@cp $< $@
 
 # Clients in TypeScript and the official suites, with the Node that they need. Outside CI they may be missing: their tests say so.
@@ -162,10 +162,10 @@ $(VENV)/.created:
 
 $(VENV)/.runtime: requirements.lock $(VENV)/.created
 	@echo "installing into $(VENV) (once)"
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.created
 	@echo "installing the tools for tests into $(VENV) (once)"
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@ $(VENV)/.runtime

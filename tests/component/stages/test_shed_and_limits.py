@@ -63,17 +63,17 @@ async def test_one_principal_that_has_every_place_keeps_no_other_out(opener: Ope
 
 
 async def test_a_caller_over_the_limit_is_told_when_to_come_back(opener: Opener) -> None:
-    kit = await opener(rate=Rate(10, 2))
+    kit = await opener(rate=Rate(1, 2))
     answers = [await kit.ask("search_manga_catalog", QUERY, user="u", turn="t") for _ in range(3)]
     assert [answer.failure for answer in answers] == [None, None, "RATE_LIMITED"]
     error = answers[-1].result["structuredContent"]["error"]["data"]
     assert error["retryable"]
-    assert 0 < error["retry_after_ms"] <= 100
+    assert 0 < error["retry_after_ms"] <= 1000
     assert answers[-1].meta["budget"]["totalMs"] == 3000
 
 
 async def test_an_address_is_limited_only_for_callers_of_whom_nothing_else_is_known(opener: Opener) -> None:
-    kit = await opener(rate=Rate(1, 2), host="0.0.0.0")
+    kit = await opener(rate=Rate(0.01, 2), host="0.0.0.0")
     unknown = [(await kit.ask("search_manga_catalog", QUERY, address="10.1.1.1")).failure for _ in range(3)]
     assert unknown == [None, None, "RATE_LIMITED"]
     assert (await kit.ask("search_manga_catalog", QUERY, address="10.1.1.2")).failure is None
