@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from infra.seed.contents import ContentsError, Sources, read
@@ -17,10 +17,10 @@ from infra.seed.work import seed, wanted
 from server.commands.broken_pipe import while_read
 from server.commands.progress import progress_bar
 from server.config.parsing import SettingError
-from server.config.policies_file import read_vocabulary
-from server.config.settings import DEMO, Settings
+from server.config.policies_file import read_policies, read_vocabulary
+from server.config.settings import Settings
 from server.standby.manifest import KINDS
-from tools.store.records.lines import MOST_PROBLEMS, RecordFileError
+from tools.store.records.lines import MOST_PROBLEMS
 
 AGAIN = "what was written stays; run it again and it goes on from there"
 
@@ -30,18 +30,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(stream=sys.stderr, level="WARNING", format="%(levelname)s %(name)s %(message)s")
     try:
         settings = Settings.from_environment(os.environ)
-        contents = read(
-            Sources.of(asked.catalog, asked.volumes, asked.orders), settings.identifiers, read_vocabulary(settings)
-        )
+        contents = read(_sources(asked, settings), settings.identifiers, read_vocabulary(settings))
         _warn(contents.oddities)
+        if asked.dry_run:
+            read_policies(settings)
+            print(f"files      {contents.counted}: every line can be used")
         standby = Wanted.of(asked.standby, asked.standby_kind, settings)
         if not wanted(settings, standby):
             print("nothing to seed: with MANGA_CATALOG_URL and MANGA_STORE_URL embedded: files are read at every start")
             return 0
         progress = progress_bar(sys.stderr)
         done = asyncio.run(seed(settings, contents, dry_run=asked.dry_run, progress=progress, standby=standby))
-    except RecordFileError as error:
-        return _complain("\n".join(_listed(error)), 2)
     except (SettingError, ContentsError) as error:
         return _complain(str(error), 2)
     except SeedError as error:
@@ -60,10 +59,15 @@ def _parser() -> argparse.ArgumentParser:
         "run again at any time: what is there already is not written again, and a load that was killed goes on.",
     )
     files = parser.add_argument_group("files, JSON lines, plain or gzipped")
-    files.add_argument("--catalog", type=Path, metavar="FILE", default=DEMO / "catalog.jsonl", help="titles (default: demo)")
-    files.add_argument("--volumes", type=Path, metavar="FILE", help="what each volume costs and how many there are")
+    files.add_argument("--catalog", type=Path, metavar="FILE", help="titles (default: MANGA_CATALOG_FILE, else the demo)")
     files.add_argument(
-        "--orders", type=Path, metavar="FILE", help="orders; the demo's come along by themselves, but not to AWS"
+        "--volumes", type=Path, metavar="FILE", help="what each volume costs and how many there are (MANGA_VOLUMES_FILE)"
+    )
+    files.add_argument(
+        "--orders",
+        type=Path,
+        metavar="FILE",
+        help="orders (MANGA_ORDERS_FILE); the demo's come along by themselves, but not to AWS",
     )
     standby = parser.add_argument_group("the standby catalogue, by default as MANGA_STANDBY and MANGA_STANDBY_URL say")
     standby.add_argument("--standby", metavar="PLACE", help="a file, s3://BUCKET/KEY?region=REGION, or redis")
@@ -72,17 +76,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _sources(asked: argparse.Namespace, settings: Settings) -> Sources:
+    """The files that are named; with no catalogue named, those that the server would read at its start."""
+    if asked.catalog is not None:
+        return Sources.of(asked.catalog, asked.volumes, asked.orders)
+    return Sources.of(settings.catalog_file, asked.volumes or settings.volumes_file, asked.orders or settings.orders_file)
+
+
 def _report(done: Done, *, dry_run: bool) -> None:
     print("\n".join(done.lines))
     ending = "nothing to do" if done.nothing_to_do else "nothing was changed" if dry_run else "done"
     print(f"{ending}, {done.seconds:.1f} s")
-
-
-def _listed(error: RecordFileError) -> Iterator[str]:
-    """Every problem of a file, a line each."""
-    yield from (f"{error.name}{', ' if each.line else ': '}{each}" for each in error.problems)
-    if error.count > len(error.problems):
-        yield f"and {error.count - len(error.problems)} more"
 
 
 def _warn(oddities: Sequence[str]) -> None:

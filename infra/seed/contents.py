@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.items import order_item, release_item, stock_item, title_item
 from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers
-from tools.store.models import VolumeStock
+from tools.store.models import Order, VolumeStock
 from tools.store.records.catalog_file import Record, load
+from tools.store.records.lines import RecordFileError
 from tools.store.records.schemas import find_oddities
 from tools.store.records.store_files import read_orders, read_volumes
 from tools.store.releases.dated import releases_of
@@ -21,7 +23,7 @@ from tools.store.tags import Vocabulary
 
 
 class ContentsError(ValueError):
-    """A file that cannot be used; the message names it, the line where there is one, and what is wrong."""
+    """Files that cannot be used: a line for each problem, with the file, the line where there is one, and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +51,47 @@ class Contents:
     items: Mapping[Table, tuple[Item, ...]]
     customers: bool
     oddities: tuple[str, ...] = ()
+    counted: str = ""
 
 
 def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | None = None) -> Contents:
-    """Raises RecordFileError with every line that is wrong, and ContentsError."""
-    records = load(sources.catalog, vocabulary)
-    if odd := next((each.title_id for each, _ in records if not identifiers.titles.matches(each.title_id)), None):
-        raise ContentsError(f"{sources.catalog}: title_id {identifiers.titles.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
-    rows = read_volumes(sources.volumes) if sources.volumes else []
+    """Raises ContentsError with every line that is wrong in any of the files."""
+    problems: list[str] = []
+    records, rows, orders = tuple[Record, ...](), list[tuple[str, VolumeStock]](), list[tuple[str, Order]]()
+    with _telling(problems):
+        records = load(sources.catalog, vocabulary, identifiers.titles)
+    titles = frozenset(title.title_id for title, _ in records) if records else None
+    with _telling(problems):
+        rows = read_volumes(sources.volumes, titles) if sources.volumes else []
+    with _telling(problems):
+        orders = read_orders(sources.orders, identifiers.orders) if sources.orders else []
+    if problems:
+        raise ContentsError("\n".join(problems))
     volumes = _by_title(rows)
-    if unknown := sorted(volumes.keys() - {title.title_id for title, _ in records}):
-        raise ContentsError(f"{sources.volumes}: title {unknown[0]!r} is not in the catalogue")
     try:
         stock = tuple(stock_item(title.title_id, sold, volumes.get(title.title_id, ())) for title, sold in records)
     except ValueError as error:
         raise ContentsError(f"{sources.volumes}: {error}") from None
-    orders = read_orders(sources.orders, identifiers.orders) if sources.orders else []
     items = {
         TITLES: tuple(title_item(title) for title, _ in records),
         STOCK: stock,
         RELEASES: tuple(release_item(each) for each in releases_of((title for title, _ in records), rows)),
         ORDERS: tuple(order_item(*each) for each in orders),
     }
-    return Contents(records, items, sources.customers, tuple(find_oddities(records, rows, orders, vocabulary)))
+    odd = tuple(find_oddities(records, rows, orders, vocabulary))
+    counted = f"{len(records):,} titles, {len(rows):,} volumes, {len(orders):,} orders"
+    return Contents(records, items, sources.customers, odd, counted)
+
+
+@contextmanager
+def _telling(problems: list[str]) -> Iterator[None]:
+    """Adds every problem of a file, a line each."""
+    try:
+        yield
+    except RecordFileError as error:
+        problems += (f"{error.name}{', ' if each.line else ': '}{each}" for each in error.problems)
+        if error.count > len(error.problems):
+            problems.append(f"{error.name}: and {error.count - len(error.problems)} more")
 
 
 def _by_title(rows: Iterable[tuple[str, VolumeStock]]) -> dict[str, list[VolumeStock]]:

@@ -69,8 +69,10 @@ def store_check(settings: Settings) -> Check:
             offers = [(title.title_id, sold) for title, sold in records]
             async with EmbeddedStore.open(offers, *store_files(settings)) as store:
                 health = await store.health(deadline)
-        except (CatalogFileError, StoreFileError) as error:
+        except CatalogFileError as error:
             return Diagnosis.of(Problem(str(error), "correct the file, or MANGA_CATALOG_FILE"))
+        except StoreFileError as error:
+            return Diagnosis.of(Problem(str(error), "correct the file, or MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE"))
         if not health.ok:
             return Diagnosis.of(Problem(health.detail, "correct the files it is filled from"))
         return Diagnosis(OK, "in this process, from files")

@@ -120,6 +120,43 @@ def test_half_a_character_is_told_of_by_line_and_field_and_not_after_minutes(
     assert "catalog.jsonl, line 2: $.synopsis.en has half a character (\\ud800) at place 1" in capsys.readouterr().err
 
 
+def test_a_dry_run_tells_every_wrong_line_of_all_files_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the files that the server's settings name, with the value that stands there; of orders without it."""
+    order = json.loads((DEMO / "orders.jsonl").read_text("utf-8").splitlines()[0])
+    two, three = {**TITLE, "title_id": "manga-2"}, {**TITLE, "title_id": "manga-000003", "volumes": "6", "rating": 9}
+    files = {
+        "CATALOG": lines(tmp_path / "catalog.jsonl", TITLE, "", two, three),
+        "VOLUMES": lines(tmp_path / "volumes.jsonl", {**VOLUME, "stock": -1}, VOLUME),
+        "ORDERS": lines(tmp_path / "orders.jsonl", order, {**order, "order_id": "7", "total_jpy": 1}),
+    }
+    for name, file in files.items():
+        monkeypatch.setenv(f"MANGA_{name}_FILE", str(file))
+    assert main(["--dry-run"]) == 2
+    told = capsys.readouterr().err.replace(f"{tmp_path}/", "").replace("seed: ", "").splitlines()
+    assert told[:4] == [
+        "catalog.jsonl, line 3: $.title_id 'manga-2' is not of the shop's pattern ^manga-[a-z0-9]{6,12}$, which "
+        "MANGA_TITLE_PATTERN states",
+        "catalog.jsonl, line 4: $.rating must be at most 5.0 (it is 9)",
+        'catalog.jsonl, line 4: $.volumes must be a whole number (it is "6")',
+        "volumes.jsonl, line 1: $.stock must be at least 0 (it is -1)",
+    ]
+    assert told[4].startswith("orders.jsonl, line 2: $.total_jpy must be")
+    lines(files["CATALOG"], TITLE)
+    lines(files["VOLUMES"], {**VOLUME, "title_id": "manga-000009"}, {**VOLUME, "title_id": "manga-000008", "isbn": "1"})
+    lines(files["ORDERS"], order)
+    assert main(["--dry-run"]) == 2
+    assert capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines() == [
+        "seed: volumes.jsonl, line 1: $.title_id 'manga-000009' is not in the catalogue",
+        "volumes.jsonl, line 2: $.title_id 'manga-000008' is not in the catalogue",
+        'volumes.jsonl, line 2: $.isbn must be 13 digits with a right check digit (it is "1")',
+    ]
+    lines(files["VOLUMES"], VOLUME)
+    assert main(["--dry-run"]) == 0
+    assert "1 titles, 1 volumes, 1 orders: every line can be used" in capsys.readouterr().out
+
+
 @cases(
     ("rows", "said"),
     [

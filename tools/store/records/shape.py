@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 MOST_PROBLEMS = 20
 """Problems of one record that are told."""
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_LONGEST_SHOWN = 60
 
 
 class ShapeError(ValueError):
@@ -40,6 +43,27 @@ def collect(problems: list[str]) -> Iterator[None]:
         yield
     except ShapeError as error:
         problems += error.problems
+
+
+@contextmanager
+def naming_values(record: Mapping[str, Any]) -> Iterator[None]:
+    """Adds to each problem of a ShapeError the number, or the short text, that stands at its place in `record`."""
+    try:
+        yield
+    except ShapeError as error:
+        raise ShapeError(*(_with_value(each, record) for each in error.problems)) from None
+
+
+def _with_value(problem: str, record: Any) -> str:
+    place, _, words = problem.partition(" ")
+    value = record
+    try:
+        for name, number in _STEP.findall(place):
+            value = value[name or int(number)]
+    except (LookupError, TypeError):
+        return problem
+    shown = to_json(value).decode() if isinstance(value, str | int | float | None) else ""
+    return f"{problem} (it is {shown})" if words.startswith("must ") and 0 < len(shown) <= _LONGEST_SHOWN else problem
 
 
 def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid") -> T:

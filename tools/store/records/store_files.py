@@ -6,7 +6,7 @@ A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
 from tools.store.records.lines import LineProblem, RecordFileError, UnreadableFile, json_object, numbered_lines, read_bytes
 from tools.store.records.order import read_order
-from tools.store.records.shape import ShapeError
+from tools.store.records.shape import ShapeError, collect, naming_values
 from tools.store.records.volume import read_volume
 
 Row = TypeVar("Row")
@@ -29,10 +29,10 @@ class StoreFileError(RecordFileError):
         self.path = path
 
 
-def read_volumes(path: Path) -> list[tuple[str, VolumeStock]]:
-    """Pairs of title id and volume, in the file's order. Raises StoreFileError, also for an ISBN that comes twice, and for a
-    volume of a title that comes twice in one format."""
-    return _rows(path, _volume, _names_of_volume)
+def read_volumes(path: Path, titles: Container[str] | None = None) -> list[tuple[str, VolumeStock]]:
+    """Pairs of title id and volume, in the file's order. Raises StoreFileError, also for an ISBN that comes twice, for a
+    volume of a title that comes twice in one format, and for a title that is none of `titles`, where those are given."""
+    return _rows(path, partial(_volume, titles), _names_of_volume)
 
 
 def read_orders(path: Path, numbers: IdPattern | None = None) -> list[tuple[str, Order]]:
@@ -41,9 +41,17 @@ def read_orders(path: Path, numbers: IdPattern | None = None) -> list[tuple[str,
     return _rows(path, partial(_order, numbers), lambda row: [row[1].order_id])
 
 
-def _volume(record: dict[str, Any]) -> tuple[str, VolumeStock]:
-    title_id = _key(record, "title_id")
-    return title_id, read_volume(record)
+def _volume(titles: Container[str] | None, record: dict[str, Any]) -> tuple[str, VolumeStock]:
+    problems: list[str] = []
+    with collect(problems):
+        title_id = _key(record, "title_id")
+        if titles is not None and title_id not in titles:
+            raise ShapeError(f"$.title_id {title_id!r} is not in the catalogue")
+    with collect(problems), naming_values(record):
+        volume = read_volume(record)
+    if problems:
+        raise ShapeError(*problems)
+    return title_id, volume
 
 
 def _order(numbers: IdPattern | None, record: dict[str, Any]) -> tuple[str, Order]:
