@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tools.store.search.reading.tables import together
+from tools.store.search.reading.tables import together, words_of
 from tools.store.search.reading.tokens import Amount, Bound, Is, Sense, Token
 
 _FIRST_YEAR, _LAST_YEAR = 1900, 2099
@@ -13,31 +13,7 @@ _SERIES = 3_000
 _OLDEST = 19
 _STEPS = {"stars": 0.01}
 _TO = frozenset(("to", "-", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
-_SMALL_GLUE = frozenset(
-    (
-        "the",
-        "of",
-        "is",
-        ":",
-        "=",
-        "are",
-        "it's",
-        "a",
-        "は",
-        "が",
-        "only",
-        "year",
-        "years",
-        "about",
-        "'",
-        "の",
-        "volume",
-        "volumes",
-        "price",
-        "us",
-        "me",
-    )
-)
+_SMALL_GLUE = words_of("measured")
 _SCHOOLS = {"小": 5, "小学": 5, "小学校": 5, "中": 11, "中学": 11, "中学校": 11, "高": 14, "高校": 14}
 _PERSONS = (
     "is",
@@ -60,7 +36,7 @@ _PERSONS = (
     "they're",
     "now",
 )
-_AGO = frozenset(("last", "past", "within", "recent", "ここ", "この", "過去", "直近", "近"))
+_AGO = words_of("ago")
 Words = Callable[[str], float | None]
 
 

@@ -11,64 +11,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import Entry, Fact, Is, Sense, Token
 
 _POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
-_PRONOUNS = frozenset(
-    [
-        "i",
-        "we",
-        "you",
-        "they",
-        "she",
-        "he",
-        "who",
-        "would",
-        "i'd",
-        "really",
-        "to",
-        "also",
-        "he'd",
-        "she'd",
-        "we'd",
-        "you'd",
-        "they'd",
-        "does",
-        "do",
-        "did",
-        "i've",
-        "always",
-        "just",
-        "absolutely",
-    ]
-)
+_PRONOUNS = words_of("subjects")
 _MOST_BETWEEN = 4
 """Unknown words between an English operator and its object."""
 _MOST_OPERATORS = 8
 """Of a chain: nobody says more in a row."""
+_MOST_ITEMS = 40
+"""Of a text: nobody states more."""
 _NO_ENTRY = Entry(Is.GLUE)
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
-_OPENERS = frozenset(
-    (
-        "something",
-        "somethin",
-        "anything",
-        "looking for",
-        "show me",
-        "give me",
-        "find me",
-        "recommend me",
-        "recommend",
-        "suggest",
-    )
-)
+_OPENERS = words_of("openers")
 """English words that begin another wish."""
+_MILDER = words_of("milder")
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """What Japanese negates nouns by; its other negations are those of verbs."""
-_JOINS_ALL = frozenset(
-    ("or", "nor", "/", "と", "や", "とか", "やら", "か", "・", "も", "&", "および", "または", "もしくは", "あるいは")
-)
+_JOINS_ALL = words_of("joins")
 
 
 class Stance(Enum):
@@ -427,6 +389,8 @@ class Binder:
     # Facts and amounts
 
     def _item(self, i: int, token: Token, fact: Fact | None, freed: str = "") -> None:
+        if len(self._items) == _MOST_ITEMS:
+            return
         item = Item(i, token, fact, self._segment, self._gap, self._join, freed=freed)
         if token.kind is Is.NAMED and self._like_at is not None:
             item.stance = Stance.LIKED
@@ -589,18 +553,7 @@ class Binder:
         self._scope = Chain(i, i, [entry])
         following = self._tokens[i + 1].text if i + 1 < len(self._tokens) else ""
         self._scope.lists = following == ":" or token.text.startswith(_LISTING)
-        self._scope.mild = entry.sense is Sense.REFUSE and token.text.split(" ")[0] in (
-            "less",
-            "fewer",
-            "lighter",
-            "light",
-            "easy",
-            "low",
-            "tone",
-            "hardly",
-            "barely",
-            "little",
-        )
+        self._scope.mild = entry.sense is Sense.REFUSE and token.text.split(" ")[0] in _MILDER
         self._chains.append(self._scope)
 
     def _after(self, i: int, entry: Entry) -> None:
@@ -625,9 +578,16 @@ class Binder:
             self._finish(i)
         last = self._last
         if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
+            was = last.stance
             if len(last.operators) < _MOST_OPERATORS:
                 last.operators.append(entry)
             last.to = i
+            if was is Stance.WANTED and last.stance is Stance.REFUSED:
+                for item in last.objects:
+                    item.chain = None
+                last.objects = []
+                self._bind_back(last)
+                return
             for item in last.objects:
                 item.stance = last.stance
             if last.objects:

@@ -12,9 +12,10 @@ from tools.store.models import Audience, Called, CatalogTerms, Conditions, Order
 from tools.store.search.conditions.wording import worded
 from tools.store.search.query.parser import without_filler
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.binder import Binder, Binding, Item, Stance
+from tools.store.search.reading.binder import Binder, Binding, Chain, Item, Stance
 from tools.store.search.reading.freedom import Freedom
 from tools.store.search.reading.reading import Reading, Understood
+from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense, Token
 
 DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}): ask the customer what is meant."
@@ -34,39 +35,18 @@ _FREED = {
 _JA_EDGE = re.compile(r"^[のがはをにでともなへ]+|(?<!も)(?:[のがはをにでとなへ])+$")
 
 
-_SPEAKER = frozenset(
-    ["i", "i'm", "im", "i've", "ive", "i'd", "i'll", "me", "my", "myself", "we", "we're", "we've", "us", "our", "if", "when"]
-)
+_SPEAKER = words_of("speaker")
 """English words of a clause that tells of the customer, or of what would happen to them."""
-_VERBS = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "were",
-        "would",
-        "will",
-        "hit",
-        "hits",
-        "feel",
-        "feels",
-        "look",
-        "looks",
-        "seem",
-        "seems",
-        "get",
-        "gets",
-    ]
-)
-_RELATIVES = frozenset(["that", "which", "who", "there", "it"])
-_TOPICS = frozenset(
-    ["は", "が", "って", "とか", "を", "に", "には", "も", "だと", "なんて", "なんか", "のは", "だけは", "で"]
-)
+_VERBS = words_of("verbs")
+_BACK = words_of("back")
+"""English words for what was said before."""
+_RELATIVES = words_of("relatives")
+_TOPICS = words_of("topics")
 """Japanese particles after which something is said of what stands before them."""
-_THINGS = frozenset(
-    ["話", "お話", "漫画", "マンガ", "まんが", "作品", "もの", "モノ", "やつ", "本", "物語", "ストーリー", "コミック"]
-)
+_THINGS = words_of("things")
 """Japanese nouns that the words before them describe."""
+_WISHES = words_of("wishes")
+"""English words that ask for something."""
 _WANTING = (Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE)
 
 
@@ -82,6 +62,17 @@ class Claim:
     loose: bool = False
     stance: Stance = Stance.WANTED
     asked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Where its tokens stand, its chains, and where its speaker, words of a wish and words that nobody knows stand."""
+
+    places: Sequence[int]
+    chains: Sequence[Chain]
+    spoken: Sequence[int]
+    wishes: Sequence[int]
+    unread: Sequence[int]
 
 
 @dataclass(slots=True)
@@ -389,76 +380,119 @@ class Meaning:
         self.claims.append(Claim(start, end, self.text[start:end], obeyed=False))
 
     def _doubtful(self) -> set[int]:
-        """Sets items aside where the customer speaks of themselves in words that nobody knows, and none of them says that
-        they are wanted: "sports manga are the bane of my existence" is no search for sports. Returns where they are."""
+        """Sets items aside where a clause tells something in place of asking for it, and no word here says that they are
+        wanted: "sports manga are the bane of my existence" is no search for sports. Returns where they are."""
         plain = [item for item in self.bound.items if self._may_be_doubted(item)]
-        found = {item.at: self._unread_beside(item) for item in plain}
-        doubted = {item.segment for item in plain if found[item.at]}
+        clauses = {segment: self._clause(segment) for segment in {item.segment for item in plain}}
+        found = {item.at: self._is_told(item, clauses[item.segment]) for item in plain}
+        doubted = [self._piece_of(item, clauses[item.segment]) for item in plain if found[item.at]]
         for item in plain:
-            if found[item.at] or (item.segment in doubted and item.chain is None):
+            if found[item.at] or (item.chain is None and any(item.at in each for each in doubted)):
+                found[item.at] = True
                 self._doubt(item)
-                self.gone.update(found[item.at])
-                found[item.at] = found[item.at] or [item.at]
-        return {at for at, unread in found.items() if unread}
+        for each in doubted:
+            self.gone.update(k for k in each if self._is_unread(k) and k not in self.bound.story)
+        return {at for at, told in found.items() if told}
 
-    def _reasons(self) -> set[int]:
-        """Themes of a clause that tells why, where another says what is wanted: 仕事で疲れたので癒し系."""
-        themes = [item for item in self.bound.items if item.fact is not None and item.fact.matter == "themes"]
-        why = {item.at for item in themes if item.segment in self.bound.reasons and item.chain is None}
-        if len(why) == len(themes):
-            return set()
-        self.gone.update(why)
-        return why
+    def _clause(self, segment: int) -> Clause:
+        places = [k for k, each in enumerate(self.bound.segments) if each == segment]
+        chains = [each for each in self.bound.chains if self.bound.segments[each.at] == segment]
+        spoken = [k for k in places if self.tokens[k].text in _SPEAKER and not self._is_whose(k)]
+        wishes = [k for k in places if not _WISHES.isdisjoint(self.tokens[k].text.split(" "))]
+        unread = [k for k in places if k not in self.bound.story and (self._is_unread(k) or self._is_complaint(k))]
+        return Clause(places, chains, spoken, wishes, unread)
 
     def _may_be_doubted(self, item: Item) -> bool:
         if item.token.kind is Is.NAMED or item.freed or item.stance not in (Stance.WANTED, Stance.KNOWN):
             return False
-        if item.fact is not None and item.fact.matter in ("audience", "person", "ordering", "adult"):
+        if item.limited or (item.fact is not None and item.fact.matter in ("audience", "person", "ordering", "adult")):
             return False
         return item.token.amount is None or item.token.amount.unit not in ("age", "grade")
 
-    def _unread_beside(self, item: Item) -> list[int]:
-        """The words of a clause that tell of its speaker and that nobody knows, where no word of wanting holds the item."""
+    def _is_told(self, item: Item, clause: Clause) -> bool:
         if item.stance is Stance.KNOWN and item.token.amount is None:
-            return [item.at]
-        here = [k for k, segment in enumerate(self.bound.segments) if segment == item.segment]
-        if item.token.cjk or (item.token.amount is not None and self._is_japanese(item)):
-            here = [k for k in here if k > item.at]
-            told = any(
-                token.text in _TOPICS or (token.entry(Is.BREAK) is not None and token.text.endswith("と"))
-                for token in itertools.takewhile(lambda token: token.kind in (Is.GLUE, Is.BREAK), self._at(here[:4]))
-            )
-            wanted = item.chain is not None or any(
-                chain.at in here and any(each.sense in _WANTING for each in chain.operators) for chain in self.bound.chains
-            )
-        else:
-            told = self._is_told_of(item, here)
-            wanted = any(
-                chain.stance is not Stance.REFUSED
-                and any(each.sense in _WANTING for each in chain.operators)
-                and (item in chain.objects or (chain.at in here and chain.at < item.at))
-                for chain in self.bound.chains
-            )
-        unread = [k for k in here if k not in self.bound.story and (self._is_unread(k) or self._is_complaint(k, item))]
-        if not told or wanted or not unread:
-            return []
-        if item.token.cjk and any(token.text in _THINGS for token in self._at([k for k in here if k > unread[-1]])):
-            return []  # the words describe a thing: 料理人が主人公の話
-        return unread
-
-    def _is_told_of(self, item: Item, here: Sequence[int]) -> bool:
-        """Whether an English clause tells of its speaker, or a verb after the item says something of it."""
-        if any(self.tokens[k].text in _SPEAKER and not self._is_whose(k) for k in here):
             return True
-        after = [k for k in here if item.at < k <= item.at + 3 and self.tokens[k].text in _VERBS]
-        return bool(after) and self.tokens[after[0] - 1].text not in _RELATIVES and after[0] < here[-1]
+        if item.token.cjk or (item.token.amount is not None and self._is_japanese(item)):
+            return self._is_told_in_japanese(item, clause)
+        last = max((each.at for each in clause.chains if each.stance is Stance.REFUSED and each.at < item.at), default=-1)
+        if last >= 0 and item.chain is None and self._is_in_scope(last, item.at):
+            return True
+        if not self._is_told_of(item, clause) or (item.token.amount is not None and not clause.unread):
+            return False
+        wanted = any(
+            each.stance is not Stance.REFUSED
+            and any(operator.sense in _WANTING for operator in each.operators)
+            and (item in each.objects or last < each.at < item.at or each.operators[-1].side == "after")
+            for each in clause.chains
+        )
+        return not (wanted or any(last < k < item.at for k in clause.wishes) or self.text.endswith("?"))
+
+    def _is_in_scope(self, start: int, end: int) -> bool:
+        """Whether "anything" stands between an English refusal and an item, and nothing parts them."""
+        between = self.tokens[start:end]
+        return any(token.text == "anything" for token in between) and not any(
+            token.text in (",", "and", "so") for token in between
+        )
+
+    def _is_told_in_japanese(self, item: Item, clause: Clause) -> bool:
+        """Whether something unknown is said of it after a particle: ホラーは心臓に悪い, 病院が舞台だと思い出す."""
+        here = [k for k in clause.places if k > item.at]
+        chain = next((each for each in clause.chains if each.at > item.at and each.stance is Stance.REFUSED), None)
+        if chain is not None and item.chain is None:
+            nearest = min((each.at for each in chain.objects), default=chain.at)
+            return any(item.at < k < nearest for k in clause.unread) and not self._is_parted(item.at, nearest)
+        if item.chain is not None or any(
+            each.at > item.at and any(operator.sense in _WANTING for operator in each.operators) and not each.conditional
+            for each in clause.chains
+        ):
+            return False
+        topic = next(
+            (
+                k
+                for k in here
+                if self.tokens[k].text in _TOPICS
+                or self.tokens[k].text.endswith(("と", "のは"))
+                or self.tokens[k].operator(Sense.WANT)
+            ),
+            None,
+        )
+        if topic is None or self._is_parted(item.at, topic):
+            return False
+        after = [k for k in clause.unread if k > topic]
+        # The words may describe a thing: 料理人が主人公の話.
+        return bool(after) and not any(self.tokens[k].text in _THINGS for k in here if k > after[-1])
+
+    def _is_parted(self, start: int, end: int) -> bool:
+        """Whether another wish may begin between two places: a pause, a fact, an operator."""
+        return any(
+            token.fact is not None or token.amount or token.text in ("、", "で", "で、", "て、")
+            for token in self.tokens[start + 1 : end]
+        )
+
+    def _is_told_of(self, item: Item, clause: Clause) -> bool:
+        """Whether an English clause tells of its speaker, or a verb after the item says something of it."""
+        piece = self._piece_of(item, clause)
+        if item.token.amount is not None and any(self.tokens[k].entry(Is.BOUND) for k in piece if k > item.at):
+            return False  # "500 yen is my limit"
+        if any(k in piece and (k > item.at or self.tokens[k].text not in ("me", "us")) for k in clause.spoken):
+            return True
+        after = [k for k in clause.places if item.at < k <= item.at + 3 and self.tokens[k].text in _VERBS]
+        return bool(after) and self.tokens[after[0] - 1].text not in _RELATIVES and after[0] < clause.places[-1]
+
+    def _piece_of(self, item: Item, clause: Clause) -> range:
+        """Where the words about it stand: between commas, and after them where something is said of "it"."""
+        ends = [k for k in clause.places if self.tokens[k].text == ","]
+        start = max((k for k in ends if k < item.at), default=clause.places[0])
+        later = [k for k in ends if k > item.at]
+        end = later[0] if later else clause.places[-1]
+        if later and any(token.text in _BACK for token in self.tokens[later[0] : clause.places[-1] + 1]):
+            end = clause.places[-1]
+        return range(start, end + 1)
 
     def _is_whose(self, k: int) -> bool:
         """Whether a word of the speaker says whose somebody is: "for my mother"."""
-        return k > 0 and self.tokens[k - 1].text.split(" ")[-1] in ("for", "to", "of")
-
-    def _at(self, places: Sequence[int]) -> list[Token]:
-        return [self.tokens[k] for k in places]
+        beside = self.tokens[k - 1].text.split(" ")[-1] if k else ""
+        return self.tokens[k].text in ("my", "our") and beside in ("for", "to", "of")
 
     def _is_japanese(self, item: Item) -> bool:
         return any(ord(each) > 0x3000 for each in self.text[item.token.start : item.token.end])
@@ -469,10 +503,19 @@ class Meaning:
             return False
         return not token.cjk or len(token.text) > 1 or ord(token.text) >= 0x4E00
 
-    def _is_complaint(self, k: int, item: Item) -> bool:
-        """Whether Japanese says of the item how it feels: 戦争シーンは辛くて."""
+    def _is_complaint(self, k: int) -> bool:
+        """Whether Japanese says how something feels: 戦争シーンは辛くて."""
         fact = self.tokens[k].fact
-        return item.token.cjk and k != item.at and fact is not None and fact.mood and (fact.unpleasant or fact.alone)
+        return self.tokens[k].cjk and fact is not None and fact.mood and (fact.unpleasant or fact.alone)
+
+    def _reasons(self) -> set[int]:
+        """Themes of a clause that tells why, where another says what is wanted: 仕事で疲れたので癒し系."""
+        themes = [item for item in self.bound.items if item.fact is not None and item.fact.matter == "themes"]
+        why = {item.at for item in themes if item.segment in self.bound.reasons and item.chain is None}
+        if len(why) == len(themes):
+            return set()
+        self.gone.update(why)
+        return why
 
     def _unknown(self) -> None:
         """What is refused by words that nobody knows: nothing is searched by them."""
@@ -749,36 +792,10 @@ class Meaning:
         return segments <= spoken
 
 
-_SPEAKERS = frozenset(
-    [
-        "i",
-        "my",
-        "me",
-        "we",
-        "our",
-        "he",
-        "she",
-        "his",
-        "her",
-        "they",
-        "i'm",
-        "i've",
-        "is",
-        "are",
-        "was",
-        "him",
-        "私",
-        "僕",
-        "俺",
-        "です",
-        "ます",
-        "ました",
-        "まし",
-    ]
-)
-_OR = frozenset(("or", "か", "や", "とか", "または", "/", "もしくは"))
-_GIFTS = frozenset(("gift", "gifts", "present", "presents", "birthday", "christmas"))
-_OWN = frozenset(("for", "my", "our", "his", "her", "their", "to", "for my", "gift for", "present for"))
+_SPEAKERS = words_of("tellers")
+_OR = words_of("either")
+_GIFTS = words_of("gifts")
+_OWN = words_of("whose")
 _EITHER = re.compile(r"\b(?:n?or|either)\b|/|か|または|もしくは|や|・")
 _WAYS: Mapping[str, tuple[str, ...]] = {
     "shorter": ("shorter", "fewer", "less", "短", "みじか", "少な"), "longer": ("longer", "more", "bigger", "長", "多"),

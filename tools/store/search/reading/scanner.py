@@ -11,7 +11,7 @@ from tools.store.models import Conditions
 from tools.store.search.query.themes import is_word
 from tools.store.search.reading.amounts import with_amounts
 from tools.store.search.reading.magazine_names import MagazineNames
-from tools.store.search.reading.tables import Lexicon, fold_japanese, left_out
+from tools.store.search.reading.tables import Lexicon, fold_japanese, left_out, words_of
 from tools.store.search.reading.tokens import NUMBERS_JA, Entry, Fact, Is, Sense, Token, number_of, spans
 from tools.store.search.text.characters import has_cjk
 from tools.store.search.text.dictionary import Dictionary
@@ -24,29 +24,7 @@ _COMMAS = frozenset(',、;:()[]「」『』"…')
 _NOT = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="weak")
 _MINUS = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="sign")
 _STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
-_CONTRACTED = frozenset(
-    [
-        "dont",
-        "doesnt",
-        "didnt",
-        "isnt",
-        "arent",
-        "wasnt",
-        "werent",
-        "wont",
-        "wouldnt",
-        "cant",
-        "couldnt",
-        "shouldnt",
-        "hasnt",
-        "havent",
-        "hadnt",
-        "aint",
-        "mustnt",
-        "neednt",
-        "cannot",
-    ]
-)
+_CONTRACTED = words_of("contracted")
 _LONGEST_MAGAZINE = 5
 
 

@@ -180,6 +180,11 @@ def phrases(text: str) -> Iterator[str]:
     yield from (each for part in text.replace("\n", " ").split(",") if (each := " ".join(part.split())))
 
 
+def words_of(name: str) -> frozenset[str]:
+    """The words that both languages list by a name."""
+    return frozenset(each for language in ("en", "ja") for each in phrases(data_of(language)["words"].get(name, "")))
+
+
 _SENSES = {
     "negation": Sense.NOT, "refuse": Sense.REFUSE, "want": Sense.WANT, "taste": Sense.TASTE, "known": Sense.KNOWN,
     "require": Sense.REQUIRE, "free": Sense.FREE, "like": Sense.LIKE, "too": Sense.TOO, "name": Sense.NAME,
