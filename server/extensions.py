@@ -10,7 +10,9 @@ from tools.cards.extension import cards
 from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.extension import Extension
 from tools.primitives.prompt import Prompt
+from tools.resources.policies import resources_of
 from tools.store.identifiers import Identifiers
+from tools.store.models.policies import Policies
 
 EXTENSIONS: Sequence[Callable[[], Extension]] = [
     cards,
@@ -22,10 +24,13 @@ async def open_extensions(extensions: Sequence[Callable[[], Extension]] = EXTENS
     return await asyncio.to_thread(lambda: [opened() for opened in extensions])
 
 
-def with_resources(extensions: Sequence[Extension], identifiers: Identifiers) -> PrimitiveRegistry:
-    """The built-in primitives with the examples of the shop's identifiers, then those of extensions. Raises `NameTaken`."""
+def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
+    """The shop's policies, the built-in primitives with the examples of the shop's identifiers, then those of extensions.
+    Raises `NameTaken`."""
     built_in = (_with_examples(each, identifiers) if isinstance(each, Prompt) else each for each in PRIMITIVES)
-    return PrimitiveRegistry((*built_in, *(resource for each in extensions for resource in each.resources)))
+    return PrimitiveRegistry(
+        (*resources_of(policies), *built_in, *(resource for each in extensions for resource in each.resources))
+    )
 
 
 def _with_examples(prompt: Prompt, identifiers: Identifiers) -> Prompt:

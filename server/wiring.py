@@ -113,6 +113,7 @@ async def _open_outside(
     bus, extensions, identifiers = SharedBus(redis), await open_extensions(), settings.identifiers
     background.run("changes", bus.keep)
     key = FleetKey(settings.fleet_key, None if local else redis)
+    policies = await asyncio.to_thread(read_policies, settings)
     background.run("key of the fleet", key.keep)
     return Outside(
         identifier=identifier,
@@ -125,9 +126,9 @@ async def _open_outside(
         sinks=(log_line, TurnsOver()),
         audit=audit,
         probes={"background": background.health},
-        primitives=with_resources(extensions, identifiers),
+        primitives=with_resources(extensions, identifiers, policies),
         extensions=extensions,
-        policies=await asyncio.to_thread(read_policies, settings),
+        policies=policies,
         bus=bus,
         reach=open_reach(settings, redis, key, identifier, stack, background, metrics.registry, local=local),
         key=key,

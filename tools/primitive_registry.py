@@ -1,5 +1,5 @@
 """Resources, their templates and prompts: those that are built in, in the order in which they are listed, and those that
-come and go."""
+come and go. The shop's policies are listed before them (`tools.resources.policies`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tools.register import Register
 from tools.registry import Registered
 from tools.resources.history import HISTORY
 from tools.resources.orders import ORDERS
-from tools.resources.policies import POLICIES, POLICY
 from tools.resources.profile import PROFILE
 from tools.resources.results import RESULTS
 from tools.resources.titles import TITLES
@@ -29,10 +28,8 @@ Kind = Literal["resources", "prompts"]
 P = TypeVar("P", Resource, ResourceTemplate, Prompt)
 
 PRIMITIVES: tuple[Primitive, ...] = (
-    *POLICIES,
     HISTORY,
     PROFILE,
-    POLICY,
     TITLES,
     ORDERS,
     RESULTS,

@@ -38,6 +38,7 @@ from tools.contract import Tool
 from tools.primitive_registry import PRIMITIVES, Primitive, PrimitiveRegistry
 from tools.primitives.extension import Extension
 from tools.registry import TOOLS, Registered, Registry, compiled
+from tools.resources.policies import resources_of
 from tools.store.guarded.backend import Backend
 from tools.store.ports import Classifier
 from tools.store.store import Store
@@ -227,6 +228,7 @@ async def open_kit(
     recorded = Recorded(Clocked(redis, clock))
     believed, clocks = identifier or TrustEverybody(), clocks_of(clock)
     read = Settings(rate_limit=rate is not None, **settings)
+    policies = read_policies(read)
     ports = replace(_ports(backends), classifier=classifier)
     registry = registry_of(tools, setting=read.adult)
     outside = Outside(recorded, ports, believed, registry, metrics, (events.append,), observers, audit, clocks=clocks)
@@ -234,9 +236,11 @@ async def open_kit(
         outside,
         second=second,
         rate=rate or outside.rate,
-        primitives=PrimitiveRegistry((*primitives, *(each for extension in extensions for each in extension.resources))),
+        primitives=PrimitiveRegistry(
+            (*resources_of(policies), *primitives, *(each for extension in extensions for each in extension.resources))
+        ),
         extensions=extensions,
-        policies=read_policies(read),
+        policies=policies,
     )
     outside.flags.document = parse(json.dumps({tool.flag: True for tool in tools}).encode())  # experiments too
     app = wire(read, outside)

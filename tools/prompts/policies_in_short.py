@@ -12,7 +12,7 @@ from itertools import chain
 
 from tools.prompts.saying import Language, Saying
 from tools.results.tokens import estimate
-from tools.store.models.policies import TOPICS, Policies
+from tools.store.models.policies import Policies
 
 MOST_TOKENS = 1100
 BOLD = "**"
@@ -22,14 +22,18 @@ OPENING = Saying("What the shop says, in short; the whole texts are resources:",
 
 
 def policies_in_short(policies: Policies, language: Language) -> str:
-    """Each topic under its address; "" where the shop says nothing."""
-    blocks = [(topic, block) for topic in TOPICS for block in _blocks(policies.text(topic, language))]
+    """Each topic under its address, in another language where it is written in that alone; "" where nothing is."""
+    blocks = [(topic, block) for topic in policies.topics for block in _blocks(_text(policies, topic, language))]
     kept = _kept([block for _, block in blocks])
     said: dict[str, list[str]] = {}
     for place in kept:
         topic, block = blocks[place]
         said.setdefault(topic, [f"manga://policies/{topic}"]).append(block.replace(BOLD, ""))
     return "\n".join([OPENING.text(language), *chain.from_iterable(said.values())]) if said else ""
+
+
+def _text(policies: Policies, topic: str, language: Language) -> str:
+    return policies.text(topic, language) or policies.text(topic, policies.languages(topic)[0])
 
 
 def _kept(blocks: Sequence[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""manga://policies/{topic}: what the shop says of shipping, returns, payment and languages, in English and in Japanese.
+"""manga://policies/{topic}: what the shop says of shipping, returns and whatever else it has written, in its languages.
 
 Each topic is listed by itself as well, for clients that know nothing of templates.
 """
@@ -12,7 +12,7 @@ from tools.primitives.resource import Contents, ReadHandler, Resource, ResourceT
 from tools.primitives.uri_template import UriTemplate
 from tools.results.content import EmbeddedText
 from tools.store.failures import NotFound
-from tools.store.models.policies import LANGUAGES, TOPICS
+from tools.store.models.policies import Policies
 
 MARKDOWN = "text/markdown"
 HOUR_MS = 3_600_000
@@ -20,10 +20,16 @@ HOUR_MS = 3_600_000
 ABOUT = {
     "shipping": ("Shipping", "What shipping costs, how long it takes, carriers, pre-orders and back-orders"),
     "returns": ("Returns and cancellations", "What can be returned until when, what is damaged or wrong, cancelling"),
-    "payment": ("Payment and prices", "How to pay, when a card is charged, tax, why new books are never discounted"),
-    "languages": ("Languages", "Which languages the books, the assistant and customer service are in; furigana"),
+    "payment": ("Payment and prices", "How to pay, when a card is charged, tax, prices"),
+    "languages": ("Languages", "Which languages the books, the assistant and customer service are in"),
 }
-"""Title and description of each topic."""
+"""Title and description of the topics that most shops have."""
+_LANGUAGES = {"en": "English", "ja": "Japanese"}
+
+
+def resources_of(policies: Policies) -> tuple[Resource | ResourceTemplate, ...]:
+    """One for each topic of the shop, and the template of all."""
+    return (*(_resource(policies, topic) for topic in policies.topics), _template(policies))
 
 
 async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:
@@ -31,15 +37,15 @@ async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:
 
 
 async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    return [topic for topic in TOPICS if topic.startswith(typed.strip().lower())]
+    return [topic for topic in context.store.policies.topics if topic.startswith(typed.strip().lower())]
 
 
 def _told(context: ToolContext, topic: str, uri: str) -> Contents:
     """One content a language: an agent reads whichever its customer speaks."""
-    texts = [text for language in LANGUAGES if (text := context.store.policies.text(topic, language))]
-    if not texts:
-        raise NotFound(f"There is no such policy. There are: {', '.join(TOPICS)}.")
-    return [EmbeddedText(uri, text, MARKDOWN) for text in texts]
+    policies = context.store.policies
+    if topic not in policies.topics:
+        raise NotFound(f"There is no such policy. There are: {', '.join(policies.topics)}.")
+    return [EmbeddedText(uri, policies.text(topic, language), MARKDOWN) for language in policies.languages(topic)]
 
 
 def _reading(topic: str) -> ReadHandler:
@@ -49,27 +55,30 @@ def _reading(topic: str) -> ReadHandler:
     return read_topic
 
 
-POLICIES = tuple(
-    Resource(
+def _resource(policies: Policies, topic: str) -> Resource:
+    title, about = ABOUT.get(topic, (topic.replace("-", " ").capitalize(), ""))
+    languages = " and in ".join(_LANGUAGES[each] for each in policies.languages(topic))
+    return Resource(
         uri=f"manga://policies/{topic}",
-        name=f"policy_{topic}",
-        title=ABOUT[topic][0],
-        description=f"The shop's own text, in English and Japanese. {ABOUT[topic][1]}.",
+        name=f"policy_{topic.replace('-', '_')}",
+        title=title,
+        description=" ".join(filter(None, (f"The shop's own text, in {languages}.", about and f"{about}."))),
         handler=_reading(topic),
         mime_type=MARKDOWN,
         ttl_ms=HOUR_MS,
         subscribable=False,
     )
-    for topic in TOPICS
-)
-POLICY = ResourceTemplate(
-    uri_template=UriTemplate("manga://policies/{topic}"),
-    name="policy",
-    title="What the shop says",
-    description=f"The shop's own text on one of: {', '.join(TOPICS)}; in English and Japanese.",
-    handler=read,
-    mime_type=MARKDOWN,
-    completions={"topic": complete_topic},
-    ttl_ms=HOUR_MS,
-    subscribable=False,
-)
+
+
+def _template(policies: Policies) -> ResourceTemplate:
+    return ResourceTemplate(
+        uri_template=UriTemplate("manga://policies/{topic}"),
+        name="policy",
+        title="What the shop says",
+        description=f"The shop's own text on one of: {', '.join(policies.topics)}.",
+        handler=read,
+        mime_type=MARKDOWN,
+        completions={"topic": complete_topic},
+        ttl_ms=HOUR_MS,
+        subscribable=False,
+    )

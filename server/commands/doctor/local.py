@@ -16,7 +16,6 @@ from server.config.policies_file import read_vocabulary
 from server.config.settings import Settings
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Check, Diagnosis, Problem, once
-from tools.store.models.policies import LANGUAGES, TOPICS
 from tools.store.records.policies_file import PoliciesFileError
 from tools.store.records.policies_file import load as load_policies
 
@@ -129,10 +128,10 @@ def pages(folder: Path) -> Diagnosis:
 def policies(path: Path) -> Diagnosis:
     """Reads it as the server does."""
     try:
-        load_policies(path)
+        found = load_policies(path)
     except PoliciesFileError as error:
         return Diagnosis.of(Problem(str(error), "correct the file, or MANGA_POLICIES_FILE"))
-    return Diagnosis(OK, f"{len(TOPICS)} topics in {len(LANGUAGES)} languages")
+    return Diagnosis(OK, f"{len(found.topics)} topics in {len({language for _, language in found.texts})} languages")
 
 
 def _try_to_write(folder: Path) -> None:

@@ -315,7 +315,7 @@ async def test_policies_that_cannot_be_used_are_told_with_their_line(doctor: Any
     broken.write_text("# Shipping fees\n", "utf-8")
     seen = (await doctor(policies_file=broken)).of["policies"]
     assert seen["state"] == "down"
-    assert "line 1: 'shipping fees' is none of" in seen["detail"]
+    assert "line 1: 'shipping fees' is no topic and one of en, ja" in seen["detail"]
     assert "MANGA_POLICIES_FILE" in seen["remedy"]
 
 

@@ -47,4 +47,9 @@ def test_what_is_in_bold_goes_before_the_rest_and_nothing_is_cut_inside() -> Non
 
 
 def test_a_shop_that_says_nothing_has_no_heading() -> None:
-    assert policies_in_short(Policies(), "en") == policies_in_short(Policies({("returns", "ja"): "だめ"}), "en") == ""
+    assert policies_in_short(Policies(), "en") == ""
+
+
+def test_what_is_written_in_one_language_is_told_in_it() -> None:
+    told = policies_in_short(Policies({("returns", "ja"): "だめ"}), "en")
+    assert told.splitlines()[1:] == ["manga://policies/returns", "だめ"]

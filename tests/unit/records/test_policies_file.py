@@ -25,11 +25,21 @@ def test_each_text_goes_from_its_heading_to_the_next() -> None:
     assert policies.text("gifts", "en") == policies.text("shipping", "fr") == ""
 
 
+def test_a_shop_has_its_own_topics_and_one_language_if_it_likes() -> None:
+    policies = parse("# shipping en\nBy bicycle.\n# Gift-Wrapping  EN\nIn paper.\n# gift-wrapping ja\n紙で。\n")
+    assert policies.topics == ("shipping", "gift-wrapping")
+    assert [policies.languages(each) for each in policies.topics] == [("en",), ("en", "ja")]
+    assert policies.text("gift-wrapping", "en") == "In paper."
+
+
 @cases(
     ("content", "told"),
     [
-        ("", "no text under '# shipping en'"),
-        (WHOLE.replace("# payment ja", "# payments ja"), "line 27: 'payments ja' is none of"),
+        ("", "there is no text; a line such as '# shipping en' begins one"),
+        (WHOLE.replace("# payment ja", "# payments ja"), "line 27: 'payments' is a slip of 'payment'"),
+        (WHOLE + "# returns fr\nx", "'returns fr' is no topic and one of en, ja"),
+        (WHOLE + "# Our terms\nx", "'our terms' is no topic and one of en, ja"),
+        ("".join(f"# topic-{number} en\nx\n" for number in range(41)), "line 81: there are at most 40 texts"),
         (WHOLE + "# returns EN\nagain\n", "'returns en' stands there twice"),
         (WHOLE.replace("## Of returns ja\n\ntext", " "), "no text under '# returns ja'"),
         (WHOLE.replace("text", "x" * LARGEST_TEXT, 1), "'# shipping en' has more than 64 KB"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
 from tools.store.models.policies import LANGUAGES, TOPICS, Policies
@@ -11,8 +12,11 @@ from tools.store.records.lines import UnreadableFile, read_bytes
 
 LARGEST_TEXT = 64 * 1024
 """Bytes."""
+MOST_TEXTS = 40
 _HEADING = re.compile(r"#[ \t]+(\S.*)")
-_KNOWN = {f"{topic} {language}": (topic, language) for topic, language in product(TOPICS, LANGUAGES)}
+_TOPIC = re.compile(r"[a-z][a-z0-9-]{0,29}")
+_SLIP = 0.8
+"""Likeness of a word to one of `TOPICS` from which it is taken for that, misspelled."""
 
 
 class PoliciesFileError(ValueError):
@@ -32,7 +36,7 @@ def load(path: Path) -> Policies:
 
 
 def parse(content: str) -> Policies:
-    """Raises `PoliciesFileError`, also for a topic and language that no text is there for."""
+    """Raises `PoliciesFileError`, also for a file without any text."""
     texts: dict[tuple[str, str], list[str]] = {}
     current: list[str] = []
     for number, line in enumerate(content.splitlines(), 1):
@@ -40,18 +44,26 @@ def parse(content: str) -> Policies:
             current = texts.setdefault(_named(heading[1], number, texts), [])
         else:
             current.append(line)
-    return Policies({_KNOWN[name]: _checked(name, texts.get(_KNOWN[name], [])) for name in _KNOWN})
+    if not texts:
+        raise PoliciesFileError(": there is no text; a line such as '# shipping en' begins one")
+    return Policies({name: _checked(" ".join(name), lines) for name, lines in texts.items()})
 
 
-def _named(heading: str, number: int, before: dict[tuple[str, str], list[str]]) -> tuple[str, str]:
+def _named(heading: str, number: int, before: Mapping[tuple[str, str], list[str]]) -> tuple[str, str]:
     name = " ".join(heading.lower().split())
-    if name not in _KNOWN:
+    topic, _, language = name.partition(" ")
+    if not _TOPIC.fullmatch(topic) or language not in LANGUAGES:
         raise PoliciesFileError(
-            f", line {number}: {name[:40]!r} is none of: {', '.join(_KNOWN)}; other headings begin with ##"
+            f", line {number}: {name[:40]!r} is no topic and one of {', '.join(LANGUAGES)}, such as '# gift-wrapping en'; "
+            "headings within a text begin with ##"
         )
-    if _KNOWN[name] in before:
+    if topic not in TOPICS and (meant := get_close_matches(topic, TOPICS, n=1, cutoff=_SLIP)):
+        raise PoliciesFileError(f", line {number}: {topic!r} is a slip of {meant[0]!r}")
+    if (topic, language) in before:
         raise PoliciesFileError(f", line {number}: {name!r} stands there twice")
-    return _KNOWN[name]
+    if len(before) >= MOST_TEXTS:
+        raise PoliciesFileError(f", line {number}: there are at most {MOST_TEXTS} texts")
+    return topic, language
 
 
 def _checked(name: str, lines: list[str]) -> str:
