@@ -100,6 +100,17 @@ async def test_what_is_sent_to_one_process_is_heard_there_in_order_and_nowhere_e
     assert one.heard == []
 
 
+async def test_a_message_may_begin_with_any_byte(processes: tuple[Process, Process]) -> None:
+    """As a sealed one does, whose first bytes are random."""
+    one, two = processes
+    said = [bytes([first]) + b"sealed" for first in range(256)]
+    for each in said:
+        await one.relay.send(two.relay.own, each)
+    await one.relay.send(two.relay.own, b"the last")
+    await eventually(lambda: two.heard[-1:] == [b"the last"])
+    assert two.heard == [*said, b"the last"]
+
+
 async def test_what_many_say_at_once_is_heard_once_each(processes: tuple[Process, Process]) -> None:
     one, two = processes
     said = [b"%d" % number for number in range(500)]

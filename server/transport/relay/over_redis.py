@@ -49,6 +49,8 @@ class RedisRelay:
         self._own = new_name()
         self._subscriber = Subscriber(redis, relay(self._own), one_node=True, about="the channel of requests in Redis")
         self._publish = "SPUBLISH" if redis.sharded else "PUBLISH"
+        # The whole of the name, since a sealed message begins with any byte.
+        self._pointing = POINTER + relay_message(self._own, "").encode()
         self._begun_at = clock()
         self._away = False
         self._kept_alive = False
@@ -123,7 +125,7 @@ class RedisRelay:
         def hear(message: bytes) -> None:
             if message == NOTHING:
                 return
-            if not message.startswith(POINTER):
+            if not message.startswith(self._pointing):
                 heard(message)
                 return
             task = start_task(self._fetch(message, heard), "relay-fetch")
