@@ -16,6 +16,7 @@ from server.backends import Ports
 from server.call import Call, Outcome, RequestMetadata
 from server.config.policies_file import read_policies
 from server.config.settings import Settings
+from server.extensions import with_resources
 from server.flags.current import Flags
 from server.flags.document import parse
 from server.identity import Identifier, TrustEverybody
@@ -35,10 +36,9 @@ from tests.support.store import Backends
 from tests.support.valkey import Clocked, Recorded
 from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Tool
-from tools.primitive_registry import PRIMITIVES, Primitive, PrimitiveRegistry
+from tools.primitive_registry import Primitive, PrimitiveRegistry
 from tools.primitives.extension import Extension
 from tools.registry import TOOLS, Registered, Registry, compiled
-from tools.resources.policies import resources_of
 from tools.store.guarded.backend import Backend
 from tools.store.ports import Classifier
 from tools.store.store import Store
@@ -209,7 +209,7 @@ async def open_kit(
     backends: Backends,
     *,
     tools: Sequence[Tool] = TOOLS,
-    primitives: Sequence[Primitive] = PRIMITIVES,
+    primitives: Sequence[Primitive] | None = None,
     rate: Rate | None = None,
     identifier: Identifier | None = None,
     warm: bool = True,
@@ -236,9 +236,9 @@ async def open_kit(
         outside,
         second=second,
         rate=rate or outside.rate,
-        primitives=PrimitiveRegistry(
-            (*resources_of(policies), *primitives, *(each for extension in extensions for each in extension.resources))
-        ),
+        primitives=with_resources(extensions, read.identifiers, policies)
+        if primitives is None
+        else PrimitiveRegistry((*primitives, *(each for extension in extensions for each in extension.resources))),
         extensions=extensions,
         policies=policies,
     )

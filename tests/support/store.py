@@ -112,7 +112,7 @@ RECORDS = [
             ("Pirate Sea", "海賊の海", "Oda, Eiji", "shonen", ["Pirates", "Adventure"], 4.8),
             ("Chess Ghost", "碁の幽霊", "Obata, Ken", "shonen", ["Games", "Ghosts"], 4.5),
             ("Monster Hunter Doctor", "怪物医師", "Urasawa, Nao", "seinen", ["Mystery", "Medical"], 4.7),
-            ("Rose Garden", "薔薇の園", "Ikeda, Rio", "shojo", ["Romance", "History"], 4.1),
+            ("Rose Garden", "薔薇の園", "Ikeda, Rio", "shojo", ["Romance", "Historical"], 4.1),
             ("Kitchen Days", "台所の日々", "Ono, Mari", "josei", ["Cooking", "Daily Life"], 3.9),
             ("Robot Cat", "猫型ロボ", "Fuji, Koh", "kodomo", ["Robots", "Comedy"], None),
         ],

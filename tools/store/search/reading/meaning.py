@@ -419,6 +419,8 @@ class Meaning:
             return True
         if not self._is_told_of(item, clause) or (item.token.amount is not None and not clause.unread):
             return False
+        if item.fact is not None and item.fact.mood and not any(k > item.at for k in clause.unread):
+            return False  # "I had a terrible day"
         wanted = any(
             each.stance is not Stance.REFUSED
             and any(operator.sense in _WANTING for operator in each.operators)
