@@ -8,30 +8,30 @@ from dataclasses import dataclass, field
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from server.backends import Ports, Prepared
-from server.flags.current import Flags
+from server.flags.evaluation import Flags
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.pipeline import Pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import Dependencies, Probe
 from server.runtime.lifecycle import Lifecycle
-from server.stages.shared.second_store import Second, no_second
-from server.telemetry.audit.log import AuditLog
+from server.stages.run_tool import Second, no_second
+from server.telemetry.audit import AuditLog
 from server.telemetry.events import Observer, Sink
 from server.telemetry.listeners import Listeners
 from server.telemetry.metrics import Metrics
 from server.transport.http.reach import OwnSessions, Reach
 from server.transport.mcp import Protocol
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnShadows
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
 from tools.primitive_registry import PrimitiveRegistry
-from tools.primitives.extension import Extension
+from tools.primitives.resource import Extension
 from tools.registry import Registry
 from tools.store.guarded.backend import Backend
-from tools.store.models.policies import Policies
+from tools.store.models.order import Policies
 from tools.store.stock.snapshot import StockSnapshot
 
 

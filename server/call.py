@@ -13,11 +13,9 @@ from session.local.recent import Left
 from session.preferences import Preference
 from session.redis.keyvalue import Step
 from session.resilience.clocks import Clock
-from session.resilience.deadline import Deadline
-from session.resilience.timeline import Interval
+from session.resilience.deadline import Deadline, Interval
 from session.turn import Turn
-from tools.client import SILENT, Client
-from tools.contract import NO_TOOL, MayUse
+from tools.contract import NO_TOOL, SILENT, Client, MayUse
 from tools.registry import Registered
 from tools.results.content import Content
 from tools.store.failures import Failure

@@ -32,21 +32,39 @@ from server.stages.guard import Guard
 from server.stages.idempotency import Idempotency
 from server.stages.identity import Identify
 from server.stages.remember import Remember
-from server.stages.session import OpenSession, Recorded, unheard
-from server.stages.shared.audited import Audited
-from server.stages.shared.run_tool import RunTool
-from server.stages.shared.second_store import Second, no_second
-from server.stages.shared.stated import Stated
-from server.stages.shared.timed import Timed
+from server.stages.run_tool import RunTool, Second, no_second
+from server.stages.session import OpenSession, Recorded, Stated, unheard
 from server.stages.shed import Shed
 from server.stages.shorten import Shorten
-from server.stages.telemetry import Telemetry
+from server.stages.telemetry import Audited, Telemetry
 from server.stages.validate import Validate
-from server.telemetry.audit.log import AuditLog
+from server.telemetry.audit import AuditLog
 from server.telemetry.events import Observer, Sink
 from session.memory import SessionMemory
 from session.resilience.clocks import Clocks
 from tools.store.store import Store
+
+
+class Timed:
+    """Goes by the name of the stage's file. What runs behind the call, as a refresh does, has nobody who watches it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.name = type(stage).__module__.rpartition(".")[2]
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        around = call.interval
+        if around is None:
+            return await self._stage(call, inner)
+        with around.begin("stage", self.name) as interval:
+            call.interval = interval
+            try:
+                outcome = await self._stage(call, inner)
+            finally:
+                call.interval = around
+            if outcome.failure is not None:
+                interval.end(outcome.failure.name)
+            return outcome
 
 
 class Stage(Protocol):

@@ -1,59 +1,118 @@
 """The composition root: the only place that knows which implementation stands behind which port.
 
-`open_app` is the order in which everything is opened, and in reverse closed; `wire` is what is made of it."""
+`open_app` is the order in which everything is opened, and in reverse closed; `wire` is what is made of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from functools import partial
 
 from server.application import Application, Outside
 from server.backends import OpenPorts, open_ports, open_redis
-from server.backends.guarded_store import guarded_store, stock_snapshot
-from server.backends.policies import POLICIES, REDIS
-from server.config.audit_file import open_audit
+from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
+from server.config.parsing import SettingError
 from server.config.policies_file import read_policies, read_vocabulary
 from server.config.settings import Settings
-from server.extensions import open_extensions, with_resources
-from server.flags.follower import Follower
-from server.flags.opening import open_flags
+from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
-from server.identity.choice import open_identifier
+from server.identity.identifier import Identifier, TrustEverybody, TrustTokens
 from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, open_packages
 from server.packages.reload_socket import Reloads
 from server.pipeline import Parts, Pipeline, build
 from server.runtime.background import Background
-from server.runtime.dependencies import dependencies
 from server.runtime.fleet_key import FleetKey
+from server.runtime.health import dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.runtime.profile_queue import ProfileQueue
 from server.standby.opening import open_standby
-from server.telemetry.breakers import Breakers
-from server.telemetry.emf.teller import tell_emf
-from server.telemetry.log.calls import LogLine
-from server.telemetry.log.stderr import dropped_lines
-from server.telemetry.metrics import Metrics
-from server.telemetry.turns_over import TurnsOver
+from server.telemetry.audit import AuditLog, audit_sink
+from server.telemetry.emf import tell_emf
+from server.telemetry.events import TurnsOver
+from server.telemetry.log_calls import LogLine
+from server.telemetry.log_output import dropped_lines
+from server.telemetry.metrics import Breakers, Metrics
 from server.tracing.opening import open_tracing
-from server.transport.changes.own_updates import OwnUpdates
-from server.transport.changes.shared_bus import SharedBus
+from server.transport.changes.shared_bus import OwnUpdates, SharedBus
 from server.transport.mcp import Protocol
-from server.transport.relay.opening import open_reach
+from server.transport.relay.relayed import open_reach
 from server.version import VERSION
-from session.local.turn_arithmetic import TurnArithmetic
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.resilience.breaker import Breaker
 from session.resilience.rate_limit import LocalLimits, Rate
+from tools.cards.extension import cards
+from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
+from tools.primitives.resource import Extension, Prompt
 from tools.registry import TOOLS, Registry
+from tools.resources.policies import resources_of
 from tools.store.catalog.adult import Adult
 from tools.store.guarded.backend import Backend
+from tools.store.identifiers import Identifiers
+from tools.store.models.order import Policies
 from tools.store.store import Store
+
+EXTENSIONS: Sequence[Callable[[], Extension]] = [
+    cards,
+]
+
+
+async def open_extensions(extensions: Sequence[Callable[[], Extension]] = EXTENSIONS) -> list[Extension]:
+    """Opens them on a thread, since they read files. Raises what a wrong file raises."""
+    return await asyncio.to_thread(lambda: [opened() for opened in extensions])
+
+
+def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
+    """The shop's policies, the built-in primitives with the examples of the shop's identifiers, then those of extensions.
+    Raises `NameTaken`."""
+    built_in = (_with_examples(each, identifiers) if isinstance(each, Prompt) else each for each in PRIMITIVES)
+    return PrimitiveRegistry(
+        (*resources_of(policies), *built_in, *(resource for each in extensions for resource in each.resources))
+    )
+
+
+def _with_examples(prompt: Prompt, identifiers: Identifiers) -> Prompt:
+    arguments = (replace(each, description=identifiers.adapt(each.description)) for each in prompt.arguments)
+    return replace(prompt, arguments=tuple(arguments))
+
+
+def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
+    """Opens it until the stack ends. Raises `SettingError` for a file that cannot be written."""
+    try:
+        sink = stack.enter_context(audit_sink(settings.audit_log))
+    except OSError as error:
+        raise SettingError(f"MANGA_AUDIT_LOG: the file cannot be written: {error.strerror}") from None
+    audit = AuditLog(sink, required=settings.audit == "required")
+    stack.callback(audit.close)
+    return audit
+
+
+async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
+    """Opens the one that is set, neither blocked nor stopped by an issuer that is away. Raises `SettingError`."""
+    if local:
+        return TrustEverybody(settings.user)
+    if settings.auth == "none":
+        return TrustEverybody()
+    if settings.auth == "token":
+        tokens = TrustTokens(settings.tokens())
+        if settings.auth_tokens_file is not None:
+            background.run("tokens", lambda: tokens.follow(settings.tokens))
+        return tokens
+    from server.identity.issuer import TrustIssuer
+    from server.identity.jwt.access_token import AccessTokens
+    from server.identity.jwt.keys import IssuerKeys, jwks_source
+    from server.identity.jwt.verifier import Verifier
+
+    assert settings.jwt_jwks_url is not None
+    assert settings.jwt_issuer is not None
+    keys = IssuerKeys(await stack.enter_async_context(jwks_source(settings.jwt_jwks_url)))
+    background.run("issuer's keys", keys.keep_fresh)
+    return TrustIssuer(Verifier(keys, AccessTokens(settings.jwt_issuer, settings.jwt_audience)))
 
 
 @asynccontextmanager

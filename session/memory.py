@@ -11,21 +11,20 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from session import keys, recollection
+from session import keys
+from session import opening as recollection
 from session.begin import BeginRequest, Begun, ClaimRequest
 from session.failures import MemoryUnavailable
 from session.history import HistoryEntry, LastShown, Recollection
 from session.local.recent import Left, RecentSearches
-from session.local.turn_arithmetic import TurnArithmetic
-from session.opening import Opening
-from session.recollection import SESSION_TTL_MS, Group, Recording, state_arguments
+from session.local.turns import TurnArithmetic
+from session.opening import SESSION_TTL_MS, Group, Opening, Recording, state_arguments
 from session.redis.keyvalue import TRIP_SECONDS, Command, Evaluation, GuardedRedis, KeyValue, Reply, Step
 from session.resilience.breaker import Breaker
 from session.resilience.clocks import Clock
-from session.resilience.deadline import Deadline
-from session.resilience.periodic import run_periodically
+from session.resilience.deadline import Deadline, Interval
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.resilience.timeline import Interval
+from session.resilience.tasks import run_periodically
 from session.scripts import Script
 
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000

@@ -15,7 +15,17 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
 from session.resilience.deadline import Deadline
-from session.stored_text import check_stored_text
+
+
+def check_stored_text(text: str, longest: int, noun: str) -> None:
+    """Raises ValueError where it has not 1 to `longest` characters, or half of one, which no store can write."""
+    if not 0 < len(text) <= longest:
+        raise ValueError(f"a {noun} has 1 to {longest} characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"half a character in the {noun}") from None
+
 
 KEPT_DAYS = 365
 MOST_KEPT = 20

@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from session.preferences import check_stored_text
 from session.resilience.deadline import Deadline
-from session.stored_text import check_stored_text
 
 KEPT_DAYS = 180
 RECALLED = 100

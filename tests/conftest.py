@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from server.config.declaration import PREFIX
-from server.config.settings import Settings
+from server.config.settings import PREFIX, Settings
 from tests.support.alone import turn
 from tests.support.virtual_time import VirtualTimeLoop
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
-from tools.results import worth
+from tools.results import shortening as worth
 from tools.schema.parts import STRING, answer, arguments, listed, nullable
-from tools.store.classification.said import is_explicit, telling
+from tools.store.classification import is_explicit, telling
 from tools.store.models import Classification
 
 MOST_TAGS, LEAST_CONFIDENCE, SURE, ENOUGH_TOLD = 8, 0.25, 0.5, 0.7

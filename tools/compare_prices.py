@@ -2,21 +2,264 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from tools.contract import Fallback, Json, Tool, ToolContext
-from tools.prices.compared import COMPARISON, ITEM, Priced, comparison, item, notes
-from tools.results import worth
-from tools.results.names import known_names
-from tools.results.referred import Referred, both_named, referred
-from tools.results.shared import one_title
-from tools.schema.parts import RESULT_SET, STRING, STRINGS, answer, arguments, listed
+from tools.results import shortening as worth
+from tools.results.referred import Referred, both_named, one_title, referred
+from tools.results.rows import CAMPAIGN, known_names, reduced
+from tools.schema.parts import INTEGER, RESULT_SET, STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure
 from tools.store.identifiers import TITLE_ID
-from tools.store.models import Availability, Title
+from tools.store.models import DIGITAL, PAPER, SET, USED_SET, WHOLE, Availability, Offer, Status, Title, VolumeStock
+from tools.store.models.offer import FIXED, new_set_price
+from tools.store.search.conditions.check import status_of
+
+USED = "The volumes are used; new ones have a fixed price."
+PUBLISHERS = "The publisher sells the set at a price of its own."
+FIXED_PRICE = "New volumes have a fixed price: together they cost what they cost singly."
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Yen, and whole per cent rounded down, less than all volumes of the format `against`; never below 0."""
+
+    jpy: int
+    percent: int
+    why: str
+    against: str = PAPER
+
+
+def saving_of(offer: Offer, singles: int | None) -> Saving | None:
+    """What a set saves against the new volumes, which cost `singles` one by one; None where that is not known."""
+    if not singles:
+        return None
+    if offer.format != USED_SET and offer.list_price_jpy is None:
+        return Saving(0, 0, FIXED_PRICE)
+    saved = max(0, singles - offer.price_jpy)
+    return Saving(saved, 100 * saved // singles, USED if offer.format == USED_SET else PUBLISHERS)
+
+
+_ORDER = (PAPER, DIGITAL, SET, USED_SET)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatPrice:
+    """`per_volume` (the lowest there is), `first` (volume 1) and `series` are yen; None is not known, or a set's, which has
+    only the last. `available`, `begins` and `whole`: any volume, volume 1, and every volume can be had now. `volumes`: how
+    many of them are there, None where the store does not count by volume."""
+
+    offer: Offer
+    per_volume: int | None
+    first: int | None
+    series: int | None
+    available: bool
+    begins: bool
+    whole: bool
+    volumes: int | None = None
+    saving: Saving | None = None
+
+    @property
+    def format(self) -> str:
+        return self.offer.format
+
+
+def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, ...]:
+    """One for each offer, paper first. `volumes`: how many the title has, None where that is not known."""
+    single = [_by_volume(offer, row, volumes) for offer in row.offers if offer.format not in WHOLE]
+    singles = next((price.series for price in single if price.format == PAPER), None)
+    whole = [_of_set(offer, singles) for offer in row.offers if offer.format in WHOLE]
+    return tuple(sorted((*single, *whole), key=_place))
+
+
+def _place(price: FormatPrice) -> int:
+    return _ORDER.index(price.format) if price.format in _ORDER else len(_ORDER)
+
+
+def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPrice:
+    out = [volume for volume in row.volumes if volume.format == offer.format and not row.awaited(volume)]
+    if not out:
+        left, series = _left(offer), _times(offer.price_jpy, volumes)
+        return FormatPrice(offer, offer.price_jpy, offer.price_jpy, series, left, left, left)
+    there = [volume for volume in out if volume.stock]
+    first = next((volume for volume in out if volume.volume == 1), None)
+    return FormatPrice(
+        offer,
+        offer.price_jpy,
+        first.price_jpy if first else None,
+        _sum(out, volumes),
+        available=bool(there),
+        begins=first in there,
+        whole=len(there) == len(out) >= (volumes or 0),
+        volumes=len(there),
+    )
+
+
+def _times(price: int, volumes: int | None) -> int | None:
+    """A free first volume is how a digital series begins: it says nothing of what the others cost."""
+    return None if volumes is None or (price == 0 and volumes > 1) else price * volumes
+
+
+def _sum(out: Sequence[VolumeStock], volumes: int | None) -> int | None:
+    """Where the shelf does not hold the whole series, the others cost the same only if all that it holds do."""
+    if len(out) == volumes:
+        return sum(volume.price_jpy for volume in out)
+    prices = {volume.price_jpy for volume in out}
+    return _times(prices.pop(), volumes) if len(prices) == 1 else None
+
+
+def _of_set(offer: Offer, singles: int | None) -> FormatPrice:
+    """`singles`: what all volumes cost one by one, new."""
+    price = new_set_price(offer, singles) if offer.format == SET and singles is not None else offer.price_jpy
+    left, as_sold = _left(offer), replace(offer, price_jpy=price)
+    return FormatPrice(as_sold, None, None, price, left, begins=False, whole=left, saving=saving_of(as_sold, singles))
+
+
+def _left(offer: Offer) -> bool:
+    return offer.stock is None or offer.stock > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Buy:
+    """Yen for something that can be had now in a format."""
+
+    format: str
+    jpy: int
+
+
+def cheapest_volume(prices: Sequence[FormatPrice]) -> Buy | None:
+    """A volume, whichever."""
+    return least(Buy(each.format, each.per_volume) for each in prices if each.available and each.per_volume is not None)
+
+
+def cheapest_start(prices: Sequence[FormatPrice]) -> Buy | None:
+    """Volume 1."""
+    return least(Buy(each.format, each.first) for each in prices if each.begins and each.first is not None)
+
+
+def cheapest_whole(prices: Sequence[FormatPrice]) -> Buy | None:
+    """All volumes that have come out."""
+    return least(Buy(each.format, each.series) for each in prices if each.whole and each.series is not None)
+
+
+def least(buys: Iterable[Buy]) -> Buy | None:
+    """Of equally cheap ones the first."""
+    return min(buys, key=lambda buy: buy.jpy, default=None)
+
+
+_BUY = record({"title_id": STRING, "format": STRING, "jpy": INTEGER}, ["title_id", "format", "jpy"])
+_SAVING = record({"jpy": INTEGER, "percent": INTEGER, "against": STRING, "why": STRING}, ["jpy"])
+_FORMAT = record(
+    {
+        "format": STRING,
+        "per_volume_jpy": nullable("integer"),
+        "series_jpy": nullable("integer"),
+        "list_price_jpy": INTEGER,
+        "campaign": CAMPAIGN,
+        "fixed_price": {"type": "boolean"},
+        "in_stock": nullable("boolean"),
+        "volumes_in_stock": INTEGER,
+        "saving": _SAVING,
+    },
+    ["format"],
+)
+ITEM = record(
+    {
+        "title_id": STRING,
+        "title": nullable("string"),
+        "volumes": nullable("integer"),
+        "complete": nullable("boolean", "False: so far."),
+        "formats": listed(_FORMAT),
+        "cheapest": {"type": "object", "description": "The format, of what can be bought now: per_volume, whole."},
+        "availability": STRING,
+        "as_of": STRING,
+    },
+    ["title_id", "formats"],
+)
+COMPARISON = record({"cheapest_to_start": _BUY, "cheapest_complete": _BUY}, [])
+SO_FAR = "Where complete is false the series goes on or was broken off: series_jpy is what its volumes cost so far."
+UNCOUNTED = "Where volumes is null it is not known how many there are, so that what they cost together is null too."
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A title with what it costs. `title` is None where the catalogue could not be read, `name` where nobody knows it."""
+
+    row: Availability
+    title: Title | None
+    name: str | None
+
+    @property
+    def volumes(self) -> int | None:
+        """None where that is not known: a title that has come out has one at least."""
+        return (self.title.volumes or None) if self.title else None
+
+    @property
+    def complete(self) -> bool | None:
+        status = status_of(self.title) if self.title else None
+        return None if status is None else status is Status.FINISHED
+
+    @property
+    def prices(self) -> tuple[FormatPrice, ...]:
+        return format_prices(self.row, self.volumes)
+
+
+def item(priced: Priced) -> Json:
+    """A title's row in a result."""
+    prices = priced.prices
+    return {
+        "title_id": priced.row.title_id,
+        "title": priced.name,
+        "volumes": priced.volumes,
+        "complete": priced.complete,
+        "formats": [_format(price) for price in prices],
+        "cheapest": {"per_volume": _named(cheapest_volume(prices)), "whole": _named(cheapest_whole(prices))},
+        "as_of": priced.row.as_of,
+    }
+
+
+def comparison(titles: Sequence[Priced]) -> Json:
+    """Which of several titles is cheapest to begin with and to own, where any can be had; nothing of one alone."""
+    if len(titles) < 2:
+        return {}
+    found = {"cheapest_to_start": _least(titles, cheapest_start), "cheapest_complete": _least(titles, cheapest_whole)}
+    return {"comparison": {name: best for name, best in found.items() if best is not None}}
+
+
+def notes(titles: Sequence[Priced]) -> list[str]:
+    """What to know of series that are not complete, or of which nobody knows how long they are."""
+    so_far = any(each.complete is False and each.volumes for each in titles)
+    uncounted = any(each.volumes is None for each in titles)
+    return [SO_FAR] * so_far + [UNCOUNTED] * uncounted
+
+
+def _format(price: FormatPrice) -> Json:
+    return {
+        "format": price.format,
+        "per_volume_jpy": price.per_volume,
+        "series_jpy": price.series,
+        **(reduced(price.offer) if price.per_volume is not None else {}),
+        **({"fixed_price": True} if price.format in FIXED else {}),
+        "in_stock": price.available,
+        **({"volumes_in_stock": price.volumes} if price.volumes is not None else {}),
+        **({"saving": asdict(price.saving)} if price.saving else {}),
+    }
+
+
+def _named(buy: Buy | None) -> str | None:
+    return None if buy is None else buy.format
+
+
+def _least(titles: Sequence[Priced], cheapest: Callable[[Sequence[FormatPrice]], Buy | None]) -> Json | None:
+    buys = [(each, buy) for each in titles if (buy := cheapest(each.prices)) is not None]
+    if not buys:
+        return None
+    best, buy = min(buys, key=lambda pair: pair[1].jpy)
+    return {"title_id": best.row.title_id, **asdict(buy)}
+
 
 MOST = 10
-
 INPUT = arguments(
     {
         "title_ids": {

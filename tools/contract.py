@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from session.history import LastShown
 from session.preferences import Preference
 from session.profile import EventKind
 from session.resilience.deadline import Deadline
-from tools.client import SILENT, Client
-from tools.store.failures import Violation
+from tools.store.failures import ClientCannot, Violation
 from tools.store.store import Store
 
 if TYPE_CHECKING:
@@ -22,7 +21,62 @@ if TYPE_CHECKING:
     from tools.results.content import Content
     from tools.store.stock.reader import StockReading
 
+
 Json = dict[str, Any]
+CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What only the client can answer. `method` is one of MCP's requests to a client, `params` what that takes."""
+
+    method: str
+    params: Json
+
+    @property
+    def capability(self) -> str:
+        """Names what a client must have declared to be asked this."""
+        return CAPABILITIES[self.method]
+
+
+class Client(Protocol):
+    """`progress` and `log` never fail, and wait for a client that does not read for a moment at most."""
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tells how far the call is, where the client wanted to know: `done` of `total`, never less than before."""
+
+    async def log(self, level: str, message: str) -> None:
+        """Tells what happened, where the client wants messages of this level (RFC 5424, as MCP names them)."""
+
+    def can(self, capability: str) -> bool:
+        """Tells whether the client has declared `elicitation`, `sampling` or `roots`."""
+
+    async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
+        """Returns the client's result for each. Only for a tool that `asks`.
+
+        A client of the 2026 era is asked between two calls: this raises `InputRequired`, which the tool lets pass, and the
+        tool runs again with what it has been told so far, from its beginning. Raises `ClientCannot`."""
+
+
+class SilentClient:
+    """Nobody that could be spoken to: a call that no client waits for."""
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        pass
+
+    async def log(self, level: str, message: str) -> None:
+        pass
+
+    def can(self, capability: str) -> bool:
+        return False
+
+    async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
+        raise ClientCannot(sorted({question.capability for question in questions.values()}))
+
+
+SILENT: Client = SilentClient()
+
+
 Schema = Mapping[str, Any]
 
 
@@ -69,7 +123,6 @@ class ToolContext:
 
 Handler = Callable[[ToolContext, Json], Awaitable[Json]]
 """(context, validated arguments with defaults) to a result that satisfies the tool's output schema."""
-
 Completion = Callable[[ToolContext, Json], Awaitable[Json]]
 """Adds what must not be cached (price, stock) to a result, whichever rung of the ladder it came from."""
 
@@ -114,8 +167,8 @@ class Tool:
     words, which only the history of their own session keeps, `audited` is the allowlist of the audit, which every call of a
     `personal` tool leaves a line in; `shares` tells of a result what later calls may refer to without naming it, "" for what
     none can refer to any more; `echoes` are the fields of a result that hold the asker's own words, which no cache keeps;
-    `sheds` is what a result that is too long loses, in this order (`tools/results/worth.py`), where None goes by the output
-    schema, from its end. `instead` is what to tell a model when the tool is switched off; `default_on` is False for an
+    `sheds` are the fields that a result which is too long loses, in this order; None: by the output schema, from its end.
+    `instead` is what to tell a model when the tool is switched off; `default_on` is False for an
     experiment, which is off where no flag names it. `spelled` forgives how an argument is written that came as text. `check`
     is for rules between arguments that a schema would state less clearly. One that `asks` may ask its client something, one
     that `logs` may send it log messages: what a client answered is for that call alone, so that such a tool has no cache.

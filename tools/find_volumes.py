@@ -6,21 +6,18 @@ import re
 from collections.abc import Sequence
 
 from tools.contract import Fallback, Json, Tool, ToolContext
-from tools.results import worth
-from tools.results.referred import of_last_title
-from tools.results.shared import one_title
+from tools.results import shortening as worth
+from tools.results.referred import of_last_title, one_title
 from tools.results.volumes import ROW
 from tools.schema.parts import INTEGER, STRING, answer, arguments, listed
-from tools.schema.violations import FIXES
+from tools.schema.validation import FIXES
 from tools.store.failures import DependencyFailure, Violation
 from tools.store.identifiers import MONTH, TITLE_ID
-from tools.store.japan import day_in_japan, is_month
 from tools.store.models import DIGITAL, PAPER
+from tools.store.models.values import day_in_japan, is_month
 from tools.store.ports import MOST_RELEASES
-from tools.volumes.asked import NEXT, Asked
-from tools.volumes.months import kept_month, month
-from tools.volumes.spelling import volume_meant
-from tools.volumes.titles import kept_title, title
+from tools.volumes.asked import NEXT, Asked, volume_meant
+from tools.volumes.found import kept_month, kept_title, month, title
 
 VOLUME = "^[0-9enxt]{1,4}$"
 """Text, since not every client reads that an argument may be of two types; a number counts as its text. `fit_together` sees

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from session.profile import EventKind
 from tools.contract import TEXT, Fallback, ProfileRule, Tool
-from tools.results import worth
+from tools.results import shortening as worth
 from tools.results.details import complete, details, last_known
+from tools.results.referred import one_title
 from tools.results.rows import OFFER
-from tools.results.shared import one_title
 from tools.schema.parts import FOR_WHOM, STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.identifiers import TITLE_ID
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
-from tools.results.shared import one_title
+from tools.results.referred import one_title
 from tools.schema.parts import STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.failures import DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID

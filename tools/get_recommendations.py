@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from session.begin import result_set_name
 from session.history import RECOMMENDATIONS, LastShown
-from session.result_cache import result_set_name
 from tools.conditions.arguments import CONDITIONS, FACTS, contradictions
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.spelling import SPELLED
@@ -16,7 +16,7 @@ from tools.recommend.chosen import Chosen, choose
 from tools.recommend.customer import purchased
 from tools.recommend.excluded import Excluded
 from tools.recommend.reasons import POPULAR, reason
-from tools.results import worth
+from tools.results import shortening as worth
 from tools.results.rows import title_row
 from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, arguments, listed
 from tools.store.failures import DependencyFailure

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tools.contract import Json, Tool, ToolContext
-from tools.results import worth
-from tools.results.orders import OUTPUT, latest, presented
-from tools.results.own_orders import latest_orders, own_order
+from tools.results import shortening as worth
+from tools.results.orders import OUTPUT, latest, latest_orders, own_order, presented
 from tools.schema.parts import arguments
 from tools.store.failures import NotFound
 from tools.store.identifiers import ORDER_ID

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from session.profile import EventKind
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
-from tools.results import worth
+from tools.results import shortening as worth
 from tools.results.content import Image
+from tools.results.referred import one_title
 from tools.results.rows import for_whom, ranges
-from tools.results.shared import one_title
 from tools.schema.parts import INTEGER, STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Page, Title
-from tools.volumes.spelling import volume_meant
+from tools.volumes.asked import volume_meant
 
 TITLE_SECONDS = 0.3
 """What of the call's time the title gets; its pages have the rest."""

@@ -9,19 +9,16 @@ from functools import partial
 from itertools import chain
 from typing import Any, Generic, Literal, TypeVar
 
-from tools.primitives.prompt import Prompt
 from tools.primitives.read import Read, completers, of_completion, of_prompt, of_resource
-from tools.primitives.resource import Resource, ResourceTemplate
+from tools.primitives.resource import Prompt, Resource, ResourceTemplate
 from tools.prompts import continue_a_series, find_a_gift, shopping_assistant, track_my_order
-from tools.register import Register
-from tools.registry import Registered
+from tools.registry import Register, Registered
 from tools.resources.history import HISTORY
 from tools.resources.orders import ORDERS
 from tools.resources.profile import PROFILE
 from tools.resources.results import RESULTS
 from tools.resources.titles import TITLES
-from tools.schema.quick_check import success_of
-from tools.schema.validation import ArgumentsValidator
+from tools.schema.validation import ArgumentsValidator, success_of
 
 Primitive = Resource | ResourceTemplate | Prompt
 Kind = Literal["resources", "prompts"]

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from session.preferences import LONGEST, MOST_KEPT, Preference
 from session.stated_preferences import Preferences
 from tools.contract import Effect, Json, Tool, ToolContext
-from tools.preferences.answers import KEPT, NOT_EVERYWHERE, changed, kept, one_line, says_something
-from tools.preferences.payment_card import names_card
-from tools.preferences.replacing import not_replaced
-from tools.results import worth
+from tools.preferences.answers import KEPT, NOT_EVERYWHERE, changed, kept, names_card, not_replaced, one_line, says_something
+from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, arguments
 from tools.store.failures import InvalidArguments, Violation
 from tools.store.preferences.reader import Heard

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from session.begin import result_set_name
 from session.history import LastShown
 from session.profile import EventKind
-from session.result_cache import result_set_name
 from tools.conditions.arguments import CONDITIONS, FACTS, contradictions
 from tools.conditions.by_name import goes_by
 from tools.conditions.differing import differing
@@ -18,7 +18,7 @@ from tools.conditions.spelling import SPELLED
 from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, noted, told
 from tools.conditions.wanted import Want, wanted
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
-from tools.results import worth
+from tools.results import shortening as worth
 from tools.results.elsewhere import elsewhere, with_pointers
 from tools.results.rows import title_row
 from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, arguments, listed
@@ -27,7 +27,7 @@ from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
 from tools.store.models import Conditions, Title
 from tools.store.search.conditions.check import Check
-from tools.store.search.query.wordings import GENRES as WORDINGS
+from tools.store.search.query.wordings import GENRE_WORDINGS as WORDINGS
 from tools.store.search.text.characters import normalise
 
 UNAVAILABLE = "The search is not available right now;"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from infra.alarms.alarm import Alarm, Watch
 from infra.alarms.slos import PAGE, TICKET
-from server.backends.policies import POLICIES
+from server.backends.guarded_store import POLICIES
 
 NOTICED = ("catalog", "stock", "orders")
 """Backends without which customers see something else than they asked for. Without the others answers are plainer."""

@@ -14,8 +14,8 @@ from infra.alarms.native import Natives, natives
 from infra.alarms.states import STATES
 from infra.cdk.config import Stage as Deployed
 from infra.cdk.stages import STAGES
-from server.backends.policies import POLICIES
-from server.telemetry.emf.numbers import NUMBERS
+from server.backends.guarded_store import POLICIES
+from server.telemetry.emf import NUMBERS
 from tools.store.backends.dynamodb.tables import TABLES
 
 FOLDER = Path(__file__).parent

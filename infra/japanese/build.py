@@ -13,7 +13,7 @@ from pathlib import Path
 from infra.japanese.alignment import KANJI, Aligner, plain
 from infra.japanese.sources import Edrdg, names
 from tools.store.search.text.characters import normalise, to_hiragana
-from tools.store.search.text.dictionary import LONGEST
+from tools.store.search.text.readings import LONGEST
 
 Counts = dict[str, Counter[str]]
 _MOST_READINGS, _SIZES = 10, (1, 2, 3)

@@ -14,13 +14,13 @@ from infra.seed.contents import ContentsError, Sources, read
 from infra.seed.loads import Done, SeedError
 from infra.seed.standby import Wanted
 from infra.seed.work import seed, wanted
-from server.commands.broken_pipe import while_read
-from server.commands.progress import progress_bar
+from server.commands.cli import while_read
+from server.commands.errors import progress_bar
 from server.config.parsing import SettingError
 from server.config.policies_file import read_policies, read_vocabulary
 from server.config.settings import Settings
-from server.standby.manifest import KINDS
-from tools.store.records.lines import MOST_PROBLEMS
+from server.standby.bundle import KINDS
+from tools.store.records.catalog_file import MOST_PROBLEMS
 
 AGAIN = "what was written stays; run it again and it goes on from there"
 

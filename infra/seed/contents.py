@@ -14,11 +14,10 @@ from tools.store.backends.dynamodb.items import order_item, release_item, stock_
 from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers
 from tools.store.models import Order, VolumeStock
-from tools.store.records.catalog_file import Record, load
-from tools.store.records.lines import RecordFileError
+from tools.store.records.catalog_file import Record, RecordFileError, load
 from tools.store.records.schemas import find_oddities
 from tools.store.records.store_files import read_orders, read_volumes
-from tools.store.releases.dated import releases_of
+from tools.store.releases import releases_of
 from tools.store.tags import Vocabulary
 
 

@@ -13,14 +13,12 @@ from server.config.settings import Settings
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Problem
 from tools.store.backends.dynamodb import diagnosis as dynamodb
-from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.tables import TABLES
+from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress
 from tools.store.backends.opensearch import diagnosis as opensearch
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.loading.load import Loading
-from tools.store.backends.opensearch.loading.plan import Plan
+from tools.store.backends.opensearch.load import Loading, Plan
 from tools.store.failures import BackendFailure, Failure
 from tools.store.ports import Embedder
 

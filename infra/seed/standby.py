@@ -16,11 +16,10 @@ from infra.seed.loads import Done, Progress, SeedError
 from server.backends import EMBEDDED, open_redis
 from server.config.parsing import parsed
 from server.config.settings import Settings
-from server.config.standby_url import IN_REDIS, standby_url
-from server.standby.bundle import RECORDS, pack
-from server.standby.manifest import FULL, NAMES, BundleError, Manifest
-from server.standby.places.opening import open_place
-from server.standby.places.place import Place, UnreachableError
+from server.config.urls import IN_REDIS, standby_url
+from server.standby.bundle import FULL, NAMES, RECORDS, BundleError, Manifest, pack
+from server.standby.opening import open_place
+from server.standby.places import Place, UnreachableError
 from session.resilience.diagnosis import Problem
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.computed import FORMAT

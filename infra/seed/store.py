@@ -14,14 +14,13 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from session.resilience.retry import Backoff, RetryPolicy
+from session.resilience.deadline import Backoff, RetryPolicy
 from tools.store.backends.aws_failures import failure_of
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.admin import create_tables, describe_tables
 from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.tables import Table
-from tools.store.backends.dynamodb.writing import write_all
+from tools.store.backends.dynamodb.diagnosis import create_tables, describe_tables
+from tools.store.backends.dynamodb.profiles import write_all
+from tools.store.backends.dynamodb.tables import DynamoAddress, Table
 from tools.store.failures import DependencyFailure, Throttled
 from tools.store.records.shape import ShapeError
 

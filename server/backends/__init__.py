@@ -1,11 +1,8 @@
 """What stands behind each port, chosen by URL. A driver is imported only when it is chosen."""
 
-from server.backends.classifier import open_classifier
-from server.backends.embedder import open_embedder
-from server.backends.opening import OpenPorts, open_ports
+from server.backends.opening import OpenPorts, Shared, open_classifier, open_embedder, open_ports
 from server.backends.ports import EMBEDDED, Ports, Prepared, Progress
 from server.backends.redis import open_redis
-from server.backends.shared import Shared
 
 __all__ = [
     "EMBEDDED",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from server.backends.policies import BEHIND, BESIDE
 from server.backends.ports import Ports
 from session.memory import SessionMemory
+from session.resilience.breaker import BreakerPolicy
 from session.resilience.clocks import Clock, Clocks
+from session.resilience.deadline import RetryPolicy
 from session.snapshots import Snapshots
 from session.stated_preferences import StatedPreferences
 from tools.store.catalog.adult import Adult, CatalogWithoutAdult, StockWithoutAdult, TitlesWithoutAdult
-from tools.store.catalog.negative_cache import NegativeCache
-from tools.store.catalog.of_today import CatalogOfToday
 from tools.store.catalog.popular import PopularTitles, titles_snapshot
-from tools.store.catalog.reader import TitleReader
-from tools.store.classification.classifying import Classifying
-from tools.store.guarded.backend import Backend
+from tools.store.catalog.reader import CatalogOfToday, NegativeCache, TitleReader
+from tools.store.classification import Classifying
+from tools.store.guarded.backend import Backend, BackendPolicy
 from tools.store.guarded.ports import (
     GuardedCatalog,
     GuardedClassifier,
@@ -29,15 +29,40 @@ from tools.store.guarded.ports import (
     GuardedTitles,
 )
 from tools.store.identifiers import Identifiers
-from tools.store.models.policies import Policies
+from tools.store.models.order import Policies
 from tools.store.ports import CatalogPort, StockPort, TitlesPort
 from tools.store.preferences.reader import PreferenceReader
-from tools.store.releases.reader import ReleaseReader
+from tools.store.releases import ReleaseReader
 from tools.store.search.reading.reader import Reader
 from tools.store.stock.reader import StockReader
 from tools.store.stock.snapshot import StockSnapshot, rows_snapshot
 from tools.store.store import Store
 from tools.store.tags import Vocabulary
+
+POLICIES = {
+    # Details have 0.3 s, half of what is slow for a search: who waited for all of that has waited long enough to tell.
+    "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8, telling_share=0.4),
+    "titles": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
+    "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
+    "releases": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
+    "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
+    # Who only wants to know what is remembered waits 0.06 s: all of that tells.
+    "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15, telling_share=0.5),
+    # Three pictures each: of those, a few at once are more than the rest of the answers together.
+    "pages": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.75, places=16),
+    # A model far away takes what it takes; asked again it would only be later.
+    "classifier": BackendPolicy(slow_seconds=1.2, attempt_seconds=1.4, places=16, retry=RetryPolicy(attempts=1)),
+}
+# What a search is only read better by has a breaker of its own, is asked once, and answers at once or not at all.
+BESIDE = {"names": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, retry=RetryPolicy(attempts=1))}
+# What is read behind the calls has longer, goes one at a time, and is no word on how a backend answers a call.
+BEHIND = {
+    "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
+    "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, places=1, retry=RetryPolicy(attempts=1)),
+}
+# A trip that took too long has failed by itself. Shorter ones are never called slow: with many calls at once most of
+# what a clock sees is this process's own work, and a breaker that opened for it would take everyone's session away.
+REDIS = BreakerPolicy(slow_seconds=math.inf)
 
 
 def guarded_store(

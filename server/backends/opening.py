@@ -2,18 +2,235 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from server.backends.catalog import open_catalog
-from server.backends.classifier import open_classifier
-from server.backends.embedder import open_embedder
-from server.backends.pages import open_pages
-from server.backends.ports import Ports, Progress, nothing_to_prepare
-from server.backends.shared import Shared
-from server.backends.store import open_store
-from server.config.settings import Settings
-from tools.store.backends.watched_embedder import WatchedEmbedder
+from server.backends.ports import CONNECT_SECONDS, EMBEDDED, Ports, Progress, StorePorts, nothing_to_prepare
+from server.config.parsing import SettingError
+from server.config.policies_file import read_vocabulary
+from server.config.settings import DEMO, Settings
+from server.config.urls import file_of
+from session.resilience.deadline import Deadline
+from tools.store.backends.embedding import WatchedEmbedder
+from tools.store.failures import Failure
+from tools.store.identifiers import IdPattern
+from tools.store.models import Title
+from tools.store.ports import CatalogPort, Classifier, Embedder, PagesPort
+from tools.store.releases import releases_of
+
+if TYPE_CHECKING:
+    from tools.store.backends.embedded.catalog import EmbeddedCatalog
+    from tools.store.backends.embedded.loading import Loaded
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedTitles
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStore:
+    """What the embedded store is of: `file` has stock and orders."""
+
+    titles: EmbeddedTitles
+    releases: EmbeddedReleases
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Nothing, where a process serves by itself. `people` is the file of what customers did and stated, which all write."""
+
+    catalog: Loaded | None = None
+    encoder: Any = None
+    store: SharedStore | None = None
+    people: Path | None = None
+
+
+async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifier | None:
+    """Opens it; there is none where titles alone tell. Raises `SettingError` where AWS's own settings cannot be used."""
+    if settings.classifier == "local":
+        return None
+    from botocore.exceptions import InvalidRegionError, NoRegionError, ProfileNotFound
+
+    from tools.store.backends.bedrock.classifier import BedrockClassifier
+
+    try:
+        return await stack.enter_async_context(BedrockClassifier.open(settings.classifier.removeprefix("bedrock:")))
+    except (NoRegionError, InvalidRegionError, ProfileNotFound):
+        message = "MANGA_CLASSIFIER: Bedrock needs AWS_DEFAULT_REGION, or an AWS_PROFILE that has one"
+        raise SettingError(message) from None
+
+
+async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Shared | None = None) -> Embedder | None:
+    """Opens it; there is none where search is by words alone. Raises `SettingError` where AWS's own settings cannot be
+    used."""
+    if settings.embedder == "none":
+        return None
+    if settings.embedder == "local":
+        from tools.store.backends.embedded.embedder import LocalEmbedder
+
+        return await stack.enter_async_context(LocalEmbedder(shared.encoder if shared else None))
+    return await _open_bedrock(settings.embedder.removeprefix("bedrock:"), stack)
+
+
+async def _open_bedrock(model: str, stack: AsyncExitStack) -> Embedder:
+    from botocore.exceptions import InvalidRegionError, NoRegionError, ProfileNotFound
+
+    from tools.store.backends.bedrock.embedder import BedrockEmbedder
+
+    try:
+        return await stack.enter_async_context(BedrockEmbedder.open(model))
+    except (NoRegionError, InvalidRegionError, ProfileNotFound):
+        raise SettingError("MANGA_EMBEDDER: Bedrock needs AWS_DEFAULT_REGION, or an AWS_PROFILE that has one") from None
+
+
+async def open_pages(settings: Settings, stack: AsyncExitStack) -> PagesPort:
+    if settings.pages_url == EMBEDDED:
+        from tools.store.backends.pages.directory import DemoPages
+
+        return await stack.enter_async_context(DemoPages.open())
+    if folder := file_of(settings.pages_url):
+        from tools.store.backends.pages.directory import DirectoryPages
+
+        return await stack.enter_async_context(DirectoryPages.open(folder))
+    from tools.store.backends.aws_address import S3Address
+    from tools.store.backends.pages.s3 import S3Pages
+
+    return await stack.enter_async_context(S3Pages.open(S3Address.parse(settings.pages_url)))
+
+
+logger = logging.getLogger(__name__)
+WARM_UP_SECONDS = 4.0
+GREETING_SECONDS = 0.5
+"""What a first client gets before the encoder is loaded."""
+
+
+async def open_catalog(
+    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None, shared: Shared
+) -> CatalogPort:
+    if settings.catalog_url == EMBEDDED:
+        return await _open_embedded_catalog(settings, stack, embedder, progress, shared)
+    from tools.store.backends.opensearch.address import OpenSearchAddress
+    from tools.store.backends.opensearch.catalog import OpenSearchCatalog
+
+    if embedder is not None:
+        await _warm_up(embedder, WARM_UP_SECONDS if settings.embedder == "local" else CONNECT_SECONDS)
+    try:
+        opening = OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder, read_vocabulary(settings))
+        return await stack.enter_async_context(opening)
+    except (ValueError, OSError) as error:  # a certificate's file, or AWS credentials that are not there
+        raise SettingError(f"MANGA_CATALOG_URL: {error}") from None
+
+
+async def _warm_up(embedder: Embedder, seconds: float) -> None:
+    """Asks for a first vector, which takes seconds (the encoder is loaded, or a connection made) that no customer's
+    search has."""
+    with suppress(Failure):  # searches go by words alone then, and say so
+        await embedder.embed(["漫画"], Deadline.after(seconds))
+
+
+async def _open_embedded_catalog(
+    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None, shared: Shared
+) -> EmbeddedCatalog:
+    from tools.store.backends.embedded.catalog import EmbeddedCatalog
+    from tools.store.records.catalog_file import CatalogFileError
+
+    started = time.monotonic()
+    cache_dir = settings.data_dir or default_data_dir()
+    opening = EmbeddedCatalog.open(
+        settings.catalog_file,
+        embedder,
+        cache_dir=cache_dir,
+        progress=progress,
+        head_start=GREETING_SECONDS if shared.catalog is None else 0.0,
+        loaded=shared.catalog,
+        vocabulary=read_vocabulary(settings),
+    )
+    try:
+        catalog = await stack.enter_async_context(opening)
+    except CatalogFileError as error:
+        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
+    if shared.catalog is None:
+        logger.info("%d titles ready in %.1f s", len(catalog), time.monotonic() - started)
+    return catalog
+
+
+def default_data_dir() -> Path:
+    """Returns the user's cache folder, by the XDG Base Directory Specification."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "manga-tools"
+
+
+async def open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
+    """Opens it as the settings say. Raises `SettingError` for a catalogue file that cannot be used."""
+    if settings.store_url != EMBEDDED:
+        return await _open_dynamodb(settings, stack)
+    if shared.store is not None:
+        return _open_shared_store(stack, shared.store, shared.people)
+    return await _open_embedded_store(settings, stack, catalog)
+
+
+def _open_shared_store(stack: AsyncExitStack, shared: SharedStore, people: Path | None) -> StorePorts:
+    from tools.store.backends.embedded.people_file import PeopleFile, SharedPreferences, SharedProfiles
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+
+    assert people is not None
+    store = stack.enter_context(closing(EmbeddedStore.of_file(shared.file)))
+    file = stack.enter_context(closing(PeopleFile(people)))
+    return StorePorts(shared.titles, store, shared.releases, store, SharedProfiles(file), SharedPreferences(file))
+
+
+async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
+    """Fills it from the catalogue file, whoever searches that: with OpenSearch the file still says what is sold."""
+    from tools.store.backends.embedded.customers import EmbeddedPreferences, EmbeddedProfiles
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
+    from tools.store.records.catalog_file import CatalogFileError, Record, load
+    from tools.store.records.store_files import StoreFileError
+
+    known: Sequence[Record] | None = getattr(catalog, "records", None)
+    try:
+        records = await asyncio.to_thread(load, settings.catalog_file, read_vocabulary(settings)) if known is None else known
+    except CatalogFileError as error:
+        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
+    offers = [(title.title_id, sold) for title, sold in records]
+    titles = [title for title, _ in records]
+    check_title_ids(settings, titles)
+    try:
+        store = await stack.enter_async_context(EmbeddedStore.open(offers, *store_files(settings)))
+    except StoreFileError as error:
+        raise SettingError(f"MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE: {error}") from None
+    releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
+    return StorePorts(EmbeddedTitles(titles), store, releases, store, EmbeddedProfiles(), EmbeddedPreferences())
+
+
+def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
+    """Raises `SettingError` for a title that no tool could be asked for."""
+    pattern = settings.title_pattern
+    if odd := next((each.title_id for each in titles if not pattern.matches(each.title_id)), None):
+        raise SettingError(f"MANGA_CATALOG_FILE: title_id {pattern.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
+
+
+def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern]:
+    """The volumes and the orders that the embedded store is filled with, and the pattern of their numbers: the files of the
+    settings, else the demo's where the catalogue is the demo's too."""
+    demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
+    volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if demo else (None, None)
+    return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern
+
+
+async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePorts:
+    from tools.store.backends.dynamodb.store import DynamoStore
+    from tools.store.backends.dynamodb.tables import DynamoAddress
+
+    store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
+    # The first call makes the connections; a customer should not wait for that. It never raises.
+    await store.health(Deadline.after(CONNECT_SECONDS))
+    return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.preferences)
+
 
 OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tools.store.backends.watched_embedder import WatchedEmbedder
+from tools.store.backends.embedding import WatchedEmbedder
 from tools.store.ports import (
     CatalogPort,
     Classifier,

@@ -10,17 +10,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.backends.catalog import default_data_dir
+from server.backends.opening import Shared, SharedStore, check_title_ids, default_data_dir, store_files
 from server.backends.ports import EMBEDDED, Progress
-from server.backends.shared import Shared, SharedStore
-from server.backends.store import check_title_ids, store_files
 from server.config.parsing import SettingError
 from server.config.policies_file import read_vocabulary
 from server.config.settings import Settings
-from tools.store.releases.dated import releases_of
+from tools.store.releases import releases_of
 
 if TYPE_CHECKING:
-    from tools.store.backends.embedded.encoder import SentenceEncoder
+    from tools.store.backends.embedded.embedder import SentenceEncoder
     from tools.store.backends.embedded.loading import Loaded
 
 logger = logging.getLogger(__name__)
@@ -56,9 +54,7 @@ def _catalog(settings: Settings, progress: Progress | None) -> Loaded:
 
 
 def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedStore:
-    from tools.store.backends.embedded.releases import EmbeddedReleases
-    from tools.store.backends.embedded.stock_and_orders import EmbeddedStore, write_store
-    from tools.store.backends.embedded.titles import EmbeddedTitles
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles, write_store
     from tools.store.records.catalog_file import load
 
     if catalog is None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
 
 WRONG_USE = 2
 
@@ -11,3 +14,25 @@ def print_error(line: str, status: int = WRONG_USE) -> int:
     """Says it on stderr. Returns the status to exit with."""
     print(f"manga-tools: {line}", file=sys.stderr)
     return status
+
+
+WIDTH = 30
+PATIENCE_SECONDS = 0.5
+
+
+def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
+    """Returns what draws `(done, total, what)` on one line; None where nobody is looking."""
+    if not stream.isatty():
+        return None
+    started = time.monotonic()
+
+    def draw(done: int, total: int, what: str) -> None:
+        if time.monotonic() - started < PATIENCE_SECONDS:
+            return
+        filled = WIDTH * done // max(1, total)
+        bar = "█" * filled + "·" * (WIDTH - filled)
+        end = "\n" if done >= total else ""
+        stream.write(f"\r{bar} {done:,}/{total:,} {what:<24}{end}")
+        stream.flush()
+
+    return draw

@@ -9,14 +9,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from server.call import Principal
-from server.commands.installed_tools import installed_tools
-from server.config.flags_url import shown
+from server.commands.tools import installed_tools
 from server.config.settings import Settings
-from server.flags.current import Flags
+from server.config.urls import shown
 from server.flags.document import Document, DocumentError, parse
-from server.flags.facts import kind
-from server.flags.sources.opening import open_source
-from server.flags.sources.source import Unreadable
+from server.flags.evaluation import Flags, kind
+from server.flags.follower import open_source
+from server.flags.sources import Unreadable
 
 NO_SOURCE = "MANGA_FLAGS_URL is not set"
 

@@ -59,8 +59,8 @@ async def forget_user(settings: Settings, user: str) -> int:
         return print_error(f"--user: {failure.message}")
     if settings.store_url == EMBEDDED:
         return print_error(IN_PROCESS, 1)
-    from tools.store.backends.dynamodb.address import DynamoAddress
     from tools.store.backends.dynamodb.store import DynamoStore
+    from tools.store.backends.dynamodb.tables import DynamoAddress
 
     key = preferences(user)
     async with AsyncExitStack() as stack:

@@ -10,29 +10,85 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 import uvicorn
 
 from server.application import Application
 from server.backends import Progress, open_ports
-from server.commands.place import Place, Standalone
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.ops.opening import open_ops
+from server.packages.reload_socket import Reloads, answer_reloads
 from server.runtime.lifecycle import drain
 from server.runtime.signals import first_of, on_signals
+from server.telemetry.log_output import leave
 from server.transport.http.app import HttpApp, http_app
-from server.transport.http.beside import Beside
-from server.transport.http.connection.choice import connection_class
-from server.transport.http.connection.connections import Connections
-from server.transport.websocket.opening import open_websockets
+from server.transport.http.connection.http_connection import Beside, Connections, HttpConnection
+from server.transport.http.probes import Probes
+from server.transport.stdio import BoundedLines, OpenCalls, private_stdin, talk
+from server.transport.websocket.websockets import open_websockets
 from server.wiring import open_app
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from server.application import Application
+    from server.backends import OpenPorts
 
+
+def connection_class() -> Callable[..., asyncio.Protocol]:
+    """Returns the quicker one where its library is installed, which has no wheel for every platform."""
+    try:
+        from server.transport.http.connection.plain_requests import PlainRequests
+    except ImportError:
+        return HttpConnection
+    return PlainRequests
+
+
+class Place(Protocol):
+    """`listeners` are those that the process accepts from itself; `open` has everything come in until the block ends.
+    `number` is its own among the workers, where there are several."""
+
+    number: int | None
+    port: int
+    listeners: Sequence[socket.socket]
+    ports: OpenPorts
+    reloads: Reloads | None
+
+    def probes(self, app: Application) -> Probes: ...
+
+    def open(self, server: PatientServer) -> AbstractAsyncContextManager[None]: ...
+
+
+class Standalone:
+    """A process by itself."""
+
+    number: int | None = None
+
+    def __init__(self, settings: Settings, listener: socket.socket, ports: OpenPorts) -> None:
+        self.port: int = listener.getsockname()[1]
+        self.listeners: Sequence[socket.socket] = (listener,)
+        self.ports = ports
+        self.reloads: Reloads | None = partial(answer_reloads, settings.host, self.port)
+        self._settings = settings
+
+    def probes(self, app: Application) -> Probes:
+        return Probes(app.lifecycle, app.dependencies, app.metrics)
+
+    @asynccontextmanager
+    async def open(self, server: PatientServer) -> AsyncIterator[None]:
+        say_listening(self._settings, self.port)
+        yield
+
+
+def say_listening(settings: Settings, port: int) -> None:
+    further = ", WebSocket at /ws" if settings.websocket else ""
+    logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp%s)", settings.host, port, further)
+
+
+logger = logging.getLogger(__name__)
 ROOMS: Sequence[Callable[[Settings, Application, int | None], Beside]] = [
     open_ops,
 ]
@@ -188,3 +244,20 @@ def end_with_parent() -> None:
     """Asks Linux for SIGTERM when the parent dies, however it dies (prctl(2)). Elsewhere this does nothing."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+async def serve_stdio(settings: Settings) -> None:
+    """Serves until stdin ends or a signal comes. The parent process is trusted to state the identity."""
+    stop = asyncio.Event()
+    on_signals(stop)
+    calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
+    async with open_app(settings, local=True) as app:
+        lines = BoundedLines(private_stdin(), settings.max_body_bytes)
+        talking = asyncio.create_task(talk(app.protocol.mcp, lines, calls, budget, stop), name="stdio")
+        await first_of(talking, stop)
+        if talking.done():
+            talking.result()
+        elif not calls.ended:
+            await calls.all_answered(budget)
+    if not talking.done():
+        leave(0)  # a thread still waits for a line of stdin, or for room in stdout, and the interpreter would wait for it

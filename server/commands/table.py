@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from server.commands.progress import progress_bar
+from server.commands.errors import progress_bar
 from server.config.parsing import SettingError, user_id
 from server.config.settings import Settings
 
@@ -51,7 +51,7 @@ def _serve_arguments(parser: ArgumentParser) -> None:
 
 
 async def _stdio(asked: Namespace, settings: Settings) -> int:
-    from server.commands.serve_stdio import serve_stdio
+    from server.commands.serve import serve_stdio
 
     try:
         own = replace(settings, user=user_id(asked.user)) if asked.user else settings
@@ -66,7 +66,7 @@ def _stdio_arguments(parser: ArgumentParser) -> None:
 
 
 async def _call(asked: Namespace, settings: Settings) -> int:
-    from server.commands.call import call_once
+    from server.commands.tools import call_once
 
     return await call_once(settings, asked.tool, asked.arguments, asked.user)
 
@@ -104,7 +104,7 @@ def _flags_arguments(parser: ArgumentParser) -> None:
 
 async def _tools(asked: Namespace, settings: Settings) -> int:
     if asked.action:
-        from server.commands.reload_tools import reload_tools
+        from server.commands.tools import reload_tools
 
         return await reload_tools(settings, as_json=asked.json)
     from server.commands.tools import show_tools

@@ -1,16 +1,38 @@
 """`python -m server tools`: which tools there are, those of installed packages included; and their schemas, for whoever
-registers them without asking a server."""
+registers them without asking a server.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
+import time
+import uuid
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 
-from server.commands.installed_tools import installed_tools
+from server.backends import open_ports
+from server.call import Call, RequestMetadata
+from server.commands.errors import print_error, progress_bar
 from server.config.settings import Settings
+from server.packages.packages import IMPORT_SECONDS, Packages
+from server.packages.reload_socket import NoServer, ReloadReport, ask_to_reload
+from server.results import call_tool_result
 from server.transport.tool_listing import listed_tool
+from server.version import VERSION
+from server.wiring import open_app
 from tools.contract import CachePolicy
-from tools.registry import Registered
+from tools.registry import Registered, Registry
+
+
+async def installed_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
+    """Returns them, those of packages included, and what came of the packages. Once in a process: a module is imported anew
+    only by whoever has imported it."""
+    registry = Registry(version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s)
+    return registry, await Packages(registry, import_seconds).reload()
+
 
 HEAD = ("tool", "version", "from", "by itself", "timeout", "cache", "fallback")
 
@@ -45,3 +67,43 @@ def _told(cache: CachePolicy | None) -> str:
 def _table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+PATIENCE_SECONDS = 120
+"""For the vectors of a large catalogue that was never served here; after that it is searched by words, and says so."""
+
+
+async def call_once(settings: Settings, tool: str, arguments: str, user: str | None) -> int:
+    """Prints the result as JSON, as a server answers that has been up for a while. Exit status 0 for a success, 1 for a
+    failed call, 2 for arguments that are no JSON."""
+    try:
+        given = json.loads(arguments)
+    except ValueError as error:
+        return print_error(f"the arguments are not JSON: {error}")
+    if not isinstance(given, dict):
+        return print_error("the arguments have to be a JSON object")
+    async with open_app(settings, local=True, ports=partial(open_ports, progress=progress_bar(sys.stderr))) as app:
+        registered = app.registry.get(tool)
+        if registered is None:
+            return print_error(f"no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await app.prepared()
+        call = Call(uuid.uuid4().hex, registered, given, RequestMetadata(user=user), time.monotonic(), transport="cli")
+        result = call_tool_result(call, await app.pipeline.run(call))
+    print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))
+    print(json.dumps(result["_meta"], ensure_ascii=False), file=sys.stderr)
+    return 1 if result["isError"] else 0
+
+
+async def reload_tools(settings: Settings, *, as_json: bool) -> int:
+    """Prints what the server did. Exit status 1 when it refused a package, and when there is no server."""
+    try:
+        report = await ask_to_reload(settings.host, settings.port)
+    except TimeoutError:
+        return print_error("the server has not answered; it may still be loading its packages: see its log", 1)
+    except NoServer as error:
+        where = f"{settings.host}:{settings.port}"
+        return print_error(f"no server of this user at {where} (MANGA_HOST, MANGA_PORT): nobody answers at {error}", 1)
+    print(json.dumps(report.as_json(), ensure_ascii=False, indent=2) if as_json else report)
+    return 0 if report.well else 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from server.config.parsing import SettingError
 from server.config.settings import Settings
-from tools.store.models.policies import Policies
+from tools.store.models.order import Policies
 from tools.store.records.policies_file import PoliciesFileError, load
 from tools.store.tags import TagsFileError, Vocabulary, load_vocabulary
 

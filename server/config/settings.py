@@ -2,36 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-from server.config.addresses import host_name, hosts, is_loopback, networks
-from server.config.bearer_secrets import LEAST_TOKEN, fleet_key, token_list, tokens_in
-from server.config.checks import check
-from server.config.declaration import setting, stated
-from server.config.files import file_to_write, folder, path
-from server.config.flags_url import flags_url
-from server.config.pages_url import pages_url
 from server.config.parsing import (
+    LEAST_TOKEN,
+    Rule,
+    SettingError,
     choice,
     classifier,
     embedder,
+    file_to_write,
+    fleet_key,
+    folder,
     integer,
     listed,
     namespace,
     optional,
+    parsed,
+    path,
+    problem_of_file,
     shop_name,
     switch,
+    token_list,
+    tokens_in,
     turn_clock,
     user_id,
 )
-from server.config.relay import AUTO, relay
-from server.config.standby_url import standby_url
-from server.config.urls import jwks_url, url_of
+from server.config.urls import (
+    file_of,
+    flags_url,
+    host_name,
+    hosts,
+    is_loopback,
+    jwks_url,
+    networks,
+    pages_url,
+    standby_url,
+    url_of,
+)
 from session.redis.address import SCHEMES as REDIS_SCHEMES
+from session.redis.address import RedisAddress
 from session.turn import TurnClock
+from tools.store.backends.dynamodb.tables import DynamoAddress
+from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
+
+PREFIX = "MANGA_"
+
+
+def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
+    """Declares one. `about` is what the documents say of it; the range that a `Rule` allows is added to it."""
+    if isinstance(parse, Rule):
+        about = f"{about} {parse.allowed}."
+    return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
+
+
+def stated(declared: Any, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Returns those of the `declared` dataclass that an environment states, by field. Raises `SettingError` for a value that
+    cannot be used."""
+    known = {PREFIX + each.name.upper(): each for each in fields(declared)}
+    return {
+        each.name: parsed(name, environment[name], each.metadata["parse"])
+        for name, each in known.items()
+        if environment.get(name, "").strip()
+    }
+
+
+AUTO = "auto"
+LONGEST_FOLDER = 80
+"""Of a Unix socket's path Linux takes 107 bytes; the name of a process is part of it."""
+
+
+def relay(text: str) -> str:
+    """Reads it. Raises `SettingError`."""
+    if text in (AUTO, "off"):
+        return text
+    parts = urlsplit(text)
+    if parts.scheme != "unix" or parts.netloc or not parts.path.startswith("/") or parts.query:
+        raise SettingError("has to be auto, off or a folder, as in unix:///run/manga")
+    if len(parts.path.encode()) > LONGEST_FOLDER:
+        raise SettingError(f"names a folder whose path has more than {LONGEST_FOLDER} bytes")
+    return text
+
+
+def check(settings: Settings) -> None:
+    """Raises `SettingError` for what cannot be done, though each value is one that may be given."""
+    for name, file in _files_to_read(settings).items():
+        if file is not None and (problem := problem_of_file(file)):
+            raise SettingError(f"{name}: {problem}")
+    if settings.redis_url != "embedded:":
+        parsed("MANGA_REDIS_URL", settings.redis_url, RedisAddress.parse)
+    if settings.catalog_url != "embedded:":
+        parsed("MANGA_CATALOG_URL", settings.catalog_url, OpenSearchAddress.parse)
+    if settings.store_url != "embedded:":
+        parsed("MANGA_STORE_URL", settings.store_url, DynamoAddress.parse)
+    if settings.audit == "required" and settings.audit_log is None:
+        raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
+    _check_relay(settings)
+    _check_standby(settings)
+    _check_tokens(settings)
+    _check_jwt(settings)
+    if settings.auth == "none" and not settings.loopback and not settings.allow_insecure:
+        raise SettingError(
+            f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {settings.host}; "
+            "set MANGA_AUTH=token or jwt, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
+        )
+
+
+def _files_to_read(settings: Settings) -> dict[str, Path | None]:
+    keys = file_of(settings.jwt_jwks_url) if settings.jwt_jwks_url else None
+    return {
+        "MANGA_CATALOG_FILE": settings.catalog_file,
+        "MANGA_ORDERS_FILE": settings.orders_file,
+        "MANGA_VOLUMES_FILE": settings.volumes_file,
+        "MANGA_POLICIES_FILE": settings.policies_file,
+        "MANGA_TAGS_FILE": settings.tags_file,
+        "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file,
+        "MANGA_JWT_JWKS_URL": keys,
+    }
+
+
+def _check_relay(settings: Settings) -> None:
+    """What passes there is sealed, and still a network's to hold back, and who speaks to whom its to see."""
+    if settings.auth == "none" or settings.allow_insecure or settings.relay != "auto" or settings.redis_url == "embedded:":
+        return
+    address = RedisAddress.parse(settings.redis_url)
+    if address.path is None and address.tls is None and not is_loopback(address.host):
+        raise SettingError(
+            f"MANGA_RELAY=auto passes requests on by {address.host}, and with MANGA_AUTH={settings.auth} that needs TLS: "
+            "take rediss:// in MANGA_REDIS_URL, MANGA_RELAY=unix:///FOLDER for processes of one machine, "
+            "MANGA_RELAY=off with a balancer that is sticky, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
+        )
+
+
+def _check_standby(settings: Settings) -> None:
+    if settings.standby == "off":
+        if settings.standby_url:
+            raise SettingError("MANGA_STANDBY_URL has no effect with MANGA_STANDBY=off; set names or full, or leave it out")
+    elif settings.standby_url is None:
+        raise SettingError(f"MANGA_STANDBY={settings.standby} needs MANGA_STANDBY_URL: where the catalogue is fetched from")
+    elif settings.catalog_url == "embedded:":
+        raise SettingError(f"MANGA_STANDBY={settings.standby} stands by for OpenSearch; MANGA_CATALOG_URL names none")
+
+
+def _check_tokens(settings: Settings) -> None:
+    given = {"MANGA_AUTH_TOKENS": settings.auth_tokens, "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file}
+    if settings.auth != "token":
+        _refuse_idle(given, settings.auth, "token")
+    elif not settings.tokens():
+        raise SettingError("MANGA_AUTH=token needs a token in MANGA_AUTH_TOKENS or in the file MANGA_AUTH_TOKENS_FILE")
+
+
+def _check_jwt(settings: Settings) -> None:
+    given = {
+        "MANGA_JWT_JWKS_URL": settings.jwt_jwks_url,
+        "MANGA_JWT_ISSUER": settings.jwt_issuer,
+        "MANGA_JWT_AUDIENCE": settings.jwt_audience,
+    }
+    if settings.auth == "jwt" and (missing := [name for name, value in given.items() if not value]):
+        raise SettingError(f"MANGA_AUTH=jwt needs {' and '.join(missing)} too")
+    if settings.auth != "jwt":
+        _refuse_idle(given, settings.auth, "jwt")
+
+
+def _refuse_idle(given: Mapping[str, object], auth: str, needed: str) -> None:
+    """Refuses settings that have no effect: whoever sets them means them to have one. Raises `SettingError`."""
+    if idle := [name for name, value in given.items() if value]:
+        raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={auth}; set MANGA_AUTH={needed}, or leave it out")
+
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "infra" / "demo"
@@ -242,3 +385,11 @@ class Settings:
         token."""
         file = self.auth_tokens_file
         return self.auth_tokens if file is None else (*self.auth_tokens, *tokens_in(file))
+
+
+def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
+    """Finds MANGA_ variables that are no settings, each with the setting that may have been meant. They stop nothing:
+    other programs may share the prefix."""
+    known = [PREFIX + each.name.upper() for each in fields(Settings)]
+    unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
+    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}

@@ -6,31 +6,44 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
-from server.flags.current import Flags
+from server.config.settings import Settings
+from server.config.urls import FlagsItem, file_of
 from server.flags.document import Document, DocumentError, parse
-from server.flags.sources.source import Source, Unreadable
+from server.flags.evaluation import Flags
+from server.flags.sources import FileSource, Source, Unreadable
 from session import keys
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Command, KeyValue
+from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from session.resilience.outage import Outage
 from tools.contract import Tool
 from tools.store.models import Health
 
-logger = logging.getLogger(__name__)
 
+async def open_source(url: str, stack: AsyncExitStack) -> Source:
+    """Opens it until the stack ends. Asks nobody yet."""
+    if path := file_of(url):
+        return FileSource(path)
+    if url.startswith("dynamodb:"):
+        from server.flags.dynamodb import DynamoSource
+
+        return await stack.enter_async_context(DynamoSource.open(FlagsItem.parse(url)))
+    from server.flags.sources import HttpSource
+
+    return await stack.enter_async_context(HttpSource.open(url))
+
+
+logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 """A quarter of the second in which a change is to be in every client's list."""
 LEAST_SECONDS = 0.1
 """Between two looks, however often somebody says that there is something to see."""
-
 SHARE_SECONDS = 30.0
 """Until the fleet's copy is written again: Redis may have been emptied."""
 TRIP_SECONDS = 0.5
-
 Changed = Callable[[bool], Awaitable[None]]
 """Is told of a change, and whether nobody has told of it before."""
 
@@ -198,3 +211,30 @@ class Follower:
         changed = document != self._flags.document or not self._flags.known
         self._flags.document, self._flags.known = document, True
         return changed
+
+
+START_SECONDS = 1.5
+
+
+async def open_flags(
+    settings: Settings, flags: Flags, tools: Iterable[Tool], redis: KeyValue, stack: AsyncExitStack
+) -> Follower | None:
+    """Fills the flags for the first time; returns who keeps them so, None where no source is set.
+
+    A source that is away or wrong stops nothing: the flags are then the last good ones of the fleet, and where there are
+    none they are not known, so that no tool is on that somebody has switched off.
+    """
+    if settings.flags_url is None:
+        return None
+    flags.known = False
+    source = await open_source(settings.flags_url, stack)
+    follower = Follower(source, flags, tools, last_good=LastGood(redis, settings.flags_url))
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            await follower.look_and_tell()
+    except TimeoutError:
+        logger.warning("MANGA_FLAGS_URL does not answer yet")
+    await follower.take_last_good()
+    if not flags.known:
+        logger.warning("no flags document is known: no call is taken until MANGA_FLAGS_URL has a good one")
+    return follower

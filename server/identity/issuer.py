@@ -7,8 +7,7 @@ from typing import Any
 
 from server.call import Bearer, Principal, RequestMetadata, Vouched
 from server.identity.identifier import CannotTell, Unproven
-from server.identity.jwt.claims import Proven
-from server.identity.jwt.verifier import Verifier
+from server.identity.jwt.verifier import Proven, Verifier
 from server.identity.request_metadata import checked_user
 from tools.store.failures import DependencyFailure, Forbidden
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from server.call import RequestMetadata
 from server.config.parsing import LONGEST_USER
-from server.telemetry.trace_context import TRACEPARENT
+from server.telemetry.events import TRACEPARENT
 from session.history import MOST_CALLS
 from session.turn import IMPLICIT, TurnKind, TurnName
 from tools.store.failures import InvalidArguments, Violation

@@ -2,25 +2,128 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
 
 from server.call import Call
+from server.config.settings import Settings
+from server.flags.document import Flag
+from server.flags.evaluation import Flags
 from server.ops.figures import BUSY, Figures
-from server.ops.process import Process, scheme
-from server.ops.replicas import Replicas
-from server.ops.switched import switched
 from server.ops.table import Table
-from server.ops.waterfalls import Waterfalls
+from server.ops.waterfalls import Hashes, Waterfalls
 from server.telemetry.events import CallFinished
+from server.transport.http.reach import Reach
+from server.version import VERSION
 from session.resilience.breaker import Breaker, BreakerState
+from session.resilience.clocks import Clock
+from tools.registry import Registry
 
 if TYPE_CHECKING:
     from server.application import Application
 
-CALLS, SSE, WEBSOCKETS = "manga_calls_total", "manga_sse_streams", "manga_websockets"
+
+SHOWN = ("call_timeout_ms", "cache", "cache_ttl_s", "max_concurrent_calls", "rate_limit", "workers", "standby", "adult")
+PLACES = ("catalog_url", "store_url", "redis_url", "flags_url")
+"""Of these only the scheme: an address may hold a password."""
 Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Process:
+    """`worker` is its number among several that share a port."""
+
+    settings: Settings
+    app: Application
+    worker: int | None = None
+    hashes: Hashes = field(default_factory=Hashes)
+    started_at: float = field(init=False)
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started_at = round(self.app.pipeline.store.now().timestamp(), 1)
+        self.name = self.app.reach.own or secrets.token_hex(6)
+
+    def hello(self) -> Json:
+        settings = self.settings
+        shown = {name: getattr(settings, name) for name in SHOWN}
+        places = {name.removesuffix("_url"): scheme(getattr(settings, name)) for name in PLACES}
+        server = {"version": VERSION, "replica": self.name, "worker": self.worker, "started_at": self.started_at}
+        return {
+            "server": {**server, "auth": settings.auth, "settings": {**shown, **places}},
+            "stages": list(self.app.pipeline.stages),
+            "tools": [_tool(each) for each in self.app.registry],
+            "turn_budget_ms": settings.turn_budget_ms,
+        }
+
+
+def scheme(url: str | None) -> str | None:
+    return url.partition(":")[0] if url else None
+
+
+def _tool(tool: Any) -> Json:
+    return {"name": tool.name, "timeout_ms": tool.timeout_ms, "fallback": tool.fallback.name if tool.fallback else None}
+
+
+MOST_REPLICAS = 64
+FORGOTTEN_SECONDS = 300.0
+LOOK_SECONDS = 5.0
+
+
+class Replicas:
+    """Others are known as long as there is something between them and this one, and for five minutes after."""
+
+    def __init__(self, own: str, reach: Reach, clock: Clock) -> None:
+        self._own, self._reach, self._clock = own, reach, clock
+        self._seen: dict[str, float] = {}
+        self._looked_at = float("-inf")
+
+    def tick(self) -> None:
+        now = self._clock()
+        if now - self._looked_at < LOOK_SECONDS:
+            return
+        self._looked_at = now
+        seen = self._seen | dict.fromkeys(self._reach.others(), now)
+        newest = sorted(((at, name) for name, at in seen.items() if now - at <= FORGOTTEN_SECONDS), reverse=True)[
+            :MOST_REPLICAS
+        ]
+        self._seen = {name: at for at, name in newest}
+
+    def rows(self) -> list[Json]:
+        now = self._clock()
+        others = [{"name": name, "seen_s_ago": round(now - at, 1), "self": False} for name, at in sorted(self._seen.items())]
+        return [{"name": self._own, "seen_s_ago": 0.0, "self": True}, *others]
+
+
+MOST_FLAGS = 100
+Seen = Callable[[str], float | None]
+"""The share of a tool's callers that had it, None where there was nobody."""
+
+
+def switched(flags: Flags, registry: Registry, source: str, seen: Seen) -> list[Json]:
+    """Lists what the document names, then the tools that are off by themselves."""
+    named = [_named(name, flag, source, seen) for name, flag in list(flags.document.flags.items())[:MOST_FLAGS]]
+    off = [tool for tool in registry if not tool.default_on and tool.flag not in flags.document.flags]
+    return named + [{"name": tool.flag, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]
+
+
+def _named(name: str, flag: Flag, source: str, seen: Seen) -> Json:
+    if not flag:
+        kind, share = "off", 0.0
+    elif len(flag) == 1 and not flag[0].conditions:
+        kind, share = "boolean" if flag[0].rollout >= 100 else "percent", flag[0].rollout / 100
+    else:
+        most = max(segment.rollout for segment in flag) / 100
+        found = seen(name)
+        kind, share = "segments", most if found is None else found
+    return {"name": name, "kind": kind, "on_share": round(share, 3), "source": source}
+
+
+CALLS, SSE, WEBSOCKETS = "manga_calls_total", "manga_sse_streams", "manga_websockets"
 
 
 class Observation:

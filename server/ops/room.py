@@ -2,27 +2,120 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.ops.document import POLICY, page
-from server.ops.gate import EVENTS, PAGE, Gate
-from server.ops.observation import Observation
-from server.ops.process import Process
-from server.ops.readers import Readers
-from server.ops.streams import Streams
-from server.ops.teller import Teller
+from server.ops.observation import Observation, Process
+from server.ops.streams import Readers, Streams, Teller
 from server.ops.visitors import Visitors
-from server.transport.http.beside import Beside
+from server.transport.http.connection.http_connection import Beside
 from server.transport.http.middleware import Endpoint
 
 if TYPE_CHECKING:
     from server.application import Application
+
+
+FOLDER = Path(__file__).parent / "page"
+STYLE = re.compile(r'<link rel="stylesheet" href="(\w+\.css)">')
+SCRIPT = re.compile(r'<script src="(\w+\.js)"></script>')
+"""What stands in page.html for each of the others."""
+ENDS = {"style": ("</style",), "script": ("</script", "<!--")}
+"""What would end such an element, or keep it from ending (HTML, section 4.12.1.3)."""
+GUARDED = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""What every answer of the room says."""
+POLICY = b"content-security-policy"
+NONE = "'none'"
+DEFAULT, NO_FRAME = f"default-src {NONE}", f"frame-ancestors {NONE}"
+NOTHING = f"{DEFAULT}; {NO_FRAME}".encode()
+
+
+def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
+    """Returns the document and its Content-Security-Policy, which lets run what is in it by hash and nothing else (CSP Level
+    3, section 2.3.1), and lets it ask nobody but this server. Raises `OSError`, and `ValueError` for a file that cannot
+    stand inside the page."""
+    allowed: dict[str, list[str]] = {"style": [], "script": []}
+
+    def inside(element: str, name: str) -> str:
+        text = (folder / name).read_text("utf-8")
+        if any(end in text.lower() for end in ENDS[element]):
+            raise ValueError(f"{name} cannot stand inside the page")
+        allowed[element].append(_hash(text))
+        return f"<{element}>{text}</{element}>"
+
+    html = (folder / "page.html").read_text("utf-8")
+    html = STYLE.sub(lambda found: inside("style", found[1]), html)
+    html = SCRIPT.sub(lambda found: inside("script", found[1]), html)
+    sources = " ".join(f"{element}-src {' '.join(dict.fromkeys(hashes)) or NONE};" for element, hashes in allowed.items())
+    policy = f"{DEFAULT}; {sources} img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; {NO_FRAME}"
+    return html.encode(), policy.encode()
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+PAGE, EVENTS = "/ops", "/ops/events"
+PATHS = (PAGE, EVENTS)
+AUTHORIZATION = b"authorization"
+OFFER = (b"www-authenticate", b'Basic realm="manga-tools ops", charset="UTF-8"')
+UNAUTHORIZED = 401
+REPLACED = {name for name, _ in GUARDED}
+
+
+class Gate:
+    """Shows `app` the password as the bearer that it is, and offers Basic beside what a refusal says. Every answer on these
+    paths, a refusal too, is kept from caches, frames and other sites."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] not in PATHS:
+            await self._app(scope, receive, send)
+            return
+        headers = [(name, _bearer(value) if name == AUTHORIZATION else value) for name, value in scope["headers"]]
+        await self._app({**scope, "headers": headers}, receive, _guarded(send))
+
+
+def _guarded(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = [each for each in message["headers"] if each[0] not in REPLACED]
+            policy = () if any(name == POLICY for name, _ in own) else ((POLICY, NOTHING),)
+            offer = (OFFER,) if message["status"] == UNAUTHORIZED else ()
+            message = {**message, "headers": [*own, *GUARDED, *policy, *offer]}
+        await send(message)
+
+    return sending
+
+
+def _bearer(value: bytes) -> bytes:
+    """Returns what is no Basic, and what is none that can be read, as it came."""
+    scheme, _, credentials = value.partition(b" ")
+    if scheme.lower() != b"basic":
+        return value
+    try:
+        _, colon, password = base64.b64decode(credentials.strip(), validate=True).partition(b":")
+    except (binascii.Error, ValueError):
+        return value
+    return b"Bearer " + password if colon and password.strip() else value
 
 
 class Room(Beside):

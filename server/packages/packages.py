@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from server.packages.loading import FreshImports, Loaded, Made, Package, Refused, forget, installed, load
-from server.packages.reload_socket import PackageReport, Report
-from server.runtime.threads import on_own_thread
+from server.packages.reload_socket import PackageReport, ReloadReport
+from server.runtime.background import on_own_thread
 from session.resilience.deadline import Deadline
 from tools.registry import Registry
 from tools.store.models import Health
@@ -81,17 +81,17 @@ class Packages:
         self._one_at_a_time = asyncio.Lock()
         self._wanted = asyncio.Event()
 
-    async def reload(self) -> Report:
+    async def reload(self) -> ReloadReport:
         """Imports anew every package that is installed, and withdraws what is gone."""
         async with self._one_at_a_time:
             try:
                 packages = await self._importer.installed()
             except Refused as refused:
                 self._refuse(DISCOVERY, refused, refused.whole)
-                return Report(problem=refused.whole)
+                return ReloadReport(problem=refused.whole)
             gone = sorted({*self._loaded, *self._refused} - {each.name for each in packages})
             withdrawn = [report for name in gone if (report := self._withdraw(name))]
-            return Report([*withdrawn, *[await self._reload(each) for each in packages]])
+            return ReloadReport([*withdrawn, *[await self._reload(each) for each in packages]])
 
     def reload_soon(self) -> None:
         """Has `keep` do it."""

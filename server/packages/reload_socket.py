@@ -56,7 +56,7 @@ class PackageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReloadReport:
     """`problem` is why nothing could be looked at."""
 
     packages: Sequence[PackageReport] = field(default_factory=tuple)
@@ -77,11 +77,11 @@ class Report:
         return asdict(self)
 
     @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> Report:
+    def of_json(cls, value: Mapping[str, Any]) -> ReloadReport:
         return cls([PackageReport(**each) for each in value["packages"]], value["problem"])
 
 
-Reload = Callable[[], Awaitable[Report]]
+Reload = Callable[[], Awaitable[ReloadReport]]
 Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
 """Has the packages reloaded for whoever asks, until it is cancelled."""
 
@@ -136,7 +136,7 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
                 path.unlink()
 
 
-async def ask_to_reload(host: str, port: int) -> Report:
+async def ask_to_reload(host: str, port: int) -> ReloadReport:
     """Returns what it came to. Raises `NoServer`, and `TimeoutError` when that takes too long."""
     loop, path = asyncio.get_running_loop(), socket_path(host, port)
     with socket.socket(socket.AF_UNIX) as client:
@@ -146,7 +146,7 @@ async def ask_to_reload(host: str, port: int) -> Report:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await loop.sock_connect(client, str(path))
                 await loop.sock_sendall(client, QUESTION)
-                return Report.of_json(json.loads(await _all_of(client)))
+                return ReloadReport.of_json(json.loads(await _all_of(client)))
         except TimeoutError:
             raise
         except (OSError, ValueError, KeyError, TypeError):  # a server of another version words it otherwise

@@ -5,17 +5,36 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import AsyncExitStack
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 from session.resilience.deadline import Deadline
 from tools.store.models import Health
 
-logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
+
+def on_own_thread(work: Callable[[], T], name: str) -> Future[T]:
+    """Begins it at once. Python waits at its end for threads of its executors, however long one hangs; not for this one."""
+    promised: Future[T] = Future()
+
+    def run() -> None:
+        if not promised.set_running_or_notify_cancel():
+            return
+        try:
+            promised.set_result(work())
+        except BaseException as error:  # it is the caller's, as with every executor
+            promised.set_exception(error)
+
+    Thread(target=run, daemon=True, name=name).start()
+    return promised
+
+
+logger = logging.getLogger(__name__)
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 60.0
-
 Work = Callable[[], Coroutine[Any, Any, None]]
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
 

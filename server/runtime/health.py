@@ -10,20 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from session.failures import SessionFailure
-from session.resilience.breaker import Breaker, BreakerState
+from session.memory import SessionMemory
+from session.resilience.breaker import Breaker, BreakerState, Outage
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
-from session.resilience.outage import Outage
-from session.resilience.periodic import run_periodically
+from session.resilience.tasks import run_periodically
 from tools.store.failures import Failure
 from tools.store.models import Health
+from tools.store.store import Store
 
 logger = logging.getLogger(__name__)
-
 PROBE_SECONDS = 0.5
 REMEMBERED_SECONDS = 1.0
 LOOK_SECONDS = 2.0
-
 Probe = Callable[[Deadline], Awaitable[Health]]
 
 
@@ -97,3 +96,27 @@ async def _asked(probe: Probe, clock: Clock) -> Health:
             return await probe(Deadline.after(PROBE_SECONDS, clock))
     except (TimeoutError, Failure, SessionFailure, OSError):
         return Health(ok=False, detail="does not answer")
+
+
+def dependencies(
+    store: Store, memory: SessionMemory, others: Mapping[str, Probe], breakers: Mapping[str, Breaker], clock: Clock
+) -> Dependencies:
+    """Names them in the order in which they are told. `others` are of what has no breaker."""
+
+    async def redis(deadline: Deadline) -> Health:
+        await memory.ping(deadline)
+        return Health(ok=True)
+
+    probes: dict[str, Probe] = {
+        "catalog": store.catalog.health,
+        "titles": store.records.health,
+        "stock": store.stock_port.health,
+        "releases": store.releases.port.health,
+        "orders": store.orders.health,
+        "profile": store.profiles.health,
+        "pages": store.pages.health,
+        "redis": redis,
+        **({"classifier": remote.health} if (remote := store.classifying.remote) else {}),
+        **others,
+    }
+    return Dependencies({name: (probe, breakers.get(name)) for name, probe in probes.items()}, clock)

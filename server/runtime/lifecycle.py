@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnShadows
 
 if TYPE_CHECKING:
     from server.stages.shed import Shed

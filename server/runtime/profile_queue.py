@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from session.profile import Event, EventKind, ProfileStore
+from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
-from session.resilience.outage import Outage
 from session.resilience.tasks import start_task
 from tools.store.failures import BackendFailure
 

@@ -6,17 +6,146 @@ A result a little too old is given at once, labelled stale, while a flight of it
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
-from server.call import CACHE, STALE, Call, Handler, Outcome
-from server.stages.shared.flights import Flights
-from server.stages.shared.refreshes import Refreshes
-from server.stages.shared.result_keys import flight_key
-from server.stages.shared.result_writes import ResultWrites
+from server.call import CACHE, LIVE, STALE, Call, Handler, Outcome
+from server.stages.result_keys import cache_key, flight_key, sealed, words
+from session.begin import CachedResult, encode
 from session.memory import SessionMemory
+from session.redis.keyvalue import Command, Step
 from session.resilience.clocks import WallClock
-from session.result_cache import CachedResult
-from tools.store.failures import BudgetExhausted, NotFound
+from session.resilience.deadline import Deadline, Interval
+from session.resilience.tasks import start_task
+from tools.contract import SILENT
+from tools.store.failures import BudgetExhausted, Failure, NotFound, TimedOut
+
+
+@dataclass(slots=True)
+class Flight:
+    """`waiting` counts those who want its outcome; `degraded` is what the work did without; `kept` tells whether one of them
+    has seen to it that the outcome is cached; `interval` is where it is noted, if the call that began it is watched."""
+
+    task: asyncio.Task[Outcome]
+    degraded: set[str]
+    interval: Interval | None = None
+    waiting: int = 0
+    kept: bool = False
+
+
+class Flights(dict[str, Flight]):
+    """By key, each until it has landed."""
+
+    async def board(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
+        """The outcome of the flight of this key, which departs if there is none, and the flight. Raises what it raises, and
+        `TimedOut` when the call's own time is over first."""
+        flight = self.get(key)
+        if flight is None or flight.task.done() or flight.task.cancelling():
+            flight = self[key] = self._depart(key, call, inner)
+        elif call.interval is not None:
+            with call.interval.begin("work", "flight", joined=_name(flight)):
+                return await _outcome(call, flight), flight
+        return await _outcome(call, flight), flight
+
+    def _depart(self, key: str, call: Call, inner: Handler) -> Flight:
+        own = detached(call)
+        task = asyncio.create_task(inner(own), name=f"flight {call.name}")
+        flight = Flight(task, own.degraded, own.interval)
+        task.add_done_callback(lambda _: self._land(key, flight))
+        return flight
+
+    def _land(self, key: str, flight: Flight) -> None:
+        if self.get(key) is flight:
+            del self[key]
+        if not flight.task.cancelled():
+            flight.task.exception()  # seen, also when the last who waited has just left
+
+
+def detached(call: Call) -> Call:
+    """The work of a call, for whoever wants its outcome: with the tool's own time, and nothing of the caller's session."""
+    return replace(
+        call, degraded=set(), pending_writes=[], flight=Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
+    )
+
+
+def _name(flight: Flight) -> str:
+    """Returns the trace that its work is told in; "" where there is none."""
+    return (flight.interval and flight.interval.traceparent) or ""
+
+
+async def _outcome(call: Call, flight: Flight) -> Outcome:
+    assert call.deadline is not None
+    flight.waiting += 1
+    try:
+        done, _ = await asyncio.wait({flight.task}, timeout=call.deadline.remaining())
+    finally:
+        flight.waiting -= 1
+        if not flight.waiting and not flight.task.done():
+            flight.task.cancel()
+    if not done or flight.task.cancelled():
+        raise TimedOut("This took too long and was stopped.")
+    return flight.task.result()
+
+
+JITTER = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ResultWrites:
+    """There are none unless the cache is `enabled`."""
+
+    enabled: bool
+    draw: Callable[[], float] = random.random
+
+    def of(self, call: Call, outcome: Outcome) -> Step | None:
+        """Returns the write of a live result, as old as its own answer says; what came with more than JSON would not be
+        whole. Its life is jittered, so that results made together do not expire together."""
+        policy, key = call.tool.tool.cache, cache_key(call)
+        if policy is None or key is None or not self.enabled or outcome.source != LIVE or outcome.content:
+            return None
+        if outcome.value is None or outcome.as_of is None:
+            return None
+        stored = encode(sealed(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
+        seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
+        return Command(("SET", key, stored, "EX", seconds)) if stored else None
+
+    def end_of(self, call: Call) -> list[Step]:
+        """Returns the end of a copy whose source says that there is no such thing any more."""
+        key = cache_key(call)
+        return [Command(("UNLINK", key))] if key is not None else []
+
+
+MOST_REFRESHES = 8
+"""Background work yields to live calls: beyond this many, stale results are served without being refreshed."""
+
+
+class Refreshes(dict[str, asyncio.Task[None]]):
+    """By what is renewed, each until it is done. They run with the identity that was asked with, and write the cache and
+    nothing of the session."""
+
+    def __init__(self, memory: SessionMemory, writes: ResultWrites) -> None:
+        super().__init__()
+        self._memory = memory
+        self._writes = writes
+
+    def start(self, key: str, call: Call, inner: Handler) -> None:
+        if key in self or len(self) >= MOST_REFRESHES:
+            return
+        unheard = replace(detached(call), client=SILENT, interval=None)
+        task = self[key] = start_task(self._refresh(unheard, inner), f"refresh {call.name}")
+        task.add_done_callback(lambda _: self.pop(key, None))
+
+    async def _refresh(self, call: Call, inner: Handler) -> None:
+        try:
+            outcome = await inner(call)
+        except NotFound:
+            await self._memory.end(self._writes.end_of(call))
+            return
+        except Failure:
+            return  # which leaves the stale result as it is
+        if not call.degraded and (step := self._writes.of(call, outcome)):
+            await self._memory.end([step])
 
 
 @dataclass(slots=True)

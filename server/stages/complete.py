@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from server.call import Call, Handler, Outcome
-from server.stages.shared.run_tool import context_of
-from server.stages.shared.work import work
+from server.stages.run_tool import context_of, work
 from session.resilience.deadline import Deadline
 from tools.store.stock.reader import StockReading
 from tools.store.store import Store

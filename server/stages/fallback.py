@@ -6,9 +6,7 @@ from __future__ import annotations
 import asyncio
 
 from server.call import FALLBACK, STALE, Call, Handler, Outcome
-from server.stages.shared.run_tool import context_of
-from server.stages.shared.second_store import Second, SecondStore, no_second
-from server.stages.shared.work import work
+from server.stages.run_tool import Second, SecondStore, context_of, no_second, work
 from session.resilience.clocks import WallClock
 from tools.store.failures import BackendFailure, Failure, TimedOut
 from tools.store.store import Store

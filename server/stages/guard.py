@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from server.call import Call, Handler, Outcome
-from server.telemetry.trace_context import TraceContext
+from server.telemetry.events import TraceContext
 from tools.store.failures import Failure, InternalFailure
 
 logger = logging.getLogger(__name__)

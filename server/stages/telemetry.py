@@ -3,18 +3,90 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from server.call import Call, Handler, Outcome
-from server.stages.shared.call_event import event_of
-from server.telemetry.events import CallFinished, Observer, Sink
-from server.telemetry.trace_context import TraceContext
-from session.resilience.timeline import Timeline
+from server.telemetry.audit import AuditLog
+from server.telemetry.events import CallFinished, Observer, Sink, TraceContext
+from session.keys import user_hash
+from session.resilience.deadline import Timeline
+from tools.store.failures import DependencyFailure, InvalidArguments, NotFound
+
+MOST_VIOLATIONS = 5
+
+
+def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
+    """`outcome` is None when the call was cancelled: nothing else comes past the guard."""
+    return CallFinished(
+        call_id=call.call_id,
+        tool=call.name,
+        outcome="cancelled" if outcome is None else outcome.failure.name if outcome.failure else "ok",
+        source=outcome.source if outcome and outcome.succeeded else None,
+        fallback=outcome.fallback if outcome else None,
+        milliseconds=call.elapsed_ms(),
+        budget_left_ms=call.turn.remaining_ms() if call.turn else None,
+        degraded=tuple(sorted(call.degraded)),
+        transport=call.transport,
+        user=user_hash(call.principal.user),
+        traceparent=call.metadata.traceparent,
+        arguments=remembered(call, outcome),
+        agent=call.principal.agent,
+        empty=bool(outcome and outcome.value and outcome.value.get("results") == []),
+        variant=call.variant,
+        violations=_violations(outcome),
+        turn_over=bool(call.turn and call.turn.exhausted),
+        over_between=bool(call.turn and call.turn.over_between),
+        audited=_shown(call, call.tool.tool.audited) if call.tool.tool.personal else None,
+    )
+
+
+def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
+    """Where the arguments broke which rule; what the caller gave, the names of unknown properties among it, stays out."""
+    failure = outcome.failure if outcome else None
+    if not isinstance(failure, InvalidArguments):
+        return ()
+    broken = failure.violations[:MOST_VIOLATIONS]
+    return tuple(("$" if each.rule == "additionalProperties" else each.path, each.rule) for each in broken)
+
+
+def remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
+    """The arguments that history and logs may show, by the tool's allowlist; none before they were checked, and none that
+    name nothing here: what was refused, or is the id of no title, can be anything that somebody typed."""
+    unknown = outcome is not None and isinstance(outcome.failure, NotFound)
+    return {} if unknown else _shown(call, call.tool.tool.remembered)
+
+
+def _shown(call: Call, names: Sequence[str]) -> dict[str, object]:
+    return {name: call.arguments[name] for name in names if name in call.arguments} if call.validated else {}
+
+
+UNRECORDED = "This is not shown, because looking at it cannot be recorded now. Try again in a moment."
+AGAIN_MS = 1000
+
+
+class Audited:
+    """A part of telemetry, so that it sees what became of every call. Where the audit is required, what was found is
+    kept back until its line is written."""
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        if not call.tool.tool.personal:
+            return await inner(call)
+        outcome: Outcome | None = None
+        try:
+            outcome = await inner(call)
+        finally:
+            if outcome is None or not (self._audit.required and outcome.succeeded):
+                self._audit.record(event_of(call, outcome))
+        if self._audit.required and outcome.succeeded and not await self._audit.written(event_of(call, outcome)):
+            return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=AGAIN_MS))
+        return outcome
+
 
 logger = logging.getLogger(__name__)
-
-Audited = Callable[[Call, Handler], Awaitable[Outcome]]
 """The audit's line of a call, before its outcome is shown."""
 
 

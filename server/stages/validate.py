@@ -7,7 +7,7 @@ refused: nobody else's data is at stake, and a model's round is.
 from __future__ import annotations
 
 from server.call import Call, Handler, Outcome
-from tools.schema.clean import clean, clean_text
+from tools.schema.text import clean, clean_text
 
 USER = "user_id"
 MOST_NAMED = 5

@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack
 
 from server.backends import open_redis
 from server.config.settings import Settings
-from server.config.standby_url import IN_REDIS
-from server.standby.manifest import FULL, BundleError, Manifest
-from server.standby.places.opening import open_place
-from server.standby.places.place import UnreachableError
+from server.config.urls import IN_REDIS
+from server.standby.bundle import FULL, BundleError, Manifest
+from server.standby.opening import open_place
+from server.standby.places import UnreachableError
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
 from tools.store.backends.embedded.computed import FORMAT

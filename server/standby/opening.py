@@ -7,17 +7,35 @@ from dataclasses import replace
 
 from server.application import Outside
 from server.config.settings import Settings
+from server.config.urls import file_of
 from server.runtime.background import Background
+from server.standby.places import Place
+from session.redis.keyvalue import KeyValue
+from tools.store.backends.aws_address import S3Address
+
+
+async def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Place:
+    """Opens it until the stack ends; it need not answer yet. Raises ValueError for a wrong address."""
+    if file := file_of(url):
+        from server.standby.places import FilePlace
+
+        return FilePlace(file)
+    if url.startswith("s3:"):
+        from server.standby.s3 import S3Place
+
+        return await stack.enter_async_context(S3Place.open(S3Address.parse(url)))
+    from server.standby.places import RedisPlace
+
+    assert redis is not None  # who may be sent there has one
+    return RedisPlace(redis)
 
 
 async def open_standby(settings: Settings, outside: Outside, stack: AsyncExitStack, background: Background) -> Outside:
     """Returns `outside` with it, or as it was where there is none. It is loaded behind the start."""
     if settings.standby_url is None:
         return outside
-    from server.standby.places.opening import open_place
     from server.standby.replica import Replica
-    from server.standby.second import StandbyStore
-    from server.standby.telling import StandbyHealth, StandbyMetrics
+    from server.standby.second import StandbyHealth, StandbyMetrics, StandbyStore
 
     place = await open_place(settings.standby_url, outside.redis, stack)
     replica = Replica(place, settings.standby, outside.ports.embedder, settings.data_dir)

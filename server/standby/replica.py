@@ -3,35 +3,66 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import gc
 import logging
 import shutil
+import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from server.standby.bundle import RECORDS, unpack
-from server.standby.gently import gently, give_memory_back
-from server.standby.manifest import FULL, BrokenOffError, BundleError, Manifest
-from server.standby.places.place import Place, UnreachableError
+from server.standby.bundle import FULL, RECORDS, BrokenOffError, BundleError, Manifest, unpack
+from server.standby.places import Place, UnreachableError
+from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
-from session.resilience.outage import Outage
-from session.resilience.periodic import run_periodically
+from session.resilience.tasks import run_periodically
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.computed import FORMAT
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import CatalogFileError
 
-logger = logging.getLogger(__name__)
+SWITCH_SECONDS = 0.0005
+"""How long a thread may keep the interpreter from the others; Python's own 0.005 each turn of the loop would wait."""
+NEVER = 2**31 - 1
+YOUNG = 1
+"""What is older than a few rounds is not looked at."""
 
+
+@asynccontextmanager
+async def gently() -> AsyncIterator[None]:
+    """While it lasts, other threads give the interpreter back ten times as soon, and the garbage collector looks at young
+    objects alone: a round through a catalogue that is half loaded finds nothing and stops everything for long. Afterwards
+    what was loaded is taken out of its rounds, as at the start of the server, without the garbage that calls have left
+    meanwhile; it is freed by its counts all the same when nobody uses it any more."""
+    usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(*thresholds[:2], NEVER)
+    try:
+        yield
+        gc.collect(YOUNG)
+        gc.freeze()
+    finally:
+        sys.setswitchinterval(usual)
+        gc.set_threshold(*thresholds)
+
+
+def give_memory_back() -> None:
+    """Has glibc return to the system what is free in pieces (malloc_trim(3)); some ten megabytes after a catalogue that was
+    replaced. Elsewhere this does nothing. Blocking, without the interpreter."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+logger = logging.getLogger(__name__)
 POLL_SECONDS = 30.0
 RETRY_SECONDS = 5.0
 """While there is nothing yet."""
 GRACE_SECONDS = 6.0
 """Longer than a call may take: who still searches the bundle that was replaced may end."""
-
 FREED_AT_ONCE = 500
 
 

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import logging
+import re
+import time
 from dataclasses import dataclass
 from typing import Protocol
 
 from server.call import Call
-from server.telemetry.trace_context import TraceContext
-from session.resilience.timeline import Timeline
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Timeline
+
+TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class TraceContext:
+    """`sampled` is what the caller has decided for itself, and suggests."""
+
+    trace_id: int
+    span_id: int
+    sampled: bool
+
+    @classmethod
+    def read(cls, traceparent: str | None) -> TraceContext | None:
+        """None where there is none, or a malformed one."""
+        found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
+        if found is None:
+            return None
+        return cls(int(found[1], 16), int(found[2], 16), bool(int(found[3], 16) & 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +86,35 @@ class Observer(Protocol):
     def traces(self) -> bool: ...
 
     def wants(self, call: Call) -> bool: ...
+
+
+logger = logging.getLogger("manga.turns")
+SECONDS = 60.0
+BETWEEN = (
+    "The time between calls, in which the model thinks, uses turns up: raise MANGA_TURN_BUDGET_MS, or set "
+    "MANGA_TURN_CLOCK=tools, which counts the time inside calls alone."
+)
+
+
+class TurnsOver:
+    """A sink. The first such call leaves a line at once, those after it one a minute together."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._told_at = float("-inf")
+        self._between, self._inside = 0, 0
+
+    def __call__(self, event: CallFinished) -> None:
+        if not event.turn_over:
+            return
+        if event.over_between:
+            self._between += 1
+        else:
+            self._inside += 1
+        if self._between and self._clock() - self._told_at >= SECONDS:
+            self._tell()
+
+    def _tell(self) -> None:
+        words = "%d calls began when their turn was over by the time between calls, %d by that inside them. %s"
+        logger.warning(words, self._between, self._inside, BETWEEN)
+        self._told_at, self._between, self._inside = self._clock(), 0, 0

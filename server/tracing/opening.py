@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from server.application import Outside
+from server.call import Call
 from server.config.settings import Settings
-from server.telemetry.events import CallFinished
-from server.tracing.environment import read
-from server.tracing.sampler import Sampler
+from server.telemetry.events import CallFinished, TraceContext
+from server.tracing.environment import Sampling, read
 from server.version import VERSION
+from session.resilience.clocks import Clock
+from session.resilience.rate_limit import LocalLimits, Rate
+
+BY_CALLERS = Rate(per_second=50, burst=100)
+"""Calls that are sampled because their callers say so. Beyond that the ratio decides: nobody outside makes this process
+export without limit."""
+BITS = 64
+"""Of a trace id, the lower ones, which are random everywhere."""
+
+
+class Sampler:
+    """Its caller's decision, or the ratio by the trace's id, so that whoever goes by the same ratio decides the same."""
+
+    traces = True
+
+    def __init__(self, sampling: Sampling, clock: Clock, draw: Callable[[int], int] = random.getrandbits) -> None:
+        self._parent_based = sampling.parent_based
+        self._below = round(sampling.ratio * (1 << BITS))
+        self._limits = LocalLimits(BY_CALLERS, clock, capacity=1)
+        self._draw = draw
+
+    def wants(self, call: Call) -> bool:
+        caller = TraceContext.read(call.metadata.traceparent)
+        if caller is None:
+            return self._draw(BITS) < self._below
+        if self._parent_based and not caller.sampled:
+            return False
+        if self._parent_based and not self._limits.wait_ms("callers"):
+            return True
+        return caller.trace_id % (1 << BITS) < self._below
+
 
 OPENSEARCH, DYNAMODB = "opensearch", "aws.dynamodb"
 CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders", "profile")
@@ -26,8 +58,7 @@ def open_tracing(settings: Settings, outside: Outside, stack: AsyncExitStack, en
         return outside
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
-    from server.tracing.sending import Sender
-    from server.tracing.spans import SpansOf
+    from server.tracing.sending import Sender, SpansOf
 
     # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, where they say something, are what counts.
     own = Resource.create({"service.name": "manga-tools", "service.version": VERSION})

@@ -5,22 +5,161 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import requests
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 from urllib3.exceptions import HTTPError
 
+from server.telemetry.events import CallFinished, TraceContext
 from server.tracing.environment import ENDPOINT, MOST_WAITING
+from server.version import VERSION
+from session.resilience.breaker import Outage
+from session.resilience.deadline import CANCELLED, OK, Interval, Timeline
 from session.resilience.diagnosis import network_problem
-from session.resilience.outage import Outage
+
+Value = str | int | float | bool | tuple[str, ...]
+Attributes = dict[str, Value]
+READS = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
+"""What is read or completed goes the way of a call, under a name of two words."""
+TOOL_ERROR = "tool_error"
+PIPES = frozenset(("stdio", "cli"))
+REDIS = "redis"
+
+
+def method_and_target(name: str) -> tuple[str, str | None]:
+    """The method of MCP, and the target that the name of its span has: a tool or a prompt, never an address."""
+    kind, _, rest = name.partition(" ")
+    if not rest:
+        return "tools/call", name
+    return READS[kind], rest if kind == "prompt" else None
+
+
+def of_call(event: CallFinished) -> Attributes:
+    method, target = method_and_target(event.tool)
+    attributes: Attributes = {
+        "mcp.method.name": method,
+        "network.transport": "pipe" if event.transport in PIPES else "tcp",
+        "manga.transport": event.transport,
+        "manga.call_id": event.call_id,
+        "manga.outcome": event.outcome,
+        "manga.degraded": event.degraded,
+    }
+    if method == "tools/call":
+        attributes |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": event.tool}
+    elif target is not None:
+        attributes["gen_ai.prompt.name"] = target
+    if event.outcome != OK:
+        attributes["error.type"] = "cancelled" if event.outcome == "cancelled" else TOOL_ERROR
+    known: dict[str, Value | None] = {
+        "manga.source": event.source,
+        "manga.fallback": event.fallback,
+        "manga.budget_left_ms": event.budget_left_ms,
+        "manga.variant": event.variant,
+    }
+    return attributes | {name: value for name, value in known.items() if value is not None}
+
+
+def of_interval(interval: Interval, systems: Mapping[str, str]) -> Attributes:
+    """`systems` are the databases behind the backends, by the backend's name."""
+    attributes: Attributes = {} if interval.outcome == OK else {"error.type": interval.outcome}
+    noted = dict(interval.attributes)
+    if interval.kind == "redis":
+        attributes |= {"db.system.name": REDIS, "db.operation.name": interval.name}
+    elif interval.kind == "attempt":
+        attributes |= {"manga.backend": interval.name, "db.operation.name": str(noted.pop("operation", ""))}
+        if (system := systems.get(interval.name)) is not None:
+            attributes["db.system.name"] = system
+    return attributes | {f"manga.{name}": value for name, value in noted.items()}
+
+
+def name_of(interval: Interval) -> str:
+    """Of few names, as conventions want it: what is done, and what it is done to."""
+    if interval.kind == "attempt":
+        return f"{interval.attributes.get('operation', interval.kind)} {interval.name}"
+    if interval.kind == "redis":
+        return f"{interval.name} {REDIS}"
+    return f"{interval.kind} {interval.name}"
+
+
+SCOPE = InstrumentationScope("manga-tools", VERSION)
+SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+UNSET = Status(StatusCode.UNSET)
+
+
+class SpansOf:
+    """`systems` are the databases behind the backends, by the backend's name: what this process asks itself is no client."""
+
+    def __init__(self, resource: Resource, systems: Mapping[str, str]) -> None:
+        self._resource = resource
+        self._systems = systems
+
+    def __call__(self, event: CallFinished, timeline: Timeline, ended_ns: int) -> Iterator[ReadableSpan]:
+        """`ended_ns` is when the call was over, by the wall clock, in nanoseconds since the epoch."""
+        over = timeline.call.ended or 0.0
+        yield self._of_call(event, timeline, ended_ns, over)
+        for interval in timeline.intervals:
+            yield self._of_interval(interval, timeline, ended_ns, over)
+
+    def _of_call(self, event: CallFinished, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
+        method, target = method_and_target(event.tool)
+        attributes = of_call(event)
+        if timeline.more:
+            attributes["manga.more_intervals"] = timeline.more
+        parent = timeline.parent_id
+        return ReadableSpan(
+            f"{method} {target}" if target else method,
+            _context(timeline, timeline.call.span_id),
+            None if parent is None else _context(timeline, parent, remote=True),
+            self._resource,
+            attributes,
+            kind=SpanKind.SERVER,
+            status=_status(event.outcome),
+            start_time=_nanoseconds(timeline.call.started, ended_ns, over),
+            end_time=ended_ns,
+            instrumentation_scope=SCOPE,
+        )
+
+    def _of_interval(self, interval: Interval, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
+        around = timeline.call if interval.parent is None else timeline.intervals[interval.parent]
+        asked = interval.kind == "redis" or (interval.kind == "attempt" and interval.name in self._systems)
+        joined = TraceContext.read(str(interval.attributes.get("joined", "")))
+        return ReadableSpan(
+            name_of(interval),
+            _context(timeline, interval.span_id),
+            _context(timeline, around.span_id),
+            self._resource,
+            of_interval(interval, self._systems),
+            links=() if joined is None else (Link(SpanContext(joined.trace_id, joined.span_id, True, SAMPLED)),),
+            kind=SpanKind.CLIENT if asked else SpanKind.INTERNAL,
+            status=_status(interval.outcome),
+            start_time=_nanoseconds(interval.started, ended_ns, over),
+            end_time=_nanoseconds(interval.ended or over, ended_ns, over),
+            instrumentation_scope=SCOPE,
+        )
+
+
+def _context(timeline: Timeline, span_id: int, *, remote: bool = False) -> SpanContext:
+    return SpanContext(timeline.trace_id, span_id, remote, SAMPLED)
+
+
+def _nanoseconds(moment: float, ended_ns: int, over: float) -> int:
+    return ended_ns - max(0, round((over - moment) * 1e9))
+
+
+def _status(outcome: str) -> Status:
+    """What its caller gave up is no error."""
+    return UNSET if outcome in (OK, CANCELLED) else Status(StatusCode.ERROR, outcome)
+
 
 logger = logging.getLogger(__name__)
-
 EXPORT_SECONDS = 5.0
 """What a batch may take, with its repetitions."""
 CLOSE_SECONDS = 2.0

@@ -2,42 +2,71 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
+from mcp_types.methods import serialize_server_result
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic_core import to_json
 
 from server.call import Call, Outcome, Principal
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
-from server.results import call_tool_result
+from server.results import FROM_ELSEWHERE, call_tool_result
 from server.runtime.fleet_key import FleetKey
-from server.transport.askers import Askers, one_page
-from server.transport.calls import Answer, Calls
-from server.transport.changes.own_updates import OwnUpdates
+from server.transport.batches import Extensions
+from server.transport.calls import Answer, Calls, LogLevels
+from server.transport.changes.shared_bus import OwnUpdates
 from server.transport.changes.tool_list_changes import ToolListChanges
-from server.transport.clients.log_levels import LogLevels
-from server.transport.clients.request_state import request_state_boundary
-from server.transport.extensions import Extensions
-from server.transport.http.bounds.subscriptions import Subscriptions
+from server.transport.http.bounds.slots import Subscriptions
 from server.transport.primitives.methods import PrimitiveMethods
 from server.transport.primitives.watchers import Watchers
-from server.transport.request import Context
-from server.transport.store_server import NAME, TITLE, StoreServer, quietly
+from server.transport.request import Askers, Context, one_page
+from server.transport.store_server import NAME, TITLE, StoreServer, quietly, request_state_boundary
 from server.transport.tool_listing import ToolListing
-from server.transport.wire_result import written
 from tools.primitive_registry import PrimitiveRegistry
-from tools.primitives.extension import Extension
-from tools.prompts.instructions import instructions
+from tools.primitives.resource import Extension
+from tools.prompts.wording import instructions
 from tools.registry import Registered, Registry
 from tools.resources.history import HISTORY
 from tools.schema.text import visible
+
+Json = dict[str, Any]
+METHOD = "tools/call"
+TEXT, STRUCTURE, META = "manga-mark-text", "manga-mark-structure", "manga-mark-meta"
+MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
+
+
+def written(version: str, result: Json) -> bytes:
+    """Writes it for a client of this version. `result` is what `server.results` makes: its first block's text is
+    its structure, written. Raises what the SDK raises for a result that is none."""
+    block, *beside = result["content"]
+    if beside:
+        return to_json(serialize_server_result(METHOD, version, result))
+    text: str = block["text"]
+    gaps = {TEXT: to_json(text), STRUCTURE: text[1:-1].encode(), META: to_json(result["_meta"])[1:-1]}
+    return b"".join([gaps[part] if isinstance(part, str) else part for part in _frame(version, result["isError"])])
+
+
+@lru_cache(maxsize=32)
+def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
+    """What is the same in every result, with the marks' names where there is something to fill in."""
+    block: Json = {"type": "text", "text": TEXT} | ({} if failed else FROM_ELSEWHERE)
+    result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
+    frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
+    return tuple(_mark(part) for part in MARKS.split(frame))
+
+
+def _mark(part: bytes) -> bytes | str:
+    return part.split(b'"')[1].decode() if MARKS.fullmatch(part) else part
 
 
 class Protocol:

@@ -7,22 +7,112 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import redirect_stdout, suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
+import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
+from pydantic_core import from_json
 
-from server.transport.batches.lines import BatchedLines
-from server.transport.batches.split import refused
-from server.transport.lines import BoundedLines
+from server.transport.batches import NoBatch, excess, has_batches, is_array, refused, split
+
+Refuse = Callable[[str], Awaitable[None]]
+
+
+class BoundedLines:
+    """Lines of at most `most` bytes, and with no more in them than a message may hold. `refuse` is told why another one is
+    passed over; it is set by whoever knows how to say so."""
+
+    def __init__(self, source: BinaryIO, most: int) -> None:
+        self._source = source
+        self._most = most
+        self.refuse: Refuse | None = None
+
+    def __aiter__(self) -> BoundedLines:
+        return self
+
+    async def __anext__(self) -> str:
+        while line := await anyio.to_thread.run_sync(self._source.readline, self._most + 1):
+            if (wrong := await self._wrong(line)) is None:
+                return line.decode("utf-8", "replace")
+            if self.refuse is not None:
+                await self.refuse(wrong)
+        raise StopAsyncIteration
+
+    async def _wrong(self, line: bytes) -> str | None:
+        if len(line) <= self._most:
+            return excess(line)
+        while line and not line.endswith(b"\n"):
+            line = await anyio.to_thread.run_sync(self._source.readline, self._most)
+        return f"A message has at most {self._most} bytes."
+
+
+def private_stdin() -> BinaryIO:
+    """Opens stdin under a descriptor of its own, and nothing where it was: a child that inherits that takes no lines."""
+    own = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(own, "rb", closefd=False)
+
+
+INITIALIZE = "initialize"
+
+
+class BatchedLines:
+    """`inner` is bounded. `answer` says what answers an entry that is not served; it is set by whoever knows how to."""
+
+    def __init__(self, inner: AsyncIterator[str]) -> None:
+        self._inner = inner
+        self._rest: deque[str] = deque()
+        self._taken = False
+        self.answer: Callable[[types.JSONRPCError], Awaitable[None]] | None = None
+
+    def __aiter__(self) -> BatchedLines:
+        return self
+
+    async def __anext__(self) -> str:
+        while not self._rest:
+            line = await anext(self._inner)
+            if not self._taken or not is_array(line.encode()):
+                self._notice(line)
+                return line
+            await self._split(line.encode())
+        return self._rest.popleft()
+
+    async def _split(self, line: bytes) -> None:
+        try:
+            entries = split(line)
+        except NoBatch as none:
+            entries = [refused(str(none))]
+        for entry in entries:
+            if isinstance(entry, bytes):
+                self._rest.append(entry.decode())
+            elif self.answer is not None:
+                await self.answer(entry)
+
+    def _notice(self, line: str) -> None:
+        """Notes whether the version that is agreed on has batches."""
+        if f'"{INITIALIZE}"' not in line:
+            return
+        try:
+            message = from_json(line)
+        except ValueError:
+            return
+        params = message.get("params") if isinstance(message, dict) and message.get("method") == INITIALIZE else None
+        if isinstance(params, dict):
+            self._taken = has_batches(params.get("protocolVersion"))
+
 
 logger = logging.getLogger(__name__)
-
 MOST_OPEN = 1000
 """Calls that a parent may have unanswered; no more is read until it has taken some answers."""
 UNREAD_SECONDS = 30.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -9,17 +10,16 @@ from typing import Any, TypeVar
 import mcp_types as types
 from mcp.server.lowlevel.server import HandlerEntry, NotificationOptions, Server
 from mcp.server.models import InitializationOptions
+from mcp.server.request_state import AESGCMRequestStateCodec, RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 
-from server.transport.request import Context
+from server.runtime.fleet_key import FleetKey
+from server.transport.request import Context, metadata_and_bearer, origin_of
 
 logger = logging.getLogger(__name__)
-
 NAME = "manga-tools"
 TITLE = "MangaAssist tools"
-
 Answer = TypeVar("Answer")
-
 CAPABILITIES = {
     "prompts": "prompts/list",
     "resources": "resources/list",
@@ -76,3 +76,34 @@ def quietly(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[C
             raise MCPError(types.INTERNAL_ERROR, "Internal server error") from None
 
     return handle
+
+
+TTL_SECONDS = 600.0
+PURPOSE = b"request-state/1"
+
+
+def request_state_boundary(key: FleetKey) -> RequestStateBoundary:
+    """Returns the SDK's guard (AES-256-GCM over the request's name and arguments, who asks, and an end of its time) with a
+    key of the fleet: any process of it opens what another has sealed."""
+    security = RequestStateSecurity(codec=_FleetCodec(key), ttl=TTL_SECONDS, bind_principal=_whose)
+    return RequestStateBoundary(security, default_audience=NAME)
+
+
+class _FleetCodec:
+    """The SDK's own, with the keys that the fleet has at the moment."""
+
+    def __init__(self, key: FleetKey) -> None:
+        self._key = key
+
+    def seal(self, payload: bytes) -> str:
+        return AESGCMRequestStateCodec(self._key.derived(PURPOSE)).seal(payload)
+
+    def unseal(self, token: str) -> bytes:
+        return AESGCMRequestStateCodec(self._key.derived(PURPOSE)).unseal(token)
+
+
+def _whose(ctx: Context) -> str | None:
+    """Names who asks, as far as the request says; the pipeline proves it."""
+    said, _ = metadata_and_bearer(ctx)
+    known = [origin_of(ctx.request), said.user, said.session]
+    return json.dumps(known) if any(known) else None

@@ -11,11 +11,28 @@ from pydantic_core import to_json
 
 from server.call import Principal
 from server.identity.tool_access import ToolAccess
+from session.begin import digest
 from session.resilience.lru import Lru
-from session.result_cache import digest
 from tools.contract import Tool
-from tools.primitives.extension import Extension
-from tools.schema.outline import outline
+from tools.primitives.resource import Extension
+from tools.schema.parts import Json
+
+ROW = 1
+"""How deep names go: those of the root, and of what lies in it."""
+
+
+def outline(schema: Any, depth: int = 0) -> Json:
+    if depth > ROW and schema.get("type") == "object":
+        return {"type": "object"}
+    told = dict(schema)
+    if "properties" in schema:
+        told["properties"] = {name: outline(each, depth + 1) for name, each in schema["properties"].items()}
+    if depth:
+        told.pop("required", None)
+    if "items" in schema:
+        told["items"] = outline(schema["items"], depth)
+    return told
+
 
 TTL_MS = 1000
 MOST_FORMS = 256

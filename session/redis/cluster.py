@@ -24,8 +24,8 @@ from session.redis.address import RedisAddress
 from session.redis.connection import CONNECT_SECONDS, Credentials, Dialer, reason
 from session.redis.keyvalue import Argument, Command, Evaluation, Reply, Step
 from session.redis.multiplexed import MultiplexedRedis, is_unknown_script
+from session.resilience.breaker import Outage
 from session.resilience.deadline import Deadline
-from session.resilience.outage import Outage
 from session.resilience.tasks import start_task
 
 logger = logging.getLogger(__name__)

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 from session.failures import LeftAlone, MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.resilience.breaker import Breaker
 from session.resilience.clocks import Clock
-from session.resilience.deadline import Deadline
-from session.resilience.timeline import Interval
+from session.resilience.deadline import Deadline, Interval
 from session.scripts import Script
 
 TRIP_SECONDS = 0.05

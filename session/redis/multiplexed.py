@@ -17,8 +17,8 @@ from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.address import RedisAddress
 from session.redis.connection import Credentials, Dialer, Wire, reason
 from session.redis.keyvalue import Evaluation, Reply, Step
+from session.resilience.breaker import Outage
 from session.resilience.deadline import Deadline
-from session.resilience.outage import Outage
 from session.resilience.tasks import start_task
 
 logger = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from typing import NoReturn, Protocol
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.connection import Dialer, Wire, reason
 from session.redis.keyvalue import Command, KeyValue, Reply
-from session.resilience.outage import Outage
+from session.resilience.breaker import Outage
 
 logger = logging.getLogger(__name__)
 

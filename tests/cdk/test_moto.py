@@ -26,9 +26,8 @@ from tests.support.moto import KEYS, UNKNOWN, client, created, moto
 from tests.support.raw import call, post_2026
 from tests.support.serving import served
 from tests.support.stack import seeded
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.admin import describe_tables
-from tools.store.backends.dynamodb.tables import TABLES
+from tools.store.backends.dynamodb.diagnosis import describe_tables
+from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress
 
 SERVER = "manga-tools"
 ELSEWHERE = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from unittest.mock import patch
 
 from server import wiring
-from server.backends import policies
+from server.backends import guarded_store as policies
 from server.config.settings import Settings
 from tests.support.inprocess import HeldCatalog, InProcess, in_process
 from tests.support.process import until
@@ -64,7 +64,7 @@ async def holding(seconds: float = PATIENT_SECONDS) -> AsyncIterator[Held]:
     with (
         patch.dict(policies.POLICIES, catalog=patient),
         patch.object(wiring, "TOOLS", [replace(tool, timeout_ms=round(seconds * 1000)) for tool in TOOLS]),
-        patch("server.runtime.standing_queue.LONGEST_WAIT_MS", PATIENT_SECONDS * 1000),
+        patch("server.stages.shed.LONGEST_WAIT_MS", PATIENT_SECONDS * 1000),
     ):
         async with in_process(lambda ports: replace(ports, catalog=hold(ports.catalog)), settings) as server:
             yield Held(server, catalogs[0])

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import server.telemetry.emf.teller
+import server.telemetry.emf
 import server.wiring
 from server.call import Call
 from server.commands.cli import main
@@ -97,7 +97,7 @@ def unreliable_names(path: Path) -> None:
 if __name__ == "__main__":
     told = Samples(Path(os.environ["CHAOS_SAMPLES"]))
     unreliable_names(Path(os.environ["CHAOS_NAMES"]))
-    server.telemetry.emf.teller.LOOKS = 1  # a line a second: a fault lasts no longer than a few
+    server.telemetry.emf.LOOKS = 1  # a line a second: a fault lasts no longer than a few
     server.wiring.Metrics = watched(told)  # type: ignore[misc]
     signal.signal(signal.SIGUSR1, told.holdings)
     beat(told.held)

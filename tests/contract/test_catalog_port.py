@@ -29,12 +29,11 @@ from tools.store.models import (
 )
 from tools.store.ports import CatalogPort
 from tools.store.records.catalog_file import Record
-from tools.store.search.conditions.check import satisfies
-from tools.store.search.conditions.facts import Facts
+from tools.store.search.conditions.check import Facts, satisfies
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.orderings import in_order, standing
 from tools.store.search.ranking.weights import Weights
-from tools.store.search.titles.prior import prior
+from tools.store.search.titles.names import prior
 
 # The first test that asks the node starts it and loads the catalogue.
 pytestmark = pytest.mark.timeout(300)

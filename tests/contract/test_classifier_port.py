@@ -9,8 +9,7 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.bedrock import bedrock, bedrock_classifier
 from tests.support.cases import cases
-from tools.store.classification.classifying import offered
-from tools.store.classification.local import LocalClassifier
+from tools.store.classification import LocalClassifier, offered
 from tools.store.failures import TimedOut
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms

@@ -15,11 +15,10 @@ from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.wrong_dynamodb import Answer, Behaviour, HangUp, Request, WrongDynamo, never, wrong_dynamodb
-from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
+from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.dynamodb.tables import STOCK
-from tools.store.backends.dynamodb.writing import write_all
+from tools.store.backends.dynamodb.tables import STOCK, DynamoAddress
 from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
 

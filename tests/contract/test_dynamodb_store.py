@@ -12,12 +12,20 @@ from botocore.exceptions import ClientError
 
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.admin import client, create_tables, describe_tables
+from tools.store.backends.dynamodb.diagnosis import client, create_tables, describe_tables
 from tools.store.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
+from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.dynamodb.tables import BILLING_MODE, ORDERS, PROFILE, RELEASES, STOCK, TABLES, TITLES
-from tools.store.backends.dynamodb.writing import write_all
+from tools.store.backends.dynamodb.tables import (
+    BILLING_MODE,
+    ORDERS,
+    PROFILE,
+    RELEASES,
+    STOCK,
+    TABLES,
+    TITLES,
+    DynamoAddress,
+)
 from tools.store.failures import DependencyFailure
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
 

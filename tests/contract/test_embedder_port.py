@@ -10,7 +10,7 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.bedrock import bedrock, bedrock_embedder
 from tests.support.cases import cases
-from tools.store.backends.query_vectors import QueryVectors
+from tools.store.backends.embedding import QueryVectors
 from tools.store.failures import TimedOut
 from tools.store.ports import Embedder
 

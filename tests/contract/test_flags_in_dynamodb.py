@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from server.config.flags_url import FlagsItem
-from server.flags.current import Flags
+from server.config.urls import FlagsItem
+from server.flags import dynamodb as sources
 from server.flags.document import parse
+from server.flags.dynamodb import DOCUMENT, TABLE, DynamoSource
+from server.flags.evaluation import Flags
 from server.flags.follower import Follower
-from server.flags.sources import dynamodb as sources
-from server.flags.sources.dynamodb import DOCUMENT, TABLE, DynamoSource
-from server.flags.sources.source import Unreadable
+from server.flags.sources import Unreadable
 from tests.stack.dynamodb import REGION
 from tools.registry import TOOLS
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.admin import client, create_tables
+from tools.store.backends.dynamodb.diagnosis import client, create_tables
+from tools.store.backends.dynamodb.tables import DynamoAddress
 
 
 @dataclass

@@ -15,10 +15,9 @@ from tests.stack.dynamodb import REGION
 from tests.support.cases import cases
 from tests.support.process import run
 from tests.support.valkey import ask, connected, private_valkey
-from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.items import owner_key
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.dynamodb.tables import PROFILE
+from tools.store.backends.dynamodb.tables import PROFILE, DynamoAddress
 
 BOUND_SECONDS = 60.0
 USER = "読者 1@例え.example"

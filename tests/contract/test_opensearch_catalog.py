@@ -25,7 +25,7 @@ from tests.support.wrong_opensearch import answers, packed, serving
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.index.identity import Identity
+from tools.store.backends.opensearch.definition import Identity
 from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.store.models import CatalogQuery, Conditions, Ordering, Status
 from tools.store.ports import Embedder

@@ -21,11 +21,11 @@ from tests.support.process import until
 from tests.support.valkey import eventually
 from tests.support.wrong_opensearch import REGION, Serverless
 from tools.store.backends.bedrock.embedder import BedrockEmbedder
+from tools.store.backends.opensearch import definition as index
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.diagnosis import diagnose
-from tools.store.backends.opensearch.index import definition as index
-from tools.store.backends.opensearch.loading.plan import Plan
+from tools.store.backends.opensearch.load import Plan
 from tools.store.models import CatalogQuery, Conditions
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import Record

@@ -25,11 +25,11 @@ from tests.support.cases import cases
 from tests.support.images import SVG, jpeg, png, webp
 from tests.support.s3 import Bucket
 from tests.support.valkey import eventually
+from tools.store.backends.aws_address import S3Address
 from tools.store.backends.pages.directory import DEMO_PREVIEWS, THREADS, DemoPages, DirectoryPages
-from tools.store.backends.pages.s3.address import S3Address
-from tools.store.backends.pages.s3.pages import S3Pages
+from tools.store.backends.pages.s3 import S3Pages
 from tools.store.failures import DependencyFailure, Throttled, TimedOut
-from tools.store.models.page import MOST_PAGE_BYTES, MOST_PAGES, MOST_PREVIEW_BYTES
+from tools.store.models.order import MOST_PAGE_BYTES, MOST_PAGES, MOST_PREVIEW_BYTES
 from tools.store.ports import PagesPort
 
 TITLE = "manga-000001"

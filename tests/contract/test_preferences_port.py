@@ -14,8 +14,8 @@ from session.preferences import LONGEST, MOST_KEPT, Kept, Preference
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.embedded.customers import EmbeddedPreferences
 from tools.store.backends.embedded.people_file import PeopleFile, SharedPreferences
-from tools.store.backends.embedded.preferences import EmbeddedPreferences
 from tools.store.failures import TimedOut
 from tools.store.ports import PreferencesPort
 

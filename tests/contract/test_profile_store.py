@@ -15,8 +15,8 @@ from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKi
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.embedded.customers import EmbeddedProfiles
 from tools.store.backends.embedded.people_file import PeopleFile, SharedProfiles
-from tools.store.backends.embedded.profile import EmbeddedProfiles
 from tools.store.failures import TimedOut
 from tools.store.ports import ProfilePort
 

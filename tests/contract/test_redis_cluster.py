@@ -18,8 +18,7 @@ from server.backends import open_redis
 from server.config.settings import Settings
 from session.begin import BeginRequest
 from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnanswered, PartlyUnavailable, Unanswered
-from session.local.turn_arithmetic import TurnArithmetic
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis

@@ -9,14 +9,13 @@ import pytest
 
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
-from tools.store.backends.dynamodb import releases as in_dynamodb
-from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb import stock as in_dynamodb
 from tools.store.backends.dynamodb.items import release_item
+from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.dynamodb.tables import RELEASES
-from tools.store.backends.dynamodb.writing import write_all
-from tools.store.backends.embedded import releases as in_process
-from tools.store.backends.embedded.releases import EmbeddedReleases
+from tools.store.backends.dynamodb.tables import RELEASES, DynamoAddress
+from tools.store.backends.embedded import stock_and_orders as in_process
+from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases
 from tools.store.failures import TimedOut
 from tools.store.models import Release
 from tools.store.ports import ReleasesPort

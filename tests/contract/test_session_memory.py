@@ -11,19 +11,17 @@ from typing import Any
 import pytest
 
 from session import keys
-from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState
+from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
-from session.local.turn_arithmetic import TurnArithmetic
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import IDEMPOTENCY_TTL_MS, SessionMemory
-from session.recollection import SESSION_TTL_MS
+from session.opening import SESSION_TTL_MS
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.result_cache import encode
 from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases

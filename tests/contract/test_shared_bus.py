@@ -11,8 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
 
-from server.transport.changes.message import LARGEST_BYTES, write
-from server.transport.changes.shared_bus import SharedBus
+from server.transport.changes.shared_bus import LARGEST_BYTES, SharedBus, write
 from session.keys import CHANGES
 from session.redis import connection as byte_side
 from session.redis import subscriber

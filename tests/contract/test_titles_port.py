@@ -12,13 +12,12 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.dynamodb import made_in
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.admin import client
+from tools.store.backends.dynamodb.diagnosis import client
 from tools.store.backends.dynamodb.items import title_item
+from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.dynamodb.tables import TITLES
-from tools.store.backends.dynamodb.writing import write_all
-from tools.store.backends.embedded.titles import EmbeddedTitles
+from tools.store.backends.dynamodb.tables import TITLES, DynamoAddress
+from tools.store.backends.embedded.stock_and_orders import EmbeddedTitles
 from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.models import Title
 from tools.store.ports import TitlesPort

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from session.begin import BeginRequest, Begun
-from session.local.turn_arithmetic import TurnArithmetic
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import KeyValue

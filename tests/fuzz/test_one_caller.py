@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from server.transport.http.bounds.admission import MOST_BYTES
-from server.transport.message_shape import MOST_VALUES
+from server.transport.batches import MOST_VALUES
+from server.transport.http.bounds.bodies import MOST_BYTES
 from tests.support.process import serving
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, ask, call, in_2026, message
 from tests.support.sse import SseClient

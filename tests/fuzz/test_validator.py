@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from tests.support.fuzzing import CONDITIONS, LEAKS, TEXT, VALUES, examples
 from tools.conditions.arguments import contradictions
 from tools.registry import Registered, Registry
-from tools.schema.clean import clean
+from tools.schema.text import clean
 from tools.store.failures import InvalidArguments
 
 REGISTRY = Registry()

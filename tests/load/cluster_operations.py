@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from session import keys
 from session.begin import BeginRequest
 from session.history import HistoryEntry, LastShown
-from session.local.turn_arithmetic import TurnArithmetic
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy

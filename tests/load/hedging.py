@@ -21,8 +21,8 @@ from pathlib import Path
 from session.resilience.deadline import Deadline
 from tests.load.results import percentile
 from tests.load.stack_servers import Backends, backends
-from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.store import DynamoStore
+from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 

@@ -20,9 +20,8 @@ from dataclasses import replace
 from server.application import Application
 from server.call import CACHE, Call, RequestMetadata
 from server.config.settings import Settings
-from server.ops.observation import Observation
-from server.ops.process import Process
-from server.ops.teller import event
+from server.ops.observation import Observation, Process
+from server.ops.streams import event
 from server.wiring import open_app
 from session.resilience.clocks import Clocks
 from tests.load import report

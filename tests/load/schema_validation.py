@@ -25,11 +25,11 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from tools import check_inventory, get_manga_details, search_manga_catalog
+from tools import check_inventory as inventory
 from tools.registry import TOOLS, Registry
-from tools.results import details, inventory, orders
-from tools.schema.clean import clean
-from tools.schema.quick_check import success_of
-from tools.schema.validation import ArgumentsValidator
+from tools.results import details, orders
+from tools.schema.text import clean
+from tools.schema.validation import ArgumentsValidator, success_of
 from tools.store.models import Availability
 from tools.store.records.catalog_file import load
 from tools.store.records.store_files import read_orders, read_volumes

@@ -19,9 +19,8 @@ from pathlib import Path
 
 from server.commands.serve import GARBAGE
 from server.standby import replica as replicas
-from server.standby.bundle import read_manifest
-from server.standby.manifest import FULL
-from server.standby.places.file import FilePlace
+from server.standby.bundle import FULL, read_manifest
+from server.standby.places import FilePlace
 from server.standby.replica import Replica
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.embedder import LocalEmbedder

@@ -17,7 +17,7 @@ from tools.store.backends.embedded.embedder import LocalEmbedder
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.loading.load import load
+from tools.store.backends.opensearch.load import load
 from tools.store.records.catalog_file import load as read_records
 
 RUNNING = "MANGA_STACK_OPENSEARCH"

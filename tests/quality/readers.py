@@ -24,9 +24,9 @@ from tests.quality.sets import evaluation_folder, missing_message
 from tools.contract import ToolContext
 from tools.get_recommendations import TOOL
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
+from tools.store.backends.embedded.customers import EmbeddedProfiles
 from tools.store.backends.embedded.embedder import LocalEmbedder
-from tools.store.backends.embedded.profile import EmbeddedProfiles
-from tools.store.backends.embedded.titles import EmbeddedTitles
+from tools.store.backends.embedded.stock_and_orders import EmbeddedTitles
 from tools.store.catalog.popular import PopularTitles
 from tools.store.catalog.reader import TitleReader
 from tools.store.models import Title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from server.standby.manifest import FULL, NAMES
+from server.standby.bundle import FULL, NAMES
 from tests.quality.measure import Measured, measure
 from tests.quality.sets import JudgedSet
 from tests.support.standby import bundle_of, open_standby_bundle

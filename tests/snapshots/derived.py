@@ -10,8 +10,7 @@ from pathlib import Path
 
 from infra.alarms.rules import alerts
 from infra.dashboards.grafana import board
-from server.config.declaration import PREFIX
-from server.config.settings import ROOT, Settings
+from server.config.settings import PREFIX, ROOT, Settings
 from server.transport.tool_listing import listed_tool
 from tests.snapshots.guide import GUIDE, guide_as_the_files_are
 from tests.snapshots.map import picture

@@ -14,10 +14,9 @@ import pytest
 from tests.stack.dynamodb import KEYS, REGION
 from tests.stack.examined import Doctor
 from tests.support.stack import seeded
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.admin import create_tables
-from tools.store.backends.opensearch.index.definition import NODES, creation, definition
-from tools.store.backends.opensearch.index.identity import FORMAT, Identity
+from tools.store.backends.dynamodb.diagnosis import create_tables
+from tools.store.backends.dynamodb.tables import DynamoAddress
+from tools.store.backends.opensearch.definition import FORMAT, NODES, Identity, creation, definition
 
 pytestmark = pytest.mark.timeout(300)
 

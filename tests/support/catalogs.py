@@ -20,8 +20,7 @@ from tools.store.backends.embedded.embedder import LocalEmbedder
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.loading.load import load
-from tools.store.backends.opensearch.loading.plan import Plan
+from tools.store.backends.opensearch.load import Plan, load
 from tools.store.models import Title
 from tools.store.ports import CatalogPort, Embedder
 from tools.store.records.catalog_file import Record

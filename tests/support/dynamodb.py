@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from tests.stack import dynamodb
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.admin import create_tables
+from tools.store.backends.dynamodb.diagnosis import create_tables
 from tools.store.backends.dynamodb.items import order_item, stock_item
+from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.dynamodb.tables import ORDERS, STOCK
-from tools.store.backends.dynamodb.writing import write_all
+from tools.store.backends.dynamodb.tables import ORDERS, STOCK, DynamoAddress
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
 
-from server.flags.current import Flags
 from server.flags.document import parse
-from server.flags.sources.source import Unreadable
+from server.flags.evaluation import Flags
+from server.flags.sources import Unreadable
 
 PATH = "/applications/store/environments/test/configurations/tools"
 WELL, FAILING, REDIRECTING, HANGING, CUT_OFF, PACKED = "well", "failing", "redirecting", "hanging", "cut off", "packed"

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.index.documents import document
-from tools.store.backends.opensearch.index.identity import FORMAT, Identity
-from tools.store.backends.opensearch.index.statistics import NUMBERS
+from tools.store.backends.opensearch.definition import FORMAT, Identity
+from tools.store.backends.opensearch.documents import document
+from tools.store.backends.opensearch.state import NUMBERS
 from tools.store.records.catalog_file import Record
 
 Json = dict[str, Any]

@@ -14,7 +14,7 @@ from server.commands.serve import _uvicorn, listen
 from server.config.settings import Settings
 from server.ops.opening import open_ops
 from server.transport.http.app import HttpApp, http_app
-from server.transport.websocket.opening import open_websockets
+from server.transport.websocket.websockets import open_websockets
 from session.resilience.deadline import Deadline
 from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Conditions, Health, ReaderQuery, Title
 from tools.store.ports import CatalogPort

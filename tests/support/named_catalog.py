@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from session.resilience.deadline import Deadline
 from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Title
 from tools.store.search.text.romaji import sound_key
-from tools.store.search.titles.names import NameKeys, one_likeness
-from tools.store.search.titles.prior import prior
+from tools.store.search.titles.names import NameKeys, one_likeness, prior
 
 
 class NamedCatalog:

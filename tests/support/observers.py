@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from server.call import Call
-from session.resilience.timeline import Interval, Timeline
+from session.resilience.deadline import Interval, Timeline
 
 
 @dataclass(slots=True)

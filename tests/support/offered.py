@@ -12,7 +12,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from tools.primitives.uri_template import VARIABLE
+from tools.primitives.resource import VARIABLE
 
 OWNER = "demo-user-1"
 Json = dict[str, Any]

@@ -16,16 +16,15 @@ from server.backends import Ports
 from server.call import Call, Outcome, RequestMetadata
 from server.config.policies_file import read_policies
 from server.config.settings import Settings
-from server.extensions import with_resources
-from server.flags.current import Flags
 from server.flags.document import parse
+from server.flags.evaluation import Flags
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Pipeline
 from server.results import call_tool_result
-from server.stages.shared.second_store import Second, no_second
-from server.telemetry.audit.log import AuditLog
+from server.stages.run_tool import Second, no_second
+from server.telemetry.audit import AuditLog
 from server.telemetry.events import CallFinished, Observer
-from server.wiring import wire
+from server.wiring import wire, with_resources
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.breaker import BreakerState
@@ -37,7 +36,7 @@ from tests.support.valkey import Clocked, Recorded
 from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Tool
 from tools.primitive_registry import Primitive, PrimitiveRegistry
-from tools.primitives.extension import Extension
+from tools.primitives.resource import Extension
 from tools.registry import TOOLS, Registered, Registry, compiled
 from tools.store.guarded.backend import Backend
 from tools.store.ports import Classifier

@@ -7,9 +7,7 @@ from typing import Any
 
 from tests.support.pipeline import Kit
 from tools.contract import ToolContext
-from tools.primitives.prompt import Message, Prompt, PromptArgument
-from tools.primitives.resource import Contents, Resource, ResourceTemplate
-from tools.primitives.uri_template import UriTemplate
+from tools.primitives.resource import Contents, Message, Prompt, PromptArgument, Resource, ResourceTemplate, UriTemplate
 from tools.results.content import EmbeddedText, Text
 
 Given = Mapping[str, str]

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from session.failures import MemoryUnavailable
-from session.local.turn_arithmetic import TurnArithmetic
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy

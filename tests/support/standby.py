@@ -10,9 +10,8 @@ from typing import Any
 
 from infra.seed.loads import Done
 from infra.seed.standby import StandbyLoad, Wanted
-from server.standby.manifest import FULL, Manifest
-from server.standby.places.file import FilePlace
-from server.standby.places.place import Place
+from server.standby.bundle import FULL, Manifest
+from server.standby.places import FilePlace, Place
 from server.standby.replica import Loaded, Replica
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.ports import Embedder

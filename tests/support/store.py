@@ -16,15 +16,12 @@ import pytest
 
 from tests.support.loop_thread import SECONDS, Held, LoopThread
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.embedded.preferences import EmbeddedPreferences
-from tools.store.backends.embedded.profile import EmbeddedProfiles
-from tools.store.backends.embedded.releases import EmbeddedReleases
-from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
-from tools.store.backends.embedded.titles import EmbeddedTitles
+from tools.store.backends.embedded.customers import EmbeddedPreferences, EmbeddedProfiles
+from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
 from tools.store.backends.pages.directory import DemoPages
 from tools.store.failures import DependencyFailure, Throttled
 from tools.store.models import Order, OrderLine
-from tools.store.releases.dated import releases_of
+from tools.store.releases import releases_of
 
 
 class Mood(StrEnum):

@@ -8,7 +8,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 
 from server.telemetry.events import CallFinished
-from server.tracing.spans import SpansOf
+from server.tracing.sending import SpansOf
 
 ENDED = 1_700_000_000_000_000_000
 

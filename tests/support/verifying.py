@@ -12,8 +12,7 @@ from unittest.mock import patch
 
 from server.identity.issuer import TrustIssuer
 from server.identity.jwt.access_token import AccessTokens
-from server.identity.jwt.issuer_keys import IssuerKeys
-from server.identity.jwt.jwks import KeySet, parse_jwks
+from server.identity.jwt.keys import IssuerKeys, KeySet, parse_jwks
 from server.identity.jwt.verifier import Verifier
 from tests.support.issuer import AUDIENCE, Issuer, compact_json
 

@@ -25,7 +25,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """`clock` is its time, which a test may move on by hand too. `outside` counts what is waited for from outside."""
 
     def __init__(self) -> None:
-        self.clock = HandClock()
+        self.clock = HandClock(0.0)  # before any arrival that a real clock tells of, however young the machine is
         self.outside = 0
         super().__init__(_Jumping(self))
 

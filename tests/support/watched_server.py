@@ -19,19 +19,24 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
-from server.backends import store as stores
+from server.backends import opening as stores
 from server.call import Principal
 from server.commands import cli
 from server.runtime import profile_queue
 from server.stages import cache
-from server.stages.shared import begin_request, call_event, history_entry, result_writes
+from server.stages import cache as result_writes
+from server.stages import session as begin_request
+from server.stages import session as history_entry
+from server.stages import telemetry as call_event
+from server.telemetry import log_calls as repeats
 from server.telemetry import metrics
-from server.telemetry.log import repeats
-from server.tracing import environment, sending, spans
-from server.transport.changes import own_updates
+from server.tracing import environment, sending
+from server.tracing import sending as spans
+from server.transport.changes import shared_bus as own_updates
 from session import keys, memory
 from session.history import LastShown
-from tools.store.backends.embedded import profile, stock_and_orders
+from tools.store.backends.embedded import customers as profile
+from tools.store.backends.embedded import stock_and_orders
 
 FORGETS = (
     "cached results",

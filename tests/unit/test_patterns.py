@@ -14,7 +14,7 @@ from typing import Any
 import server
 import session
 import tools
-from tools.store.search.query.tones import ToneTable
+from tools.store.search.query.parsed import ToneTable
 
 LONGEST, MOST_SECONDS = 500, 0.005
 _SAMPLES = {

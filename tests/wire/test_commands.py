@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from server.commands.broken_pipe import BROKEN_PIPE, while_read
+from server.commands.cli import BROKEN_PIPE, while_read
 from server.config.settings import ROOT
 from server.results import META_KEY
 from tests.support.cases import cases

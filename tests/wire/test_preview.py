@@ -18,7 +18,7 @@ from tests.support.environments import python_of
 from tests.support.images import png
 from tests.support.serving import Serving, served
 from tests.support.strands import OfStrands, StrandsDriver
-from tools.store.models.page import MOST_PAGE_BYTES
+from tools.store.models.order import MOST_PAGE_BYTES
 
 NAME, ONE_PIECE = "preview_manga_pages", {"title_id": "manga-001001"}
 SECONDS = 120

@@ -2,16 +2,164 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from itertools import chain
 from typing import Any
 
-from tools.cards.card import CARDS, Card
-from tools.cards.names import native_names
-from tools.cards.page import page
-from tools.contract import ToolContext
-from tools.primitives.extension import Extension, Json
-from tools.primitives.resource import Contents, Resource
+from tools.contract import Json, ToolContext
+from tools.primitives.resource import Contents, Extension, Resource
 from tools.results.content import EmbeddedText
+from tools.schema.text import visible
+from tools.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """`name` is that of its files and the end of its address; `tools` are those whose results it draws; `parts` are the
+    names of what it shares with others, in the order in which its page takes them: a script each, and a style where there
+    is one."""
+
+    name: str
+    title: str
+    description: str
+    tools: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+
+    @property
+    def uri(self) -> str:
+        return f"ui://manga/{self.name}"
+
+
+SHARED = ("common", "words", "parts")
+DRAWN = ("tags", "motifs", "cover")
+CARDS = (
+    Card(
+        "search",
+        "Titles to choose from",
+        "Search results and recommendations as cards: title, author, readership, price, stock, and why.",
+        ("search_manga_catalog", "get_recommendations"),
+        (*SHARED, *DRAWN, "phrases"),
+    ),
+    Card("title", "About a manga", "One title with its volumes.", ("get_manga_details",), (*SHARED, *DRAWN, "volumes")),
+    Card(
+        "stock",
+        "In stock",
+        "Which volumes of which titles there are.",
+        ("check_inventory", "find_volumes"),
+        (*SHARED, "volumes"),
+    ),
+    Card(
+        "order",
+        "Your order",
+        "What has become of an order, and where its parcels are.",
+        ("lookup_order",),
+        (*SHARED, "parcels"),
+    ),
+    Card("preview", "A look inside", "The first pages of a volume.", ("preview_manga_pages",), (*SHARED, "tags")),
+)
+
+
+KEY = "com.mangaassist/card"
+MOST_TITLES = 60
+LONGEST = 120
+TOOLS = ("check_inventory", "find_volumes", "lookup_order", "preview_manga_pages")
+"""Those of a card's tools that call a title by one name alone."""
+PLACES = ("items", "lines", "volumes")
+"""Where a result has rows of titles."""
+
+
+def native_names(store: Store, tool: str, result: Json) -> Json:
+    """`{KEY: {"names": {title id: its name in Japanese}}}`, as far as this process knows them; nothing where it knows
+    none."""
+    ids = list(dict.fromkeys(_ids(result)))[:MOST_TITLES] if tool in TOOLS else []
+    popular = {each: title.ja for each in ids if (title := store.popular.known(each)) is not None and title.ja}
+    names = {each: visible(name)[:LONGEST] for each, name in {**popular, **store.names.native(ids)}.items()}
+    return {KEY: {"names": names}} if names else {}
+
+
+def _ids(result: Json) -> Iterator[str]:
+    lists = [rows for place in PLACES if isinstance(rows := result.get(place), list)]
+    for row in (result, *chain.from_iterable(lists)):
+        if isinstance(row, dict) and isinstance(title_id := row.get("title_id"), str):
+            yield title_id
+
+
+Read = Callable[[str], str | None]
+"""What is in a file of this name, None where there is none."""
+FRAME, BRIDGE = "frame.css", "bridge.js"
+MOST_CHARACTERS = 128 * 1024
+"""Of a page: hosts keep it for each conversation."""
+ENDS = re.compile(r"</|<!--", re.IGNORECASE)
+"""What would end a script or a style, or turn the rest of it into something else, in the middle."""
+ASIDE = re.compile(r"//.*|/\*.*\*/")
+"""A line that is all comment. None of the files has a text over several lines, in which one could look so."""
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'sha256-{}'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+
+
+def read_file(name: str) -> str | None:
+    """One that stands beside this one."""
+    file = files(__package__).joinpath(name)
+    return file.read_text("utf-8") if file.is_file() else None
+
+
+def page(card: Card, read: Read = read_file) -> str:
+    """Raises ValueError for files that are missing, that would not be what they seem, or that are too long together."""
+    styles = [f"{part}.css" for part in card.parts]
+    style = _inner(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
+    script = _inner(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
+    script = f'\n(() => {{\n"use strict";\n{script}}})();\n'
+    hashed = b64encode(sha256(script.encode()).digest()).decode()
+    whole = "\n".join(
+        (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(hashed)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(card.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>",
+            f"{_there(read, f'{card.name}.html').strip()}\n<script>{script}</script>\n</body>\n</html>\n",
+        )
+    )
+    if whole != visible(whole):
+        raise ValueError(f"the card {card.name} has characters that nobody sees: write them as escapes")
+    if len(whole) > MOST_CHARACTERS:
+        raise ValueError(f"the card {card.name} has {len(whole)} characters: {MOST_CHARACTERS} is the most")
+    return whole
+
+
+def _inner(read: Read, *names: str) -> str:
+    """The files, one behind the other."""
+    texts = {name: _there(read, name) for name in names}
+    for name, text in texts.items():
+        if found := ENDS.search(text):
+            raise ValueError(f"{name} has {found[0]!r} in it, which would end it: write it another way")
+    return "".join(f"{line}\n" for text in texts.values() for line in _lean(text))
+
+
+def _lean(text: str) -> Iterator[str]:
+    """Its lines as a host needs them: without indentation, and without those that only tell a reader why."""
+    lines = (line.strip() for line in text.splitlines())
+    return (line for line in lines if line and not ASIDE.fullmatch(line))
+
+
+def _there(read: Read, name: str) -> str:
+    if (text := read(name)) is None:
+        raise ValueError(f"{name} is missing beside the other files of the cards")
+    return text
+
 
 NAME = "io.modelcontextprotocol/ui"
 MIME_TYPE = "text/html;profile=mcp-app"

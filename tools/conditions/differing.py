@@ -10,8 +10,8 @@ from tools.conditions.wanted import Want
 from tools.contract import ToolContext
 from tools.store.models import Conditions
 from tools.store.search.conditions.wording import worded
+from tools.store.search.query.parsed import ToneTable
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.query.tones import ToneTable
 from tools.store.search.reading.reading import Understood
 from tools.store.search.text.characters import normalise
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from session.result_cache import result_set_name
+from session.begin import result_set_name
 from tools.contract import Json, ToolContext
 from tools.results.rows import in_stock, stock_facts, stock_of
 from tools.store.models import PAPER, Availability, Conditions, Range

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from session.preferences import Preference
 from session.stated_preferences import Change, Changed
 from tools.contract import Json, ToolContext
 from tools.schema.parts import STRINGS
 from tools.store.failures import Forbidden, ServerBusy, Violation
+from tools.store.preferences.reader import Heard
+from tools.store.search.text.characters import normalise
 
 KEPT: Json = {"preferences": STRINGS}
 """A property of an output schema: all that is kept, the oldest first."""
@@ -41,3 +44,49 @@ async def changed(context: ToolContext, change: Change) -> Changed:
     if done is None:
         raise ServerBusy(BUSY)
     return done
+
+
+GROUPS = re.compile(r"[0-9]+(?:[ ./-]+[0-9]+)*")
+LEAST, MOST = 13, 19
+"""Digits of a number (ISO/IEC 7812-1)."""
+
+
+def names_card(text: str) -> bool:
+    """Whether a number in it has the check digit of a card, however it is parted and whatever numbers stand beside it."""
+    return any(_checked(number) for match in GROUPS.finditer(text) for number in _numbers(re.findall("[0-9]+", match[0])))
+
+
+def _numbers(groups: list[str]) -> Iterator[str]:
+    """What any groups in a row make."""
+    for first in range(len(groups)):
+        number = ""
+        for group in groups[first:]:
+            number += group
+            if len(number) > MOST:
+                break
+            if len(number) >= LEAST:
+                yield number
+
+
+def _checked(digits: str) -> bool:
+    """By Luhn's formula (ISO/IEC 7812-1, annex B): every second digit from the right is doubled."""
+    doubled = [sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2]]
+    return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
+
+
+def not_replaced(before: Sequence[Heard], new: Heard) -> tuple[Preference, ...]:
+    """Those that still say something beside it, in their order."""
+    return tuple(each.preference for each in before if not replaces(new, each))
+
+
+def replaces(new: Heard, old: Heard) -> bool:
+    """Whether it says the same in the same words, or all that the old one states again or otherwise ("I don't like gore",
+    then "nothing bloody" or "gore is fine now"), or rules out what the old one welcomed and nothing else."""
+    if normalise(new.preference.text) == normalise(old.preference.text):
+        return True
+    if new.of_another or old.of_another or old.unread:
+        return False
+    if old.obeyed:
+        return new.stance.stated and not new.stance.adds_to(old.stance.conditions).stated
+    unwanted, no_genres = new.stance.conditions.without_tags, new.stance.conditions.without_genres
+    return bool(old.stance.welcome.intersection(unwanted) or old.stance.welcome_genres.intersection(no_genres))

@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.contract import Fallback, Handler, Json, Tool, ToolContext
-from tools.primitives.completion import MOST_VALUES, Completer
-from tools.primitives.prompt import LONGEST_ARGUMENT, Prompt
-from tools.primitives.resource import ReadHandler, Resource, ResourceTemplate
-from tools.primitives.uri_template import LONGEST_VALUE
+from tools.primitives.resource import (
+    LONGEST_ARGUMENT,
+    LONGEST_VALUE,
+    MOST_VALUES,
+    Completer,
+    Prompt,
+    ReadHandler,
+    Resource,
+    ResourceTemplate,
+)
 
 LONGEST_URI = 2048
 ANYTHING: Json = {"type": "object", "properties": {}, "anyOf": [{}]}

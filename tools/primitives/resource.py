@@ -2,13 +2,96 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import unquote
 
 from tools.contract import Json, ToolContext
-from tools.primitives.completion import Completer
-from tools.primitives.uri_template import UriTemplate
-from tools.results.content import EmbeddedBlob, EmbeddedText
+from tools.results.content import Content, EmbeddedBlob, EmbeddedText
+from tools.store.store import Store
+
+MOST_VALUES = 100
+"""Of an answer, as MCP has it."""
+Completer = Callable[[ToolContext, str, Mapping[str, str]], Awaitable[Sequence[str]]]
+"""(context, what was typed so far, the other arguments that are known) to values, likeliest first."""
+
+
+LONGEST_VALUE = 256
+VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class UriTemplate:
+    """A variable is a segment of the address, percent-encoded, at most 256 characters, with a slash before the next one: so
+    an address is read in one pass."""
+
+    text: str
+    variables: tuple[str, ...] = field(init=False)
+    _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what is no such template."""
+        literals, names = VARIABLE.split(self.text)[::2], VARIABLE.findall(self.text)
+        bare = "".join(literals)
+        if (
+            not names
+            or len(set(names)) != len(names)
+            or "{" in bare
+            or "}" in bare
+            or any("/" not in each for each in literals[1:-1])
+        ):
+            raise ValueError(f"{self.text!r} is no URI template with variables of their own")
+        segment = rf"([^/?#\x00-\x20\x7f]{{1,{LONGEST_VALUE}}})"
+        object.__setattr__(self, "variables", tuple(names))
+        object.__setattr__(self, "_pattern", re.compile(segment.join(map(re.escape, literals))))
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """Returns the variables of an address, decoded; None for one that is not of this template."""
+        found = self._pattern.fullmatch(uri)
+        return dict(zip(self.variables, map(unquote, found.groups()), strict=True)) if found else None
+
+
+LONGEST_ARGUMENT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Literal["user", "assistant"]
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """Text of at most 2,000 characters. `completer` proposes values, where there are any to propose."""
+
+    name: str
+    description: str
+    required: bool = False
+    completer: Completer | None = None
+
+
+PromptHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Sequence[Message]]]
+"""(context, checked arguments) to at least one message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """`scope` is what a token must grant to get it, "" for nothing; each making of a `personal` one, and each proposal for
+    an argument of it, leaves a line in the audit; `asks` is for one whose handler may ask the client something. A handler
+    has `timeout_ms`, and may not write."""
+
+    name: str
+    title: str
+    description: str
+    handler: PromptHandler
+    arguments: tuple[PromptArgument, ...] = ()
+    scope: str = ""
+    personal: bool = False
+    asks: bool = False
+    timeout_ms: int = 300
+
 
 Contents = Sequence[EmbeddedText | EmbeddedBlob]
 ReadHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Contents]]
@@ -73,3 +156,28 @@ class ResourceTemplate:
     asks: bool = False
     timeout_ms: int = 300
     fallback: ReadFallback | None = None
+
+
+Understood = Callable[[Any], Json | None]
+"""Of what a client declares of the extension, in whatever form that came: what is used of it, or None where it is nothing
+that can be used. A connection keeps it, so that it is small whatever was declared."""
+OfResult = Callable[[Store, str, Json], Json]
+"""Of the store as this process has it, a tool's name and a result of it: what its `_meta` holds besides. It asks no
+backend."""
+
+
+def nothing(store: Store, tool: str, result: Json) -> Json:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """`name` is its identifier in the capabilities of a client. `of_tools` are, by name, what the list of tools says besides
+    in the `_meta` of a tool, and `of_result` is what a result says besides in its own, which no model reads. `resources`
+    name the extension: they are listed for these clients alone, and read by whoever asks."""
+
+    name: str
+    understood: Understood
+    of_tools: Mapping[str, Json] = field(default_factory=dict)
+    of_result: OfResult = nothing
+    resources: tuple[Resource, ...] = ()

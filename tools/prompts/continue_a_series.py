@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tools.completions.titles import complete_title
 from tools.contract import ToolContext
-from tools.primitives.prompt import Message, Prompt, PromptArgument
-from tools.prompts.arguments import some_text, whole_number
-from tools.prompts.language import LANGUAGE, language_of
-from tools.prompts.quotation import shortened
-from tools.prompts.saying import Saying
-from tools.prompts.task import NO_STOCK, Step, Task
+from tools.primitives.completions import complete_title
+from tools.primitives.resource import Message, Prompt, PromptArgument
+from tools.prompts.wording import LANGUAGE, NO_STOCK, Saying, Step, Task, language_of, shortened, some_text, whole_number
 
 MOST_VOLUMES = 998
 FOUND = "<title_id of step 1>"

@@ -5,15 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tools.completions.authors import complete_author
-from tools.completions.words import complete_genre, complete_tag
 from tools.contract import Json, ToolContext
-from tools.primitives.prompt import Message, Prompt, PromptArgument
-from tools.prompts.arguments import some_text, whole_number
-from tools.prompts.language import LANGUAGE, language_of
-from tools.prompts.quotation import LONGEST, shortened
-from tools.prompts.saying import Language, Saying
-from tools.prompts.task import NO_STOCK, Step, Task
+from tools.primitives.completions import complete_author, complete_genre, complete_tag
+from tools.primitives.resource import Message, Prompt, PromptArgument
+from tools.prompts.wording import (
+    LANGUAGE,
+    LONGEST_QUOTATION,
+    NO_STOCK,
+    Language,
+    Saying,
+    Step,
+    Task,
+    language_of,
+    shortened,
+    some_text,
+    whole_number,
+)
 
 OLDEST = 120
 MOST_YEN = 1_000_000
@@ -79,7 +86,7 @@ def _wish(given: Mapping[str, str], age: int | None, budget: int | None, languag
         wish["audience"] = audience
     if budget is not None:
         wish["max_price_jpy"] = budget
-    dislikes = (" ".join(each.split()) for each in BETWEEN.split(given.get("dislikes", "")[:LONGEST]))
+    dislikes = (" ".join(each.split()) for each in BETWEEN.split(given.get("dislikes", "")[:LONGEST_QUOTATION]))
     if without := [each[:LONGEST_DISLIKE] for each in dislikes if each]:
         wish["without"] = without[:MOST_DISLIKES]
     return wish

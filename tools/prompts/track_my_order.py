@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tools.completions.orders import complete_order_id
 from tools.contract import ToolContext
-from tools.primitives.prompt import Message, Prompt, PromptArgument
-from tools.prompts.language import LANGUAGE, language_of
-from tools.prompts.saying import Saying
-from tools.prompts.task import Step, Task
+from tools.primitives.completions import complete_order_id
+from tools.primitives.resource import Message, Prompt, PromptArgument
+from tools.prompts.wording import LANGUAGE, Saying, Step, Task, language_of
 from tools.store.failures import InvalidArguments, Violation
 
 TOOL = "lookup_order"

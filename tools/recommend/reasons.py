@@ -8,7 +8,7 @@ from tools.recommend.taste import CustomerTaste, KnownTitle
 from tools.recommend.wish import Wish
 from tools.results.rows import TAGS, author_name
 from tools.store.models import Conditions, Title
-from tools.store.search.conditions.facts import status_of
+from tools.store.search.conditions.check import status_of
 
 MOST_TAGS = 3
 FEWEST_SHARED = 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tools.store.models import Title
-from tools.store.search.ranking.series import series_keys
+from tools.store.search.ranking.names import series_keys
 from tools.store.search.titles.names import NameKeys
 
 LIKENESS = 0.25

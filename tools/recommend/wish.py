@@ -10,8 +10,8 @@ from tools.conditions.wanted import Want
 from tools.recommend.wording import content
 from tools.store.audience import EXPLICIT, MATURE
 from tools.store.models import CatalogQuery, Conditions
+from tools.store.search.query.parsed import Tone, ToneTable
 from tools.store.search.query.themes import Theme, ThemeTable
-from tools.store.search.query.tones import Tone, ToneTable
 from tools.store.search.text.characters import normalise
 
 THEMES_ALONE = 0.7

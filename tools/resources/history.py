@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from session.history import Recollection
 from tools.contract import ToolContext
-from tools.history.summary import summary
 from tools.primitives.resource import Contents, Resource
 from tools.results.content import EmbeddedText
+from tools.results.history import summary
 
 
 async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:

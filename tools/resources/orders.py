@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tools.completions.orders import complete_order_id
 from tools.contract import ToolContext
-from tools.primitives.resource import Contents, ResourceTemplate
-from tools.primitives.uri_template import UriTemplate
+from tools.primitives.completions import complete_order_id
+from tools.primitives.resource import Contents, ResourceTemplate, UriTemplate
 from tools.resources.document import JSON_TYPE, document
-from tools.results.orders import presented
-from tools.results.own_orders import own_order
+from tools.results.orders import own_order, presented
 from tools.store.failures import NotFound
 
 

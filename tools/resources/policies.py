@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.contract import ToolContext
-from tools.primitives.resource import Contents, ReadHandler, Resource, ResourceTemplate
-from tools.primitives.uri_template import UriTemplate
+from tools.primitives.resource import Contents, ReadHandler, Resource, ResourceTemplate, UriTemplate
 from tools.results.content import EmbeddedText
 from tools.store.failures import NotFound
-from tools.store.models.policies import Policies
+from tools.store.models.order import Policies
 
 MARKDOWN = "text/markdown"
 HOUR_MS = 3_600_000

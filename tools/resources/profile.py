@@ -11,7 +11,7 @@ from tools.contract import Json, ToolContext
 from tools.primitives.resource import Contents, Resource
 from tools.recommend.together import both
 from tools.resources.document import JSON_TYPE, document
-from tools.results.names import names_of
+from tools.results.rows import names_of
 from tools.store.failures import Forbidden
 
 ABOUT = (

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from session.failures import MemoryUnavailable
 from tools.contract import ToolContext
-from tools.primitives.resource import Contents, ResourceTemplate
-from tools.primitives.uri_template import UriTemplate
+from tools.primitives.resource import Contents, ResourceTemplate, UriTemplate
 from tools.resources.document import JSON_TYPE
 from tools.results.content import EmbeddedText
 from tools.store.failures import DependencyFailure, NotFound

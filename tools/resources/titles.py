@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tools.completions.titles import complete_title_id
 from tools.contract import Json, ToolContext
-from tools.primitives.resource import Contents, ReadFallback, ResourceTemplate
-from tools.primitives.uri_template import UriTemplate
+from tools.primitives.completions import complete_title_id
+from tools.primitives.resource import Contents, ReadFallback, ResourceTemplate, UriTemplate
 from tools.resources.document import JSON_TYPE, document
 from tools.results.details import complete, details, last_known
 from tools.store.failures import NotFound

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from tools.contract import Json
+from tools.contract import Json, ToolContext
 from tools.results.rows import ranges, shortened
 from tools.schema.parts import BOOLEAN, INTEGER, STRING, answer, listed, nullable, record
+from tools.store.failures import Forbidden
 from tools.store.models import Order
 from tools.store.order_status import MEANINGS, standing
 
 ORDER, LATEST = "order", "latest_orders"
 CONTENTS_CHARACTERS = 80
-
 _LINE = record(
     {
         "title_id": STRING,
@@ -46,7 +46,6 @@ _SHIPMENT = record(
     },
     ["carrier", "tracking_number", "status"],
 )
-
 _STATUS = {**STRING, "description": "; ".join(f"{word}: {MEANINGS[word]}" for word in ("held", "ready_to_read")) + "."}
 _ROW = record(
     {
@@ -60,7 +59,6 @@ _ROW = record(
     },
     ["order_id", "status", "late", "ordered_at", "total_jpy"],
 )
-
 OUTPUT = answer(
     {
         "kind": {"type": "string", "enum": [ORDER, LATEST]},
@@ -124,3 +122,26 @@ def _plain_value(value: object) -> object:
     if isinstance(value, dict):
         return _plain(value)
     return [_plain_value(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+MOST_LISTED = 10
+
+
+async def own_order(context: ToolContext, order_id: str) -> Order | None:
+    """The caller's order of this number; None for one that is not there, is not theirs, or that no order can have. Raises
+    `Forbidden` for who is not signed in."""
+    customer = _customer(context)
+    if not context.store.identifiers.orders.matches(order_id):
+        return None
+    return await context.store.orders.order(customer, order_id, context.deadline)
+
+
+async def latest_orders(context: ToolContext) -> Sequence[Order]:
+    """The caller's latest ten. Raises `Forbidden` for who is not signed in."""
+    return await context.store.orders.latest(_customer(context), MOST_LISTED, context.deadline)
+
+
+def _customer(context: ToolContext) -> str:
+    if context.user is None:
+        raise Forbidden("Orders are shown to signed-in customers only. Ask the customer to sign in.")
+    return context.user

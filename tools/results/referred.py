@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tools.contract import Json, ToolContext
 from tools.store.failures import InvalidArguments, NotFound, Violation
+
+
+def one_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The title of which they all are, which later calls need not name. Where there are several, none of them is meant by
+    itself any more; where there is none, nothing has changed."""
+    titles = {str(row["title_id"]): str(row.get("title") or "") for row in rows if row.get("title_id")}
+    if len(titles) > 1:
+        return {"title_id": "", "title": ""}
+    return {name: value for title in titles.items() for name, value in zip(("title_id", "title"), title, strict=True)}
+
 
 TITLE_IDS, NAMED_SET = "title_ids", "result_set"
 NO_SUCH_IDS = (

@@ -4,15 +4,48 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError
 
 from tools.contract import CachePolicy, Fallback, ProfileRule, Tool
-from tools.schema.quick_check import success_of
-from tools.schema.sheddable import may_be_shed
+from tools.schema.parts import ROWS, Schema
+from tools.schema.validation import success_of
+
+SAID_OF_IT = frozenset({"note", "truncated", "error"})
+"""Of every answer, beside what is in it."""
+
+
+def sheddable(output_schema: Schema) -> tuple[str, ...]:
+    """Paths as `tools/results/shortening.py` takes them, what is declared last first: fields, then rows."""
+    paths = list(_paths(output_schema, output_schema["anyOf"][0].get("required", ())))
+    fields, rows = [each for each in paths if not each.endswith(ROWS)], [each for each in paths if each.endswith(ROWS)]
+    return (*reversed(fields), *reversed(rows))
+
+
+def may_be_shed(output_schema: Schema, path: str) -> bool:
+    """Whether the path is one of these, or in an object of which the schema says no more than that it is one."""
+    may_go = sheddable(output_schema)
+    return path in may_go or any(path.startswith(f"{each}.") for each in may_go if _is_bare(output_schema, each))
+
+
+def _is_bare(output_schema: Schema, path: str) -> bool:
+    return bool(output_schema["properties"].get(path) == {"type": "object"})
+
+
+def _paths(schema: Schema, required: Collection[str], way: str = "") -> Iterator[str]:
+    for name, each in schema.get("properties", {}).items():
+        if not way and name in SAID_OF_IT:
+            continue
+        if name not in required:
+            yield way + name
+        if each.get("type") == "array":
+            yield way + name + ROWS
+        inside: Any = each.get("items", each)
+        yield from _paths(inside, inside.get("required", ()), f"{way}{name}.")
+
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 """What MCP, the makers of models and the flags document all take for the name of a tool."""

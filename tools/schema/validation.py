@@ -2,20 +2,283 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
-from tools.schema.clean import MOST_VALUES, clean, clean_text, holds_more_than
 from tools.schema.parts import Json
-from tools.schema.surely import surely
-from tools.schema.violations import Explanations
+from tools.schema.text import MOST_VALUES, clean, clean_text, holds_more_than
 from tools.store.failures import InvalidArguments, Violation
+from tools.store.identifiers import IdPattern
+
+LONGEST_ECHO = 60
+MOST_GUESSES = 5
+"""For how many unknown names the nearest known one is looked for: as many as a message tells of."""
+FIXES = {
+    "genre": "genre is the readership: shonen, seinen, shojo, josei or kodomo; a theme or mood belongs into query",
+    "title_id": "an id looks like {example}, a name is none: call search_manga_catalog first and use its title_id",
+    "title_ids": "ids look like {example}, names are none: call search_manga_catalog first and use its title_ids",
+    "result_set": "use the result_set of a search or of recommendations as it was given, or pass title_ids",
+    "volume": 'give a number such as 12, or "next" for the one that follows; leave it out for all and the latest',
+    "month": "write it YYYY-MM, as 2026-12",
+    "order_id": "an order number looks like {example}: ask the customer for it, or leave it out for their latest orders",
+}
+"""What to do about a value that is not allowed, where the rule alone would not say it."""
+
+
+class Explanations:
+    """Violations of one tool's input schema. `worth_a_guess` are the names that a wrong one may have been meant for."""
+
+    def __init__(self, properties: Mapping[str, Any], worth_a_guess: Sequence[str]) -> None:
+        self._properties = properties
+        self._worth_a_guess = worth_a_guess
+
+    def of(self, error: Any) -> list[Violation]:
+        """One for each thing to mend: jsonschema tells of all unknown names in one error."""
+        if error.validator == "required":
+            # One error for each missing name, whose message says which.
+            return [self._missing(name) for name in error.validator_value if error.message.startswith(repr(name))]
+        if error.validator == "additionalProperties":
+            unknown = sorted(name for name in error.instance if name not in self._properties)
+            return [self._unknown(name, guess=place < MOST_GUESSES) for place, name in enumerate(unknown)]
+        return [Violation(error.json_path, str(error.validator), _what(error), _fix(error))]
+
+    def _missing(self, name: str) -> Violation:
+        about = str(self._properties[name].get("description", "")).split(". ")[0]
+        return Violation(f"$.{name}", "required", f"{name} is missing", f"add it: {about}" if about else "add it")
+
+    def _unknown(self, name: str, *, guess: bool) -> Violation:
+        shown = name[:LONGEST_ECHO]
+        near = get_close_matches(shown, self._worth_a_guess, n=1, cutoff=0.5) if guess else []
+        known = (f"did you mean {near[0]}? " if near else "") + f"use only: {', '.join(self._properties)}"
+        path = f"$.{shown}" if shown.isidentifier() else f"$[{json.dumps(shown, ensure_ascii=False)}]"
+        return Violation(path, "additionalProperties", f"there is no argument {shown!r}", known)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_ECHO else text[:LONGEST_ECHO] + "…"
+
+
+def _what(error: Any) -> str:
+    """What is the case."""
+    rule, limit = error.validator, error.validator_value
+    if rule in ("maxLength", "minLength"):
+        return f"the text has {len(error.instance)} characters"
+    if rule in ("maxItems", "minItems"):
+        return f"the list has {len(error.instance)} items"
+    if rule == "type":
+        return f"{_shown(error.instance)} is not of type {_either(limit)}"
+    return f"{_shown(error.instance)} is not allowed"
+
+
+def _fix(error: Any) -> str:
+    """What to do about it."""
+    rule, limit = str(error.validator), error.validator_value
+    argument = error.absolute_path[0] if error.absolute_path else None
+    if rule in ("enum", "pattern", "anyOf") and argument in FIXES:
+        fix = FIXES[str(argument)]
+        return fix.format(example=IdPattern(limit).example) if "{example}" in fix else fix
+    return _FIXES[rule](limit) if rule in _FIXES else f"see the tool's schema, rule {rule}"
+
+
+def _of_type(limit: str | Collection[str]) -> str:
+    named = _either(limit)
+    return f"give an {named}" if named[0] in "aeiou" else f"give a {named}"
+
+
+def _either(kinds: str | Collection[str]) -> str:
+    return kinds if isinstance(kinds, str) else " or ".join(kinds)
+
+
+def _any_of(forms: Sequence[Mapping[str, Any]]) -> str:
+    return "give " + " or ".join(_form(each) for each in forms)
+
+
+def _form(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(_shown(each) for each in schema["enum"])
+    low, high = schema.get("minimum"), schema.get("maximum")
+    kind = _of_type(schema.get("type", "value")).removeprefix("give ")
+    return kind if low is None or high is None else f"{kind} from {low} to {high}"
+
+
+_FIXES: Mapping[str, Callable[[Any], str]] = {
+    "type": _of_type,
+    "anyOf": _any_of,
+    "enum": lambda limit: "use one of: " + ", ".join(_shown(each) for each in limit),
+    "maxLength": lambda limit: f"use at most {limit}",
+    "minLength": lambda limit: "give some text" if limit == 1 else f"use at least {limit}",
+    "maxItems": lambda limit: f"give at most {limit}",
+    "minItems": lambda limit: f"give at least {limit}",
+    "maximum": lambda limit: f"use at most {limit}",
+    "minimum": lambda limit: f"use at least {limit}",
+    "pattern": lambda limit: f"use the form {limit}",
+}
+
+
+Schema = Mapping[str, Any]
+Check = Callable[[Any], bool]
+SILENT = frozenset({"description", "title", "default", "examples"})
+"""What says nothing of validity."""
+EXACT_KINDS: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+"""Numbers that are no integers, and null, are left to the validator."""
+
+
+def surely(schema: Schema | bool) -> Check:
+    """The check, compiled once. A word that is not known here makes it say no to everything."""
+    if isinstance(schema, bool):
+        return _never
+    kind = EXACT_KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
+    if kind is None:
+        return _never
+    make, words = _MAKERS[kind]
+    if not schema.keys() <= words | SILENT | {"type"}:
+        return _never
+    checks = [make(schema)] if make else []
+    if "enum" in schema:
+        allowed = [each for each in schema["enum"] if type(each) is kind]
+        checks.append(lambda value: value in allowed)
+    return lambda value: type(value) is kind and all(check(value) for check in checks)
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+def _text(schema: Schema) -> Check:
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    # ECMA 262's `$` is the very end, as in the validator
+    pattern = re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", schema.get("pattern", "")))
+
+    def check(value: str) -> bool:
+        return len(value) >= least and (most is None or len(value) <= most) and pattern.search(value) is not None
+
+    return check
+
+
+def _whole(schema: Schema) -> Check:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    return lambda value: (least is None or value >= least) and (most is None or value <= most)
+
+
+def _list(schema: Schema) -> Check:
+    least, most, item = schema.get("minItems", 0), schema.get("maxItems"), surely(schema.get("items", {}))
+
+    def check(value: list[Any]) -> bool:
+        return least <= len(value) and (most is None or len(value) <= most) and all(map(item, value))
+
+    return check
+
+
+def _object(schema: Schema) -> Check:
+    if schema.get("additionalProperties") is not False:
+        return _never
+    required = frozenset(schema.get("required", ()))
+    properties = {name: surely(each) for name, each in schema.get("properties", {}).items()}
+
+    def check(value: dict[str, Any]) -> bool:
+        for name, each in value.items():
+            if name not in properties or not properties[name](each):
+                return False
+        return required <= value.keys()
+
+    return check
+
+
+# No `enum` of lists or objects: to Python [true] is among [[1]].
+_MAKERS: dict[type, tuple[Callable[[Schema], Check] | None, frozenset[str]]] = {
+    str: (_text, frozenset({"minLength", "maxLength", "pattern", "enum"})),
+    int: (_whole, frozenset({"minimum", "maximum", "enum"})),
+    bool: (None, frozenset({"enum"})),
+    list: (_list, frozenset({"items", "minItems", "maxItems"})),
+    dict: (_object, frozenset({"properties", "required", "additionalProperties"})),
+}
+
+
+KINDS: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def success_of(output_schema: Schema) -> Check:
+    """Checks for a tool's success: the error envelope, which every output schema admits, is none."""
+    success, *_ = output_schema["anyOf"]
+    return looks_like({"type": "object", "properties": output_schema["properties"], **success})
+
+
+def looks_like(schema: Schema) -> Check:
+    """The check, compiled once. What a schema says nothing about fits."""
+    checks: list[Check] = []
+    if (kinds := _kinds(schema)) is not None:
+        checks.append(lambda value: type(value) in kinds)
+    if "anyOf" in schema and (kinds is None or "type" in schema):
+        branches = [looks_like(branch) for branch in schema["anyOf"]]
+        checks.append(lambda value: any(check(value) for check in branches))
+    if "enum" in schema:
+        checks.append(lambda value: value in schema["enum"])
+    if "required" in schema:
+        required = frozenset(schema["required"])
+        checks.append(lambda value: required <= value.keys())
+    if "properties" in schema:
+        checks.append(_properties(schema["properties"]))
+    if "items" in schema:
+        item = looks_like(schema["items"])
+        checks.append(lambda value: all(map(item, value)))
+    return checks[0] if len(checks) == 1 else lambda value: _all_hold(checks, value)
+
+
+def _all_hold(checks: list[Check], value: Any) -> bool:
+    """A loop and no generator: every result from the cache passes here, some hundred values of it."""
+    for check in checks:  # noqa: SIM110
+        if not check(value):
+            return False
+    return True
+
+
+def _kinds(schema: Schema) -> frozenset[type] | None:
+    """The types that a schema names; None when it names none. Not for isinstance: true and false are no numbers."""
+    if "type" in schema:
+        return frozenset(KINDS[schema["type"]])
+    branches = schema.get("anyOf", ())
+    if not branches or any(set(branch) != {"type"} for branch in branches):
+        return None
+    return frozenset(kind for branch in branches for kind in KINDS[branch["type"]])
+
+
+def _properties(properties: Mapping[str, Schema]) -> Check:
+    plain = {name: kinds for name, each in properties.items() if (kinds := _only_kinds(each)) is not None}
+    others = {name: looks_like(each) for name, each in properties.items() if name not in plain}
+
+    def check(value: Any) -> bool:
+        for name, kinds in plain.items():  # most of what there is, and most of the time
+            if name in value and type(value[name]) not in kinds:
+                return False
+        for name, each in others.items():  # noqa: SIM110
+            if name in value and not each(value[name]):
+                return False
+        return True
+
+    return check
+
+
+def _only_kinds(schema: Schema) -> frozenset[type] | None:
+    only = any(schema.keys() <= {word, "description"} for word in ("type", "anyOf"))
+    return _kinds(schema) if only else None
+
 
 MOST_VIOLATIONS = 100
 IDENTITY = frozenset(

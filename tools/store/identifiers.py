@@ -23,7 +23,7 @@ TITLE_ID = "^manga-[a-z0-9]{6,12}$"
 ORDER_ID = "^MNG-[A-Z0-9]{8}$"
 """The demo shop's patterns. Schemas of tools state these; a registry puts a shop's own in their place."""
 MONTH = "^[0-9-]{7}$"
-"""YYYY-MM, as far as a pattern can tell; `tools.store.japan` knows the calendar."""
+"""YYYY-MM, as far as a pattern can tell; `tools.store.models.values` knows the calendar."""
 SEPARATORS = re.compile("[ #./_:\\-\u2010-\u2015\u2212\u30fc]")
 """People put these before and between the parts of a number: a Japanese keyboard has several that look like a dash."""
 LONGEST = 64

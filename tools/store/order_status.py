@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
-from tools.store.japan import day_in_japan
 from tools.store.models import Order, OrderLine, Shipment
+from tools.store.models.values import day_in_japan
 
 MEANINGS: Final[Mapping[str, str]] = {
     "received": "the shop has the order",

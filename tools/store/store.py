@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from session.resilience.clocks import Now, utc_now
 from session.stated_preferences import StatedPreferences
 from tools.store.catalog.adult import Adult
-from tools.store.catalog.names import TitleNames
 from tools.store.catalog.popular import PopularTitles
-from tools.store.catalog.reader import TitleReader
-from tools.store.classification.classifying import Classifying
+from tools.store.catalog.reader import TitleNames, TitleReader
+from tools.store.classification import Classifying
 from tools.store.identifiers import Identifiers
-from tools.store.models.policies import Policies
+from tools.store.models.order import Policies
 from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, StockPort, TitlesPort
 from tools.store.preferences.reader import PreferenceReader
-from tools.store.releases.reader import ReleaseReader
+from tools.store.releases import ReleaseReader
 from tools.store.search.reading.reader import Reader
 from tools.store.stock.reader import StockReader
 

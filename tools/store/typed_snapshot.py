@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from session import keys
-from session.result_cache import digest
+from session.begin import digest
 from session.snapshots import Snapshots, pack, unpack
 
 logger = logging.getLogger(__name__)

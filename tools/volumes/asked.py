@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tools.contract import Json
@@ -27,3 +28,15 @@ class Asked:
         about: Json = {} if "title_id" in arguments else {"month": today[:7]}
         volume = arguments.get("volume", NEXT)
         return cls(today, **(about | arguments | ({} if volume == NEXT else {"volume": int(volume)})))
+
+
+NUMBERED = re.compile(r"(?:vol(?:ume)?s?\.?|第|#)?\s*([0-9]{1,4})\s*(?:巻|かん)?", re.IGNORECASE)
+NEXT_IN_JAPANESE = frozenset({"次", "次巻", "次の巻"})
+
+
+def volume_meant(text: str) -> int | str:
+    """Takes "vol. 12" and 第12巻 for 12, and 次巻 for "next". Anything else stays as it is, but for its case."""
+    plain = text.strip()
+    if found := NUMBERED.fullmatch(plain):
+        return int(found[1])
+    return NEXT if plain in NEXT_IN_JAPANESE else plain.lower()

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from server.commands.doctor.checks import checks_of
 from server.config.settings import Settings
-from server.runtime.threads import on_own_thread
+from server.runtime.background import on_own_thread
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import OK, Check, Diagnosis, Problem
 

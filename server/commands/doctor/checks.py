@@ -8,20 +8,19 @@ from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 
 from server.backends import EMBEDDED
-from server.backends.catalog import default_data_dir
+from server.backends.opening import default_data_dir
 from server.backends.redis import redis_credentials
 from server.commands.doctor import local
 from server.commands.doctor.models import classifier_check, opened_embedder
 from server.commands.doctor.relay import relay_check
-from server.commands.installed_tools import installed_tools
-from server.config.flags_url import shown
+from server.commands.tools import installed_tools
 from server.config.settings import Settings
-from server.config.urls import file_of
+from server.config.urls import file_of, shown
 from server.flags.document import Document, DocumentError, Flag, parse
-from server.flags.sources.opening import open_source
-from server.flags.sources.source import Unreadable
+from server.flags.follower import open_source
+from server.flags.sources import Unreadable
 from server.packages.loading import GROUP
-from server.packages.reload_socket import PackageReport, Report
+from server.packages.reload_socket import PackageReport, ReloadReport
 from session.redis.address import RedisAddress
 from session.resilience.diagnosis import DEGRADED, OK, Check, Diagnosis, Problem, always, network_problem, once
 from tools.registry import Registry
@@ -85,10 +84,9 @@ def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Ch
             **dict.fromkeys(("titles", "stock", "releases", "orders"), (EMBEDDED, check)),
             "profile": (EMBEDDED, profile),
         }
-    from tools.store.backends.dynamodb.address import DynamoAddress
     from tools.store.backends.dynamodb.connection import Connection
     from tools.store.backends.dynamodb.diagnosis import diagnose
-    from tools.store.backends.dynamodb.tables import TABLES, Table
+    from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
 
     address = DynamoAddress.parse(settings.store_url)
     connection = Connection(address)
@@ -106,8 +104,8 @@ def _pages(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
         return EMBEDDED, always(Diagnosis(OK, "pictures of the demo"))
     if folder := file_of(settings.pages_url):
         return str(folder), local.on_a_thread(local.pages, folder)
-    from tools.store.backends.pages.s3.address import S3Address
-    from tools.store.backends.pages.s3.diagnosis import diagnose
+    from tools.store.backends.aws_address import S3Address
+    from tools.store.backends.pages.s3 import diagnose
 
     address = S3Address.parse(settings.pages_url)
     return str(address), lambda deadline: diagnose(address, stack, deadline)
@@ -134,7 +132,7 @@ def _issuer(settings: Settings) -> dict[str, tuple[str, Check]]:
     return {"issuer": (where(url), lambda deadline: diagnose(url, deadline))}
 
 
-def _packages(report: Report) -> dict[str, tuple[str, Check]]:
+def _packages(report: ReloadReport) -> dict[str, tuple[str, Check]]:
     if not report.packages and report.problem is None:
         return {}
     return {"packages": (GROUP, always(_brought_by(report)))}
@@ -178,7 +176,7 @@ def workers_check(settings: Settings) -> dict[str, tuple[str, Check]]:
     return {"workers": (str(settings.workers), always(found))}
 
 
-def _brought_by(report: Report) -> Diagnosis:
+def _brought_by(report: ReloadReport) -> Diagnosis:
     if not report.well:
         told = [report.problem] if report.problem else [str(each) for each in report.packages if each.refused]
         return Diagnosis.of(Problem("; ".join(told), MEND))
@@ -219,7 +217,7 @@ def _flags_problem(url: str, error: Unreadable) -> Problem:
     if url.startswith("file:"):
         return Problem(str(error), f"check {FLAGS_SETTING}, and the file's owner and mode")
     if url.startswith("dynamodb:") and error.__cause__ is not None:
-        from tools.store.backends.aws_problems import aws_problem, code_of
+        from tools.store.backends.aws_failures import aws_problem, code_of
 
         if code_of(error) != "ResourceNotFoundException":
             return aws_problem(error, FLAGS_SETTING, "dynamodb:GetItem on the table of the flags")

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from server.backends.store import store_files
+from server.backends.opening import store_files
 from server.config.parsing import SettingError
 from server.config.policies_file import read_vocabulary
 from server.config.settings import Settings

@@ -73,7 +73,7 @@ def _asked(
 def _embedder_problem(settings: Settings, failure: BackendFailure | InternalFailure) -> Problem:
     if settings.embedder == "local" or isinstance(failure, InternalFailure):
         return Problem(failure.message, "install the locked requirements again, or set MANGA_EMBEDDER=none")
-    from tools.store.backends.aws_problems import bedrock_problem
+    from tools.store.backends.aws_failures import bedrock_problem
 
     return bedrock_problem(failure)
 
@@ -81,6 +81,6 @@ def _embedder_problem(settings: Settings, failure: BackendFailure | InternalFail
 def _classifier_problem(failure: BackendFailure | InternalFailure) -> Problem:
     if isinstance(failure, InternalFailure):
         raise failure
-    from tools.store.backends.aws_problems import CLASSIFIER, bedrock_problem
+    from tools.store.backends.aws_failures import CLASSIFIER, bedrock_problem
 
     return bedrock_problem(failure, CLASSIFIER)

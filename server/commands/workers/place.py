@@ -3,24 +3,181 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import Response
 
 from server.backends import OpenPorts, Shared, open_ports
-from server.commands.workers.channel import Report, WorkerEnd
-from server.commands.workers.peers import Peers
-from server.commands.workers.probes import SharedProbes
+from server.commands.workers.channel import Peers, Report, WorkerEnd
 from server.config.settings import Settings
 from server.packages.reload_socket import Reloads
+from server.runtime.health import Dependencies
+from server.runtime.lifecycle import Lifecycle
+from server.telemetry.metrics import Metrics
+from server.transport.http.probes import SERVES, Probes, Readiness, status_of
 from session.resilience.tasks import start_task
 
 if TYPE_CHECKING:
     from server.application import Application
     from server.commands.serve import PatientServer
+
+
+Sample = list[Any]
+"""Its name, its labels as a list of pairs, and its value."""
+Families = list[dict[str, Any]]
+"""Name, type, about and samples of each, as JSON has them."""
+COUNTS = ("counter", "histogram")
+LEAST = ("manga_ready", "process_start_time_seconds", "process_max_fds")
+MOST = ("manga_breaker_state", "manga_build", "manga_replica_lag_seconds")
+CREATED = "_created"
+
+
+def families_of(registry: CollectorRegistry) -> Families:
+    return [
+        {
+            "name": family.name,
+            "type": family.type,
+            "about": family.documentation,
+            "samples": [[each.name, sorted(each.labels.items()), each.value] for each in family.samples],
+        }
+        for family in registry.collect()
+    ]
+
+
+def only_counts(families: Families) -> Families:
+    """What a process leaves behind: a gauge is gone with it."""
+    return [family for family in families if family["type"] in COUNTS]
+
+
+def continued(own: Families, inherited: Families) -> Families:
+    """Those of a process that goes on counting where another has ended."""
+    return added_up([own, inherited])
+
+
+def added_up(told: Sequence[Families]) -> Families:
+    """One family a name: counts and most gauges are summed, a few are the least or the most that any process has."""
+    whole: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
+    for family in (each for families in told for each in families):
+        name = family["name"]
+        whole.setdefault(name, family)
+        known = values.setdefault(name, {})
+        for sample, labels, value in family["samples"]:
+            key = (sample, tuple((label, text) for label, text in labels))
+            known[key] = _together(name, sample, known[key], value) if key in known else value
+    return [
+        {**family, "samples": [[sample, list(labels), value] for (sample, labels), value in values[name].items()]}
+        for name, family in whole.items()
+    ]
+
+
+def _together(family: str, sample: str, one: float, other: float) -> float:
+    if family in LEAST or sample.endswith(CREATED):
+        return min(one, other)
+    return max(one, other) if family in MOST else one + other
+
+
+def text_of(families: Families) -> bytes:
+    """In Prometheus's format."""
+    registry = CollectorRegistry()
+    registry.register(_Told(families))
+    return generate_latest(registry)
+
+
+class _Told(Collector):
+    def __init__(self, families: Families) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        for family in self._families:
+            metric = Metric(family["name"], family["about"], family["type"])
+            for sample, labels, value in family["samples"]:
+                metric.add_sample(sample, dict(labels), value)
+            yield metric
+
+
+State = dict[str, Any]
+
+
+class SharedProbes(Probes):
+    """A worker that is away for a moment makes the server degraded, and not unready: the others answer."""
+
+    def __init__(self, lifecycle: Lifecycle, dependencies: Dependencies, metrics: Metrics, peers: Peers) -> None:
+        super().__init__(lifecycle, dependencies, metrics)
+        self._peers = peers
+        self._inherited: Families | None = None
+
+    async def own_readiness(self) -> Readiness:
+        return await super().readiness()
+
+    async def readiness(self) -> Readiness:
+        """Ready with the worst that any worker says of each dependency; not ready when none serves, or this one ends."""
+        began = time.monotonic()
+        told = await self._peers.ask_all("readiness")
+        own, serving = await self.own_readiness(), [each for each in told.values() if each and each["status"] in SERVES]
+        if not serving or own["status"] not in SERVES:
+            return own
+        states = _worst([each["dependencies"] for each in serving])
+        states["workers"] = {
+            "state": "ok" if len(serving) == len(told) else "down",
+            "latency_ms": round((time.monotonic() - began) * 1000, 2),
+            "detail": f"{len(serving)} of {len(told)} serve",
+        }
+        return {"status": status_of(states), "dependencies": states}
+
+    async def own_metrics(self) -> Families:
+        """Goes on from what the predecessor told last, so that a count never falls when a worker dies: whoever reads them
+        would take all of the others' for new."""
+        path = self._peers.last_told("metrics", self._peers.number)
+        if self._inherited is None:
+            self._inherited = await asyncio.to_thread(_kept, path)
+        told = continued(families_of(self._metrics.registry), self._inherited)
+        await asyncio.to_thread(_keep, path, told)
+        return told
+
+    async def metrics(self, request: Request) -> Response:
+        told = await self._peers.ask_all("metrics")
+        for number, each in told.items():
+            if each is None:
+                told = {**told, number: await asyncio.to_thread(_kept, self._peers.last_told("metrics", number))}
+        return Response(text_of(added_up(list(told.values()))), media_type=self._metrics.content_type)
+
+
+def _worst(told: list[Mapping[str, State]]) -> dict[str, State]:
+    """Of each dependency the state that is not well, if there is one; else the slowest."""
+    worst: dict[str, State] = {}
+    for states in told:
+        for name, state in states.items():
+            worst[name] = max(worst.get(name, state), state, key=lambda each: (each["state"] != "ok", each["latency_ms"]))
+    return worst
+
+
+def _kept(path: Path) -> Families:
+    try:
+        return only_counts(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError):
+        return []
+
+
+def _keep(path: Path, told: Families) -> None:
+    try:
+        beside = path.with_suffix(".new")
+        beside.write_text(json.dumps(told), "utf-8")
+        beside.replace(path)
+    except OSError:
+        return
+
 
 REPORT_SECONDS = 0.25
 

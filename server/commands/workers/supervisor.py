@@ -8,20 +8,152 @@ starts new interpreters, which load everything anew, and leaves it to chance who
 from __future__ import annotations
 
 import logging
+import os
 import selectors
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from types import FrameType
 
-from server.commands.workers.backoff import Backoff
-from server.commands.workers.signals import Signals
-from server.commands.workers.worker import Run, Worker
-from server.runtime.signals import ENDING
+from server.commands.workers.channel import WorkerEnd, channel
+from server.runtime.signals import ENDING, heeded
+
+STEADY_SECONDS = 10.0
+"""Whoever lived so long was well."""
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 30.0
+
+
+class Backoff:
+    """At once; and after 0.5, 1, 2 … 30 seconds where it ended soon again and again."""
+
+    def __init__(self) -> None:
+        self._early = 0
+
+    def pause_after(self, lived_seconds: float) -> float:
+        if lived_seconds >= STEADY_SECONDS:
+            self._early = 0
+        pause = FIRST_PAUSE_SECONDS * 2.0 ** min(self._early - 1, 10) if self._early else 0.0
+        self._early += 1
+        return min(pause, LONGEST_PAUSE_SECONDS)
+
+
+HEEDED = (*ENDING, signal.SIGCHLD)
+
+
+class Signals:
+    """A descriptor that is readable when one has come, until `take` tells which."""
+
+    def __init__(self) -> None:
+        self._read, self._write = socket.socketpair()
+        for end in (self._read, self._write):
+            end.setblocking(False)
+        self._heeded = [*heeded(), signal.SIGCHLD]
+        for each in self._heeded:
+            signal.signal(each, _nothing)
+        signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+
+    def fileno(self) -> int:
+        return self._read.fileno()
+
+    def take(self) -> set[int]:
+        try:
+            return set(self._read.recv(4096))
+        except BlockingIOError:
+            return set()
+
+    def close(self) -> None:
+        """Leaves them to their defaults: in a child, until it heeds them itself."""
+        signal.set_wakeup_fd(-1)
+        for each in self._heeded:
+            signal.signal(each, signal.SIG_DFL)
+        self._read.close()
+        self._write.close()
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    """Without a handler of Python's there is no byte on the descriptor."""
+
+
+FRESH_SECONDS = 2.5
+"""Whoever has said nothing for so long gets connections only where nobody else is."""
+Run = Callable[[int, WorkerEnd], int]
+"""What a worker does, by its number: it returns the exit status, in the process that was forked."""
+
+
+class Worker:
+    """Forked when it is made. `number` counts from 1 and is the successor's too."""
+
+    def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
+        """`leave_behind` closes in the child what is the supervisor's. Raises OSError."""
+        self.number = number
+        self.began_at = self._heard_at = now
+        self.takes = self.given_up = False
+        self._connections = 0
+        self.end, below = channel()
+        # A signal that comes before the child heeds any by itself ends it, and is not lost on the supervisor's handlers.
+        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, HEEDED)
+        try:
+            self.pid = os.fork()
+        except OSError:
+            _unblock(unblocked)
+            self.end.close()
+            below.close()
+            raise
+        if self.pid == 0:
+            _become(number, run, below, (self.end.close, leave_behind, partial(_unblock, unblocked)))
+        below.close()
+        _unblock(unblocked)
+
+    def hear(self, now: float) -> None:
+        """Takes its reports."""
+        if (report := self.end.hear()) is not None:
+            self.takes, self._connections, self._heard_at = report.takes, report.connections, now
+
+    def hand(self, connection: socket.socket) -> bool:
+        handed = self.end.hand(connection)
+        self._connections += handed
+        return handed
+
+    def load(self, now: float) -> tuple[bool, int]:
+        """The less, the sooner it gets the next connection."""
+        return self.silent_for(now) > FRESH_SECONDS, self._connections
+
+    def silent_for(self, now: float) -> float:
+        return now - self._heard_at
+
+    def signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def ended(self) -> int | None:
+        """Returns the exit status of a process that is over, negative for a signal."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if not pid:
+            return None
+        self.end.close()
+        return os.waitstatus_to_exitcode(status)
+
+
+def _become(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], None]]) -> None:
+    """Never returns: what stands above on the stack is the supervisor's to end."""
+    status = 1
+    try:
+        for each in first:
+            each()
+        status = run(number, own)
+    finally:
+        os._exit(status)
+
+
+def _unblock(mask: set[int]) -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
 
 logger = logging.getLogger(__name__)
-
 HUNG_SECONDS = 6.0
 """A worker reports four times a second; one that has said nothing for so long is ended, and another takes its place."""
 START_SECONDS = 120.0

@@ -10,8 +10,7 @@ import jwt
 from jwt.types import Options
 
 from server.identity.identifier import Unproven
-from server.identity.jwt.jwks import Key
-from server.identity.jwt.strict_json import Json, strict_json
+from server.identity.jwt.keys import Json, Key, strict_json
 
 LEEWAY_SECONDS = 30.0
 """How far the issuer's clock and this one may be apart."""

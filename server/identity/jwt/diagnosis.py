@@ -5,8 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from server.identity.jwt.access_token import LEEWAY_SECONDS
-from server.identity.jwt.jwks import JwksError, KeySet
-from server.identity.jwt.jwks_source import jwks_source
+from server.identity.jwt.keys import JwksError, KeySet, jwks_source
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem
 

@@ -3,16 +3,94 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from server.identity.identifier import Unproven
-from server.identity.jwt.access_token import AccessTokens
-from server.identity.jwt.claims import Proven, proven
-from server.identity.jwt.issuer_keys import IssuerKeys
-from server.identity.jwt.jwks import KeySet
-from server.identity.jwt.token_header import LONGEST_TOKEN, token_header
+from server.config.parsing import LONGEST_USER
+from server.identity.identifier import CannotTell, Unproven
+from server.identity.jwt.access_token import LEEWAY_SECONDS, AccessTokens
+from server.identity.jwt.keys import LONGEST_TOKEN, IssuerKeys, KeySet, token_header
+from server.identity.tool_access import granted_scopes
 from session.resilience.lru import Lru
+
+CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
+OF_A_PERSON = ("amr", "email", "nonce", "preferred_username", "sid", "username")
+"""Claims of somebody who has signed in, or has an account."""
+FROM_CLIENT_CREDENTIALS = ("clientHost", "clientAddress")
+"""Keycloak's notes of a session that began with a client's own credentials (its client scope `service_account`)."""
+Claims = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Who holds a token. `user` is None for an agent's own; `principal` tells holders apart without naming them;
+    `id_token` is one that says who somebody is and grants nothing. Good while the clock is before `until`."""
+
+    principal: str
+    client: str | None
+    user: str | None
+    scopes: frozenset[str]
+    id_token: bool
+    until: float
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "scopes": sorted(self.scopes)}
+
+    @classmethod
+    def of_json(cls, told: Any) -> Proven:
+        """Reads what another process tells of a token. Raises `Unproven`, `CannotTell` as that one did."""
+        if not isinstance(told, dict) or "unproven" in told:
+            why = told.get("unproven", "") if isinstance(told, dict) else "The token is no signed JWT."
+            raise CannotTell if why is None else Unproven(why)
+        return cls(**{**told, "scopes": frozenset(told["scopes"])})
+
+
+def proven(claims: Claims, audiences: Collection[str]) -> Proven:
+    """Tells who holds the token that has these claims. Raises `Unproven`."""
+    if "cnf" in claims:
+        # RFC 7800: only who has the key may use it (DPoP, RFC 9449; mutual TLS, RFC 8705), and nobody proves that here.
+        raise Unproven("The token is bound to a key (cnf), and is no bearer token.")
+    subject, client = _subject(claims), _client(claims)
+    return Proven(
+        principal=hashlib.sha256(json.dumps([client, subject]).encode()).hexdigest()[:32],
+        client=client,
+        user=None if _is_agents(claims, subject, client) else subject,
+        scopes=granted_scopes(claims, audiences),
+        id_token=claims.get("token_use") == "id",
+        until=int(claims["exp"]) + LEEWAY_SECONDS,
+    )
+
+
+def _subject(claims: Claims) -> str:
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST_USER or not _is_text(subject):
+        raise Unproven("The token does not name its subject.")
+    return subject
+
+
+def _client(claims: Claims) -> str | None:
+    named = (claims.get(name) for name in CLIENT_CLAIMS)
+    return next((each for each in named if isinstance(each, str) and each and _is_text(each)), None)
+
+
+def _is_text(value: str) -> bool:
+    """Tells that there is no half of a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    return not any("\ud800" <= each <= "\udfff" for each in value)
+
+
+def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
+    """Tells whether a program was given this token for itself (client credentials) and not for a user. It decides that
+    its subject is no customer, so a name that a customer may have chosen has no say in it."""
+    if claims.get("gty") == "client-credentials" or claims.get("idtyp") == "app":  # Auth0; Entra ID
+        return True
+    if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak, or a customer who calls themselves so
+        return all(isinstance(claims.get(note), str) for note in FROM_CLIENT_CREDENTIALS)
+    # RFC 9068, section 2.2; Amazon Cognito, Okta
+    return subject == client and not any(claims.get(each) for each in OF_A_PERSON)
+
 
 MOST_REMEMBERED = 10_000
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from mcp.server.connection import Connection
@@ -17,9 +18,153 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ServerEvent, SubscriptionBus, ToolsListChanged
 
 from server.call import Principal
-from server.transport.changes.audiences import Audiences, Client
-from server.transport.changes.events import as_heard_by
-from server.transport.changes.session_streams import SessionStreams
+from server.transport.changes.shared_bus import as_heard_by
+from session.resilience.tasks import start_task
+
+MOST_PRINCIPALS = 8
+"""For so many one client may list before the first of them is forgotten."""
+SLICE = 16
+"""Lists that are compared, or clients that are told, before calls have their turn: about a millisecond."""
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """`tell` neither waits nor fails. `lists` are the digests of what it knows, by principal."""
+
+    tell: Callable[[], None]
+    lists: dict[Principal, str] = field(default_factory=dict)
+
+
+class Audiences:
+    """Clients who are told. `digest` stands for the list of a principal as it is now."""
+
+    def __init__(self, digest: Callable[[Principal], str]) -> None:
+        self._digest = digest
+        self._clients: dict[Client, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def join(self, principal: Principal, tell: Callable[[], None]) -> Client:
+        """What is listed now is what the client knows, whether it has asked or not."""
+        client = Client(tell)
+        self.widen(client, principal)
+        self._clients[client] = None
+        return client
+
+    def widen(self, client: Client, principal: Principal) -> None:
+        """From now on the client hears of this principal's list as well."""
+        if principal in client.lists:
+            return
+        if len(client.lists) >= MOST_PRINCIPALS:
+            del client.lists[next(iter(client.lists))]
+        client.lists[principal] = self._digest(principal)
+
+    def leave(self, client: Client) -> None:
+        self._clients.pop(client, None)
+
+    async def compare(self) -> None:
+        """Tells each client once of whom a list has changed. A principal's list is looked at once, however many have it;
+        what changes meanwhile is for the next comparison."""
+        now: dict[Principal, str] = {}
+        work = 0
+        for client in list(self._clients):
+            work += self._digest_new(client, now)
+            if client in self._clients and _changed(client, now):
+                client.tell()
+                work += 1
+            if work >= SLICE:
+                work = 0
+                await asyncio.sleep(0)
+
+    def _digest_new(self, client: Client, now: dict[Principal, str]) -> int:
+        new = client.lists.keys() - now.keys()
+        now.update((principal, self._digest(principal)) for principal in new)
+        return len(new)
+
+
+def _changed(client: Client, now: dict[Principal, str]) -> bool:
+    """Tells whether there is another list, and takes note of it."""
+    before = client.lists
+    client.lists = {principal: now[principal] for principal in before}
+    return client.lists != before
+
+
+METHOD = "notifications/tools/list_changed"
+
+
+class Notifier:
+    """One notification at a time, and nobody waits for it. While it is on its way to a client that does not read, whatever
+    else changes is one more behind it; so what waits for a client is never more than that. One for a client without a stream
+    to hear it on waits until there is one."""
+
+    def __init__(self, connection: Connection, *, hears: bool = True) -> None:
+        self._connection = connection
+        self._hears = hears
+        self._again = False
+        self._task: asyncio.Task[None] | None = None
+
+    def tell(self) -> None:
+        self._again = True
+        self._begin()
+
+    def listen(self, hears: bool) -> None:
+        """Whether there is a stream from now on: without one the SDK would throw notifications away."""
+        self._hears = hears
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._again and self._hears and (self._task is None or self._task.done()):
+            self._task = start_task(self._send(), "tools-changed")
+
+    def close(self) -> None:
+        """To be done when the connection ends."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _send(self) -> None:
+        while self._again and self._hears:
+            self._again = False
+            await self._connection.notify(METHOD, None)
+
+
+class SessionStreams:
+    """A connection that is no such session has its one stream for as long as it lasts."""
+
+    def __init__(self) -> None:
+        self._open: set[str] = set()
+        self._notifiers: dict[str, Notifier] = {}
+
+    @property
+    def open(self) -> int:
+        """How many sessions have a stream now."""
+        return len(self._open)
+
+    def notifier(self, connection: Connection) -> Notifier:
+        """Makes the one that tells this connection."""
+        name = connection.session_id
+        if name is None:
+            return Notifier(connection)
+        self._notifiers[name] = Notifier(connection, hears=name in self._open)
+        return self._notifiers[name]
+
+    def leave(self, connection: Connection) -> None:
+        if connection.session_id is not None:
+            self._notifiers.pop(connection.session_id, None)
+
+    def opened(self, session: str) -> None:
+        """Its client listens from now on, and is told of what it has missed."""
+        self._open.add(session)
+        self._tell(session, hears=True)
+
+    def closed(self, session: str) -> None:
+        self._open.discard(session)
+        self._tell(session, hears=False)
+
+    def _tell(self, session: str, *, hears: bool) -> None:
+        if (notifier := self._notifiers.get(session)) is not None:
+            notifier.listen(hears)
+
 
 WINDOW_SECONDS = 0.05
 """What changes within it is looked at once, and what has changed back by then is nothing to tell of."""

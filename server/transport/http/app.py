@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.transport.http.beside import Beside
-from server.transport.http.bounds.admission import Admission
-from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.fair_queue import FairQueue, InFairQueue
-from server.transport.http.bounds.head_size import BoundedHead
-from server.transport.http.connection.counted import CountedRefusals
+from server.transport.http.bounds.bodies import Admission, Bodies, BoundedHead, FairQueue, InFairQueue
+from server.transport.http.connection.http_connection import Beside, Upgrades
 from server.transport.http.metadata import RESOURCES, WELL_KNOWN, Challenge, MetadataChallenge, ResourceMetadata
-from server.transport.http.middleware import Arrival, Authenticated, Draining, Endpoint, Shortcut, TrustedOrigin
-from server.transport.http.origins import AllowedOrigins
+from server.transport.http.middleware import (
+    AllowedOrigins,
+    Arrival,
+    Authenticated,
+    Draining,
+    Endpoint,
+    Shortcut,
+    TrustedOrigin,
+)
 from server.transport.http.probes import Probes
 from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sessions import Sessions
@@ -30,10 +33,29 @@ from server.transport.http.sse.direct import DirectTools
 from server.transport.http.sse.messages import MESSAGES
 from server.transport.http.sse.streams import SseStreams
 from server.transport.http.streamable.endpoint import McpEndpoint
-from server.transport.http.upgrades import Upgrades
 
 if TYPE_CHECKING:
     from server.application import Application
+
+
+FIRST_REFUSAL = 400
+
+
+class CountedRefusals:
+    """Stands in front of all others, so that it sees whatever any of them answers."""
+
+    def __init__(self, app: ASGIApp, refused: Callable[[str], None]) -> None:
+        self._app = app
+        self._refused = refused
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= FIRST_REFUSAL:
+                self._refused(f"http_{message['status']}")
+            await send(message)
+
+        await self._app(scope, receive, sending)
+
 
 Shortcuts = Mapping[tuple[str, str], ASGIApp]
 

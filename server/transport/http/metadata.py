@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
-from server.identity.scopes import as_issued
+from server.identity.tool_access import as_issued
 from server.transport.http.sse.messages import MESSAGES
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -15,11 +16,51 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.identity import CannotTell, Identifier, Unproven
 from server.identity.bearer import bearer_of
 from server.runtime.lifecycle import Lifecycle
-from server.transport.http.bounds.fair_queue import FairQueue
-from server.transport.http.bounds.holders import holder_of
+from server.transport.http.bounds.bodies import FairQueue
+from server.transport.http.bounds.slots import holder_of
 from server.transport.http.metadata import WELL_KNOWN, Challenge
-from server.transport.http.origins import AllowedOrigins
 from server.transport.http.responses import busy, plain
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class AllowedOrigins:
+    """`name` allows a name without a port and with the server's own, `name:*` any port, `name:1234` that one."""
+
+    def __init__(self, host: str, port: int, further: Sequence[str] = ()) -> None:
+        # Listening everywhere is no name to be called by.
+        own = () if host in ("0.0.0.0", "::") else (f"[{host}]" if ":" in host else host,)  # noqa: S104
+        self._any_port = set(LOOPBACK) | {each[:-2] for each in further if each.endswith(":*")}
+        self._exact = {variant for name in own for variant in (name, f"{name}:{port}")}
+        for name in (each for each in further if not each.endswith(":*")):
+            self._exact |= {name, f"{name}:{port}"} if ":" not in name.rsplit("]", 1)[-1] else {name}
+
+    def host(self, header: str | None) -> bool:
+        if not header:
+            return False
+        header = header.lower()
+        name, port = _split(header)
+        return header in self._exact or (name in self._any_port and (port == "" or port.isdigit()))
+
+    def origin(self, header: str | None) -> bool:
+        """No Origin is not a browser; one has to be http or https and of an allowed host."""
+        if not header:
+            return True
+        try:
+            parts = urlsplit(header)
+        except ValueError:
+            return False
+        return parts.scheme in ("http", "https") and not parts.path and self.host(parts.netloc)
+
+
+def _split(header: str) -> tuple[str, str]:
+    """Splits host and port of a Host header, whose IPv6 addresses stand in brackets."""
+    if header.startswith("["):
+        name, _, port = header.partition("]")
+        return f"{name}]", port.removeprefix(":")
+    name, _, port = header.partition(":")
+    return name, port
+
 
 PROBES = ("/healthz", "/readyz")
 OPEN_PATHS = (*PROBES, "/metrics")

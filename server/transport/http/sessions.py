@@ -17,8 +17,7 @@ from session.failures import MemoryUnavailable
 from session.history import MOST_CALLS, HistoryEntry, Recollection
 from session.memory import SessionMemory
 from session.resilience.clocks import Now
-from tools.history.selection import About, bearing
-from tools.history.summary import summary
+from tools.results.history import About, bearing, summary
 from tools.store.failures import BackendFailure, Failure, Forbidden, InvalidArguments, RateLimited, Violation
 
 Json = dict[str, Any]

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import time
+from collections import deque
 from contextlib import suppress
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -17,17 +18,103 @@ from starlette.types import Receive, Scope, Send
 from server.identity import Identifier
 from server.identity.bearer import bearer_of
 from server.identity.request_metadata import PREFIX
-from server.transport.http.bounds.posted import read_message
-from server.transport.http.responses import plain
-from server.transport.http.streamable.answered import Unanswered, is_stream
-from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
-from server.transport.relay.answer import Answer, Lost
-from server.transport.relay.counts import ANSWERED, GONE, UNREACHED, Counts
-from server.transport.relay.counts import LOST as LOST_IT
-from server.transport.relay.cut import in_place
+from server.transport.http.bounds.bodies import read_message
+from server.transport.http.responses import busy, plain
+from server.transport.http.streamable.answered import INVALID_REQUEST, Unanswered, error_of, is_stream, refusal
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, Taken
-from server.transport.relay.post import Gone, Relay, Unreached, Unsure
+from server.transport.relay.post import ANSWERED, GONE, UNREACHED, Counts, Gone, Relay, Unreached, Unsure
+from server.transport.relay.post import LOST as LOST_IT
 from session.resilience.tasks import start_task
+
+MOST_UNREAD_BYTES = 2**20
+"""What may wait for a client that does not read, beyond what its socket has taken; then its answer is cut."""
+LONGEST_SECONDS = 120.0
+"""Twice what any call may take."""
+
+
+class Lost(Exception):
+    """The rest of an answer does not come."""
+
+
+class Answer:
+    """Its parts in their order, each once, however they come."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self._parts: deque[Part] = deque()
+        self._next = 0
+        self._unread_bytes = 0
+        self._lost = False
+        self._whole = False
+        self._news = asyncio.Event()
+        self._begun = asyncio.Event()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether its owner may still be at it."""
+        return not self._whole
+
+    def taken(self) -> None:
+        """Notes that its owner is at it."""
+        self._begun.set()
+
+    async def begun(self, seconds: float) -> bool:
+        """Waits so long for a first sign that it was asked for, or that it does not come."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._begun.wait()
+        return self._begun.is_set()
+
+    def take(self, part: Part) -> None:
+        if self._lost or part.order < self._next:
+            return  # what was said again because nobody knew whether it had come
+        if part.order > self._next or self._unread_bytes > MOST_UNREAD_BYTES:
+            self.lose()
+            return
+        self._next += 1
+        self._whole = not part.more
+        self._unread_bytes += len(part.body)
+        self._parts.append(part)
+        self._news.set()
+        self._begun.set()
+
+    def lose(self) -> None:
+        self._lost = True
+        self._news.set()
+        self._begun.set()
+
+    async def first(self) -> Part:
+        """The beginning of an answer that is on its way. Raises `Lost`, and `Unreached` where it has not come in time."""
+        try:
+            async with asyncio.timeout(LONGEST_SECONDS):
+                return await self.part()
+        except TimeoutError:
+            raise Unreached from None
+
+    async def part(self) -> Part:
+        """The next one. Raises `Lost`."""
+        while not self._parts:
+            if self._lost:
+                raise Lost
+            self._news.clear()
+            await self._news.wait()
+        part = self._parts.popleft()
+        self._unread_bytes -= len(part.body)
+        return part
+
+
+def in_place(to: str, asked: bytes, why: str) -> Response:
+    """Returns the response to what was `asked`. A request of Streamable HTTP is answered by an error of its own, each of a
+    batch too: a client of mcp 1.x whose POST fails posts nothing any more, and its call waits for ever. All else is told to
+    come back."""
+    if to != SESSIONS:
+        return busy(why)
+    if (error := error_of(asked, why)) is not None:
+        return Response(error, media_type="application/json")
+    if errors := Unanswered(asked).errors(why):
+        return Response(errors, media_type="text/event-stream")
+    return refusal(INVALID_REQUEST, why, 503)
+
 
 AWAY = "The process that holds this session does not answer."
 AGAIN_SECONDS = 1.0

@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
+from contextlib import AsyncExitStack
 from functools import partial
+from pathlib import Path
 from typing import NoReturn
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from prometheus_client import CollectorRegistry
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.config.settings import Settings
 from server.identity import Identifier
-from server.transport.http.bounds.holders import holder_of
-from server.transport.http.reach import Read
+from server.runtime.background import Background
+from server.runtime.fleet_key import FleetKey
+from server.transport.http.bounds.slots import holder_of
+from server.transport.http.reach import OwnSessions, Reach, Read
 from server.transport.relay.asking import Asking
-from server.transport.relay.counts import Counts
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Taken, decoded
-from server.transport.relay.names import named, parted
-from server.transport.relay.post import Relay
+from server.transport.relay.over_redis import RedisRelay
+from server.transport.relay.over_sockets import SocketRelay
+from server.transport.relay.post import NAME, Counts, Relay, SealedRelay
 from server.transport.relay.serving import Serving
+from session.redis.subscriber import Redis
+
+
+def named(owner: str, inner: str) -> str:
+    return f"{owner}.{inner}"
+
+
+def parted(name: str) -> tuple[str | None, str]:
+    """Tells owner and inner name; None for the owner of what names none."""
+    owner, dot, inner = name.partition(".")
+    return (owner, inner) if dot and NAME.fullmatch(owner) else (None, name)
+
 
 WATCH_SECONDS = 0.5
 """How often it is asked whether those still live with whom there is something open; twice no is no."""
@@ -149,3 +168,37 @@ class Relayed:
 
 def _said(scope: Scope, name: bytes, default: str) -> str:
     return next((value.decode("latin-1") for each, value in scope["headers"] if each == name), default)
+
+
+GRACE_SECONDS = 1.0
+"""Beyond a turn, within which its owner answers a request: nobody waits longer for one that was lost on the way."""
+
+
+def open_reach(
+    settings: Settings,
+    redis: Redis,
+    key: FleetKey,
+    identifier: Identifier,
+    stack: AsyncExitStack,
+    background: Background,
+    registry: CollectorRegistry,
+    *,
+    local: bool,
+) -> Reach:
+    """Listens until the stack closes; where there is no other process to be reached, there is nothing to open. `local` is
+    for stdio, whose only session is its own."""
+    relay = None if local else _relay(settings, redis, key)
+    if relay is None:
+        return OwnSessions()
+    relayed = Relayed(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, Counts(registry), identifier)
+    background.run("relay", relayed.keep)
+    stack.push_async_callback(relayed.aclose)
+    return relayed
+
+
+def _relay(settings: Settings, redis: Redis, key: FleetKey) -> Relay | None:
+    if settings.relay.startswith("unix:"):
+        return SocketRelay(Path(urlsplit(settings.relay).path))
+    if settings.relay == "off" or settings.redis_url.startswith("embedded"):
+        return None
+    return SealedRelay(RedisRelay(redis, time.monotonic), key)

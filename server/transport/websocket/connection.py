@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Hashable
 from typing import Any
 
 from uvicorn._types import WebSocketEvent
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
 
-from server.transport.http.connection.connections import Connections
-from server.transport.websocket.unfinished import Unfinished
+from server.transport.http.connection.http_connection import Connections
+
+
+class Unfinished:
+    """Bytes of them, at most `most` together; a single one may hold as much of that as is left over, so that there is always
+    room for one more (as `server.transport.http.bounds.bodies` shares out what it reads)."""
+
+    def __init__(self, most: int) -> None:
+        self._room = most
+        self._held: dict[Hashable, int] = {}
+
+    def hold(self, whose: Hashable, size: int) -> bool:
+        """Counts what has come. Returns False when that is more than its share."""
+        self._held[whose] = self._held.get(whose, 0) + size
+        self._room -= size
+        return self._held[whose] <= self._room
+
+    def release(self, whose: Hashable) -> None:
+        self._room += self._held.pop(whose, 0)
+
 
 MOST_PIECES = 4096
 """In one message: each costs some microseconds, so that one of single bytes costs a hundred times what others do."""
@@ -22,7 +41,6 @@ MESSAGE_SECONDS, FRAME_SECONDS = 0.002, 0.01
 BURST_SECONDS = 4.0
 """... but for so much of it: a message of many pieces, or what an agent says at once (leaky bucket; ITU-T I.371)."""
 TOO_MUCH, TRY_LATER = 1008, 1013
-
 LOGGER = "uvicorn.websocket"
 
 

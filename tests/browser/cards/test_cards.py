@@ -16,7 +16,7 @@ from tests.support.browser.host_backend import OfServer
 from tests.support.browser.hosting import Host, Shown, hosting
 from tests.support.browser.kept import like_kept
 from tests.support.browser.origins import Origins
-from tools.cards.card import CARDS
+from tools.cards.extension import CARDS
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser

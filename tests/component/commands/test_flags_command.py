@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from server.commands.cli import _parser, _run
-from server.config.declaration import PREFIX
-from server.config.settings import Settings
+from server.config.settings import PREFIX, Settings
 from tools.registry import TOOLS
 
 DOCUMENT = {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from server.commands.workers import valkey as valkeys
-from server.commands.workers.valkey import SharedValkey
+from server.commands.workers import supervise as valkeys
+from server.commands.workers.supervise import SharedValkey
 from tests.support.process import ROOT, until
 
 PATIENCE = 30.0

@@ -18,12 +18,10 @@ from prometheus_client.registry import CollectorRegistry
 from starlette.requests import Request
 
 from server.commands.doctor.checks import workers_check
-from server.commands.workers.backoff import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff
-from server.commands.workers.channel import Report, channel
-from server.commands.workers.peers import Peers
-from server.commands.workers.probes import SharedProbes
-from server.commands.workers.sums import added_up, continued, families_of, only_counts, text_of
-from server.commands.workers.valkey import SharedValkey
+from server.commands.workers.channel import Peers, Report, channel
+from server.commands.workers.place import SharedProbes, added_up, continued, families_of, only_counts, text_of
+from server.commands.workers.supervise import SharedValkey
+from server.commands.workers.supervisor import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff
 from server.config.settings import Settings
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
@@ -179,15 +177,15 @@ async def test_what_a_worker_counted_outlives_it(tmp_path: Path) -> None:
 
 
 async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.packages.reload_socket import PackageReport, Report, ask_to_reload
+    from server.packages.reload_socket import PackageReport, ReloadReport, ask_to_reload
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     asked: list[int] = []
 
     def reloading(number: int) -> Any:
-        async def reload() -> Report:
+        async def reload() -> ReloadReport:
             asked.append(number)
-            return Report([PackageReport("one", "1", refused="it is broken" if number == 2 else None)])
+            return ReloadReport([PackageReport("one", "1", refused="it is broken" if number == 2 else None)])
 
         return reload
 
@@ -207,13 +205,13 @@ async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monk
 
 
 async def test_a_reload_that_no_worker_answers_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.commands.workers import peers as module
-    from server.packages.reload_socket import ask_to_reload
+    from server.commands.workers import channel as module
+    from server.packages.reload_socket import ReloadReport, ask_to_reload
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(module, "RELOAD_SECONDS", 0.1)
 
-    async def never() -> Report:
+    async def never() -> ReloadReport:
         await asyncio.get_running_loop().create_future()
         raise AssertionError("it is cancelled")
 

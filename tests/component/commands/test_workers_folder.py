@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.commands.workers.folder import LOCK, PREFIX, own_folder
+from server.commands.workers.supervise import LOCK, PREFIX, own_folder
 
 
 @pytest.fixture(autouse=True)

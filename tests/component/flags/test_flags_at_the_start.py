@@ -13,10 +13,9 @@ import pytest
 
 from server.call import Principal
 from server.config.settings import Settings
-from server.flags import opening
-from server.flags.current import Flags
-from server.flags.follower import Follower
-from server.flags.opening import open_flags
+from server.flags import follower as opening
+from server.flags.evaluation import Flags
+from server.flags.follower import Follower, open_flags
 from session import keys
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from server.flags.current import Flags
+from server.flags import sources as http
 from server.flags.document import MOST_BYTES, DocumentError, parse
+from server.flags.evaluation import Flags
 from server.flags.follower import Follower
-from server.flags.sources import http
-from server.flags.sources.file import FileSource
-from server.flags.sources.http import HttpSource
-from server.flags.sources.source import Unreadable
+from server.flags.sources import FileSource, HttpSource, Unreadable
 from tests.support.flags import CUT_OFF, FAILING, HANGING, PACKED, REDIRECTING, WELL, FlagsServer, serving_flags
 from tests.support.ports import free_port
 from tools.registry import TOOLS

@@ -10,9 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from server.identity.identifier import CannotTell
-from server.identity.jwt.issuer_keys import IssuerKeys
-from server.identity.jwt.jwks import JwksError, KeySet
-from server.identity.jwt.token_header import TokenHeader
+from server.identity.jwt.keys import IssuerKeys, JwksError, KeySet, TokenHeader
 
 pytestmark = pytest.mark.virtual_time
 
@@ -66,7 +64,7 @@ async def test_its_absence_is_told_once_and_so_is_its_return(trouble: Exception,
     reading = Reading(*[trouble] * 4, KeySet({}))
     async with kept(reading):
         await asyncio.sleep(700)
-    told = [record.getMessage() for record in caplog.records if record.name == "server.identity.jwt.issuer_keys"]
+    told = [record.getMessage() for record in caplog.records if record.name == "server.identity.jwt.keys"]
     assert len([each for each in told if "nobody can be let in" in each]) == 1
     assert [each for each in told if "answers again" in each] == ["MANGA_JWT_JWKS_URL answers again"]
 

@@ -12,12 +12,20 @@ from pathlib import Path
 import pytest
 
 from server.identity import CannotTell
-from server.identity.jwt import issuer_keys, jwks_source
+from server.identity.jwt import keys as issuer_keys
+from server.identity.jwt import keys as jwks_source
 from server.identity.jwt.access_token import AccessTokens
-from server.identity.jwt.issuer_keys import ASKED_SECONDS, KEPT_SECONDS, IssuerKeys
-from server.identity.jwt.jwks import JwksError, KeySet, parse_jwks
-from server.identity.jwt.jwks_source import MOST_BYTES
-from server.identity.jwt.token_header import TokenHeader, token_header
+from server.identity.jwt.keys import (
+    ASKED_SECONDS,
+    KEPT_SECONDS,
+    MOST_BYTES,
+    IssuerKeys,
+    JwksError,
+    KeySet,
+    TokenHeader,
+    parse_jwks,
+    token_header,
+)
 from tests.support import issuer as kinds
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, compact_json, issuing

@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 from server.config.settings import ROOT
-from server.flags.current import Flags
 from server.flags.document import parse
-from server.ops.advice import DEPENDENCIES, FAILURES, RUNBOOKS, UNKNOWN_DEPENDENCY, UNKNOWN_FAILURE
-from server.ops.switched import switched
+from server.flags.evaluation import Flags
+from server.ops.observation import switched
+from server.ops.table import DEPENDENCIES, FAILURES, RUNBOOKS, UNKNOWN_DEPENDENCY, UNKNOWN_FAILURE
 from tests.support.calling import opened
 from tools.store import failures
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.config.settings import Settings
-from server.ops.hashes import Hashes
-from server.ops.waterfalls import is_plain
+from server.ops.waterfalls import Hashes, is_plain
 from session.keys import user_hash
 from tests.support.cases import cases
 from tests.support.inprocess import in_process

@@ -13,10 +13,8 @@ import pytest
 
 from server.config.settings import Settings
 from server.ops import streams
-from server.ops.readers import MOST, MOST_WAITING_BYTES
 from server.ops.room import Room
-from server.ops.streams import FULL
-from server.ops.teller import LINGER_SECONDS
+from server.ops.streams import FULL, LINGER_SECONDS, MOST_PAGES, MOST_WAITING_BYTES
 from tests.support.inprocess import InProcess, in_process
 from tests.support.ops import EVENTS, watching
 from tests.support.process import until
@@ -100,7 +98,7 @@ async def test_what_was_counted_before_anybody_looked_is_in_the_sums() -> None:
 
 async def test_one_page_too_many_is_told_so_and_the_others_stay() -> None:
     async with in_process() as own, AsyncExitStack() as stack:
-        pages = [await stack.enter_async_context(watching(own.port)) for _ in range(MOST)]
+        pages = [await stack.enter_async_context(watching(own.port)) for _ in range(MOST_PAGES)]
         async with asking(own) as connection:
             refused = await connection.request("GET", EVENTS)
             assert (refused.status, refused.body.decode().strip()) == (503, FULL)
@@ -108,7 +106,7 @@ async def test_one_page_too_many_is_told_so_and_the_others_stay() -> None:
         for page in pages:
             await page.next("state")
         pages[0].connection.close()
-        await until(lambda: len(room_of(own).readers) < MOST, SECONDS, "a place that is free")
+        await until(lambda: len(room_of(own).readers) < MOST_PAGES, SECONDS, "a place that is free")
         async with watching(own.port) as another:
             await another.next("hello")
 
@@ -116,7 +114,7 @@ async def test_one_page_too_many_is_told_so_and_the_others_stay() -> None:
 async def test_nobody_keeps_others_out_by_opening_all() -> None:
     settings = replace(Settings(), auth="token", auth_tokens=(ONE, TWO))
     async with in_process(settings=settings) as own, AsyncExitStack() as stack:
-        pages = [await stack.enter_async_context(watching(own.port, bearer(ONE))) for _ in range(MOST)]
+        pages = [await stack.enter_async_context(watching(own.port, bearer(ONE))) for _ in range(MOST_PAGES)]
         async with watching(own.port, bearer(TWO)) as other:
             await other.next("state")
             ended = [asyncio.create_task(page.ended()) for page in pages]

@@ -19,7 +19,7 @@ from server.packages.reload_socket import (
     Coalesced,
     NoServer,
     PackageReport,
-    Report,
+    ReloadReport,
     answer_reloads,
     ask_to_reload,
     socket_path,
@@ -41,8 +41,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def answering(port: int, what: str = "words") -> AsyncIterator[asyncio.Task[None]]:
     """A server on that port, which says what it was asked for."""
 
-    async def reload() -> Report:
-        return Report([PackageReport(what, "1.0", loaded=["a", "b"]), PackageReport("c", "2.0", refused="bad", stays="1.0")])
+    async def reload() -> ReloadReport:
+        return ReloadReport(
+            [PackageReport(what, "1.0", loaded=["a", "b"]), PackageReport("c", "2.0", refused="bad", stays="1.0")]
+        )
 
     task = asyncio.create_task(answer_reloads(HOST, port, reload))
     try:
@@ -181,11 +183,11 @@ async def test_a_flood_of_requests_is_a_few_reloads() -> None:
     """Whoever is let in is answered by one that began after they had asked; the system turns away who finds no room."""
     began, go_on = 0, asyncio.Event()
 
-    async def reload() -> Report:
+    async def reload() -> ReloadReport:
         nonlocal began
         began += 1
         await go_on.wait()
-        return Report([PackageReport(f"reload {began}", "1.0")])
+        return ReloadReport([PackageReport(f"reload {began}", "1.0")])
 
     task = asyncio.create_task(answer_reloads(HOST, 1, reload))
     await eventually(lambda: _listens(1))
@@ -193,7 +195,7 @@ async def test_a_flood_of_requests_is_a_few_reloads() -> None:
     await eventually(lambda: began == 1)
     go_on.set()
     answers = await asyncio.gather(*asking, return_exceptions=True)
-    reports = [each for each in answers if isinstance(each, Report)]
+    reports = [each for each in answers if isinstance(each, ReloadReport)]
     assert len(reports) >= reload_socket.MOST_CLIENTS
     assert all(isinstance(each, NoServer) for each in answers if each not in reports), "turned away at the door"
     assert began <= 2 * (FLOOD // reload_socket.MOST_CLIENTS + 2)
@@ -204,10 +206,10 @@ async def test_a_flood_of_requests_is_a_few_reloads() -> None:
 async def test_who_goes_away_takes_the_answer_from_nobody() -> None:
     asked, go_on = asyncio.Event(), asyncio.Event()
 
-    async def reload() -> Report:
+    async def reload() -> ReloadReport:
         asked.set()
         await go_on.wait()
-        return Report([PackageReport("words", "1.0")])
+        return ReloadReport([PackageReport("words", "1.0")])
 
     async with asyncio.TaskGroup() as tasks:
         shared = Coalesced(reload, tasks)
@@ -219,6 +221,6 @@ async def test_who_goes_away_takes_the_answer_from_nobody() -> None:
         assert (await other).packages[0].package == "words"
 
 
-async def _never() -> Report:
+async def _never() -> ReloadReport:
     await asyncio.get_running_loop().create_future()
     raise AssertionError

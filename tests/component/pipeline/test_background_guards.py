@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from server.backends.policies import BEHIND
+from server.backends.guarded_store import BEHIND
 from session.resilience.deadline import Deadline
 from tests.support.pipeline import Kit, open_kit
 from tests.support.snapshots import Away

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from server.call import Call, Outcome
-from server.stages.session import OpenSession
-from server.stages.shared.stated import Stated
+from server.stages.session import OpenSession, Stated
 from server.stages.telemetry import Telemetry
 from server.telemetry.events import CallFinished
 from session.failures import MemoryUnavailable

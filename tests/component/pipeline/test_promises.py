@@ -12,9 +12,8 @@ from server.call import Call, Outcome, RequestMetadata
 from server.results import call_tool_result
 from session.begin import Begun
 from session.redis.multiplexed import MultiplexedRedis
-from session.resilience.deadline import Deadline
+from session.resilience.deadline import Deadline, RetryPolicy
 from session.resilience.rate_limit import Rate
-from session.resilience.retry import RetryPolicy
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName
 from tests.support.breakers import trip, until_probed
 from tests.support.cases import cases

@@ -13,7 +13,7 @@ from tests.component.preferences.test_preferences_kept import COPY
 from tests.support.cases import cases
 from tests.support.pipeline import Kit, Opener
 from tests.support.valkey import ask
-from tools.store.backends.embedded.preferences import EmbeddedPreferences
+from tools.store.backends.embedded.customers import EmbeddedPreferences
 from tools.store.failures import TimedOut
 
 pytestmark = pytest.mark.virtual_time

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from server.telemetry.audit.log import AuditLog
+from server.telemetry.audit import AuditLog
 from session import keys
 from session.redis.multiplexed import MultiplexedRedis
 from tests.component.preferences.test_preferences import GHOSTS, NO_GHOSTS, forget, found, recommend, remember, search, told

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from server.call import Principal, RequestMetadata
-from server.identity.everybody import TrustEverybody
+from server.identity.identifier import TrustEverybody
 from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 from tests.support.prompts import ERA, EVERYTHING, OWNER, named_tools, text_of
 from tools.primitive_registry import PRIMITIVES
-from tools.primitives.prompt import Prompt
+from tools.primitives.resource import Prompt
 from tools.registry import TOOLS
-from tools.results.tokens import estimate
-from tools.store.models.policies import LANGUAGES, TOPICS
+from tools.results.shortening import estimate
+from tools.store.models.order import LANGUAGES, TOPICS
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.filterwarnings(LEGACY_WORDS)]
 

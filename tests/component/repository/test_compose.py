@@ -13,14 +13,13 @@ from pathlib import Path
 from infra.agent.options import parser as agent_parser
 from infra.agent.options import patience_ms
 from infra.seed.__main__ import _parser as seed_parser
-from server.config.settings import ROOT, Settings
-from server.config.unknown import unknown_settings
-from server.transport.http.origins import AllowedOrigins
+from server.config.settings import ROOT, Settings, unknown_settings
+from server.transport.http.middleware import AllowedOrigins
 from session.redis.address import RedisAddress
 from tests.stack import artefacts
 from tests.support.cases import cases
 from tests.support.compose import OBSERVABILITY, composed, composed_networks, tool
-from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
 
 OURS = ("server", "seed")

@@ -22,9 +22,8 @@ from server.commands.cli import _parser
 from server.config.parsing import SettingError
 from server.config.settings import ROOT, Settings
 from server.identity import request_metadata
-from server.notes import PLAIN_WORDS
 from server.ops.opening import open_ops
-from server.results import META_KEY
+from server.results import META_KEY, PLAIN_WORDS
 from server.transport.http.app import http_app
 from tests.support.calling import called, opened
 from tests.support.cases import cases

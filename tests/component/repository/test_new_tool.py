@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from server.config.declaration import PREFIX
-from server.config.settings import ROOT, Settings
+from server.config.settings import PREFIX, ROOT, Settings
 from tests.new_tool import REGISTRY, copied, differing, follow_the_guide, naming, take_out
 from tests.snapshots.guide import FROM_THE_GUIDE, GUIDE, example, guide_as_the_files_are
 from tests.support.cases import cases

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from session.resilience.breaker import BreakerState
-from session.resilience.deadline import Deadline
-from session.resilience.retry import RetryPolicy
+from session.resilience.deadline import Deadline, RetryPolicy
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.store.failures import CircuitOpen, DependencyFailure, Throttled, TimedOut

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from session.resilience.periodic import run_periodically
+from session.resilience.tasks import run_periodically
 from tests.support.cases import cases
 
 

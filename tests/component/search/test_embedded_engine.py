@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.lexical.index import build_index
-from tools.store.backends.embedded.meaning.vectors import Vectors
-from tools.store.backends.embedded.searching.candidates import Legs, WholeCatalog
-from tools.store.backends.embedded.searching.engine import Engine
+from tools.store.backends.embedded.engine import Engine, Legs, WholeCatalog
+from tools.store.backends.embedded.index import build_index
+from tools.store.backends.embedded.vectors import Vectors
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.search.arrays import Floats
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.evidence import Evidence, evidence_of
-from tools.store.search.ranking.names import pointed_from
-from tools.store.search.ranking.series import series_of
+from tools.store.search.ranking.names import pointed_from, series_of
 from tools.store.search.ranking.weights import Weights
 
 PARSER, WEIGHTS = QueryParser.load(), Weights()

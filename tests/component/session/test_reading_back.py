@@ -11,7 +11,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from server.stages.shared import whole_result
+from server.stages import shorten as whole_result
 from session import keys
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Reply, Step

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from session.result_cache import encode
+from session.begin import encode
 from tests.support.breakers import mend
 from tests.support.calls import ARGUMENTS, CACHED, QUERY, age
 from tests.support.pipeline import Kit, Opener
@@ -200,7 +200,7 @@ async def test_without_a_cache_everything_is_live_and_nothing_is_written(opener:
 
 
 async def test_a_result_too_large_to_keep_is_answered_and_not_kept(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("session.result_cache.LARGEST_BYTES", 10)
+    monkeypatch.setattr("session.begin.LARGEST_BYTES", 10)
     assert (await kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k")).failure is None
     assert await ask(kit.redis.inner, "KEYS", "manga:mcp:cache:*") == []
     assert encode({"a": "b" * 10}, 1.0) is None

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from session.begin import decode
 from session.failures import MemoryUnavailable
 from session.resilience.deadline import Deadline
-from session.result_cache import decode
 from tests.support.calls import IDS, QUERY, TITLE
 from tests.support.pipeline import Kit, Opener
 from tests.support.store import Backends, Mood

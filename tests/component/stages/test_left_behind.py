@@ -15,7 +15,7 @@ from tests.support.pipeline import Kit, Opener
 from tests.support.store import BAD, Backends
 from tools.contract import CachePolicy, Tool
 from tools.registry import TOOLS
-from tools.results.tokens import estimate
+from tools.results.shortening import estimate
 
 pytestmark = pytest.mark.virtual_time
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.calls import ARGUMENTS, IDS, QUERY
 from tests.support.pipeline import Answer, Kit, Opener
-from tools.results.tokens import estimate
+from tools.results.shortening import estimate
 
 pytestmark = pytest.mark.virtual_time
 INVENTORY = "check_inventory"

@@ -16,10 +16,8 @@ from pathlib import Path
 import pytest
 
 from server.standby import replica as replicas
-from server.standby.bundle import MOST_BYTES, MOST_TIMES, read_manifest, unpack
-from server.standby.manifest import FULL, BundleError
-from server.standby.places.file import FilePlace
-from server.standby.places.place import UnreachableError
+from server.standby.bundle import FULL, MOST_BYTES, MOST_TIMES, BundleError, read_manifest, unpack
+from server.standby.places import FilePlace, UnreachableError
 from server.standby.replica import Replica
 from tests.support.standby import bundle_of
 from tests.support.store import RECORDS

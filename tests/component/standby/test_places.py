@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from server.standby.places.file import FilePlace
-from server.standby.places.opening import open_place
-from server.standby.places.place import CHUNK, Place, UnreachableError
-from server.standby.places.redis import MARK, RedisPlace
+from server.standby.opening import open_place
+from server.standby.places import CHUNK, MARK, FilePlace, Place, RedisPlace, UnreachableError
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
@@ -113,7 +111,7 @@ async def test_a_bucket_that_refuses_is_told_by_its_own_words(bucket: Bucket, wr
 async def test_a_bucket_that_hangs_is_waited_for_no_longer_than_it_may(
     bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from server.standby.places import s3
+    from server.standby import s3
 
     monkeypatch.setattr(s3, "ALL_SECONDS", 0.3)
     bucket.answer = hangs

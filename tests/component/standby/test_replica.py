@@ -18,13 +18,10 @@ import pytest
 
 from server.runtime.health import Dependencies
 from server.standby import replica as replicas
-from server.standby.bundle import read_manifest
-from server.standby.manifest import FULL, NAMES
-from server.standby.places.file import FilePlace
-from server.standby.places.place import UnreachableError
-from server.standby.places.redis import MARK, RedisPlace
+from server.standby.bundle import FULL, NAMES, read_manifest
+from server.standby.places import MARK, FilePlace, RedisPlace, UnreachableError
 from server.standby.replica import Replica
-from server.standby.telling import StandbyHealth, StandbyMetrics
+from server.standby.second import StandbyHealth, StandbyMetrics
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
@@ -122,7 +119,7 @@ def restated(**changed: Any) -> Any:
     """The same bundle, with a first line that says otherwise."""
 
     def change(content: bytes) -> bytes:
-        from server.standby.manifest import Manifest
+        from server.standby.bundle import Manifest
 
         line, _, rest = content.partition(b"\n")
         return replace(Manifest.read(line), **changed).line() + rest
@@ -234,8 +231,7 @@ async def test_names_in_an_archive_that_do_not_belong_there_are_refused(bundle: 
     import zipfile
     from hashlib import sha256
 
-    from server.standby.bundle import unpack
-    from server.standby.manifest import BundleError
+    from server.standby.bundle import BundleError, unpack
 
     await bundle_of(bundle, records())
     manifest, archive = read_manifest(bundle), tmp_path / "evil.zip"

@@ -10,8 +10,8 @@ import pytest
 
 from server.config.parsing import SettingError
 from server.config.settings import Settings
+from server.standby.bundle import NAMES
 from server.standby.diagnosis import diagnose
-from server.standby.manifest import NAMES
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Diagnosis
 from tests.support.cases import cases

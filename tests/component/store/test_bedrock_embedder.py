@@ -29,7 +29,7 @@ from tests.support.bedrock import (
 from tests.support.valkey import eventually
 from tools.store.backends.bedrock import embedder as module
 from tools.store.backends.bedrock.embedder import AT_ONCE, BedrockEmbedder
-from tools.store.backends.opensearch.index.identity import Identity
+from tools.store.backends.opensearch.definition import Identity
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
 __all__ = ["bedrock", "bedrock_embedder"]

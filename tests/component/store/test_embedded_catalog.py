@@ -21,10 +21,10 @@ from tests.support.embedded import LATER, RECORDS, WordEmbedder, ids, search
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.columns import TitleColumns, build_columns
 from tools.store.backends.embedded.computed import ComputedStore
-from tools.store.backends.embedded.lexical.index import build_index
-from tools.store.backends.embedded.lexical.people import PeopleLeg
+from tools.store.backends.embedded.engine import Engine
+from tools.store.backends.embedded.index import build_index
 from tools.store.backends.embedded.loading import load_catalog
-from tools.store.backends.embedded.searching.engine import Engine
+from tools.store.backends.embedded.people import PeopleLeg
 from tools.store.failures import TimedOut
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.records.catalog_file import CatalogFileError, parse

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from session.profile import Event, EventKind
 from session.resilience.breaker import BreakerState
-from session.resilience.deadline import Deadline
-from session.resilience.retry import Backoff, RetryBudget, RetryPolicy
+from session.resilience.deadline import Backoff, Deadline, RetryBudget, RetryPolicy
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases
 from tests.support.clocks import HandClock

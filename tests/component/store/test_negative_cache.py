@@ -7,7 +7,7 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Moody, Shelf
-from tools.store.catalog.negative_cache import ABSENT_SECONDS, NegativeCache
+from tools.store.catalog.reader import ABSENT_SECONDS, NegativeCache
 from tools.store.failures import DependencyFailure
 from tools.store.models import CatalogQuery, Conditions, ReaderQuery
 

@@ -24,13 +24,14 @@ from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.nouns import AVAILABILITIES, EVENTS, OFFERS, TITLES, VOLUMES, orders
 from tools import check_inventory, compare_prices, get_manga_details, search_manga_catalog
-from tools.prices.compared import Priced, comparison
-from tools.prices.compared import item as priced_item
-from tools.results import details, inventory
+from tools import check_inventory as inventory
+from tools.compare_prices import Priced, comparison
+from tools.compare_prices import item as priced_item
+from tools.results import details
 from tools.results import orders as order_results
 from tools.results.rows import CAMPAIGN, OFFER, title_row
 from tools.schema.parts import TITLE_ROW
-from tools.schema.quick_check import success_of
+from tools.schema.validation import success_of
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
     event_item,

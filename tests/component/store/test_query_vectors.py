@@ -17,10 +17,10 @@ from tests.support.bedrock import Answer, Bedrock, after, bedrock, bedrock_embed
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.valkey import eventually
-from tools.store.backends import query_vectors as module
+from tools.store.backends import embedding as module
 from tools.store.backends.bedrock.embedder import BedrockEmbedder
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.query_vectors import CALL_SECONDS, NOT_AGAIN_SECONDS, QueryVectors
+from tools.store.backends.embedding import CALL_SECONDS, NOT_AGAIN_SECONDS, QueryVectors
 from tools.store.failures import DependencyFailure, InternalFailure
 from tools.store.models import CatalogQuery, Conditions
 from tools.store.ports import Embedder

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from server.telemetry.audit.file import AuditFile
-from server.telemetry.audit.log import NAME, AuditLog, audit_sink
-from server.telemetry.log.repeats import EACH, SECONDS, Repeats
+from server.telemetry.audit import NAME, AuditFile, AuditLog, audit_sink
+from server.telemetry.log_calls import EACH, SECONDS, Repeats
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.cases import cases
 from tests.support.clocks import HandClock

@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 
 from server.runtime.health import Dependencies
-from server.telemetry.breakers import Breakers
-from server.telemetry.metrics import Metrics
+from server.telemetry.metrics import Breakers, Metrics
 from session.redis.address import RedisAddress
 from session.redis.connection import Dialer, Wire
 from session.redis.multiplexed import DIALS, MultiplexedRedis
-from session.resilience.breaker import BreakerPolicy
+from session.resilience.breaker import BreakerPolicy, Outage
 from session.resilience.deadline import Deadline
-from session.resilience.outage import Outage
 from session.resilience.tasks import start_task
 from tests.support.clocks import HandClock
 from tests.support.valkey import eventually
-from tools.store.backends.watched_embedder import IN_A_ROW, WatchedEmbedder
+from tools.store.backends.embedding import IN_A_ROW, WatchedEmbedder
 from tools.store.failures import DependencyFailure, InternalFailure
 from tools.store.guarded.backend import Backend, BackendPolicy
 from tools.store.models import Health

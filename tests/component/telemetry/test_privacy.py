@@ -15,8 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from server.config.settings import DEMO, ROOT
-from server.stages.shared.call_event import remembered
-from server.telemetry.log.calls import LogLine
+from server.stages.telemetry import remembered
+from server.telemetry.log_calls import LogLine
 from server.telemetry.metrics import Metrics
 from server.version import VERSION
 from session.keys import user_hash
@@ -170,7 +170,7 @@ async def test_a_call_that_is_refused_shows_none_of_its_arguments(tool: Tool, ki
 
 LOGS = """
 import logging
-from server.telemetry.log.setup import log_to_stderr
+from server.telemetry.log_output import log_to_stderr
 log_to_stderr("debug")
 for name in ("botocore.endpoint", "aiobotocore", "opensearch", "httpx", "mcp.server.sse", "a_library_yet_unknown", ""):
     logging.getLogger(name).info("MNG-UUUU0001")

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.telemetry.log.stderr import QueuedStderr
+from server.telemetry.log_output import QueuedStderr
 
 ENDING = """
 import sys, threading
-from server.telemetry.log.stderr import never_wait_for_stderr
+from server.telemetry.log_output import never_wait_for_stderr
 never_wait_for_stderr()
 print("without an end", end="", file=sys.stderr)
 thread = threading.Thread(target=lambda: 1 / 0)
@@ -71,10 +71,10 @@ def test_last_words_are_said() -> None:
     assert done.stderr.endswith("RuntimeError: nobody foresaw it\n")
 
 
-@pytest.mark.parametrize("last", ["raise RuntimeError(0)", "import os, server.telemetry.log.stderr as s; s.leave(0)"])
+@pytest.mark.parametrize("last", ["raise RuntimeError(0)", "import os, server.telemetry.log_output as s; s.leave(0)"])
 def test_the_end_does_not_wait_for_a_reader(pipe: tuple[int, int], last: str) -> None:
     """A megabyte of last words, of which a pipe takes 64 KiB."""
-    begin = "import sys; from server.telemetry.log.stderr import never_wait_for_stderr; never_wait_for_stderr()"
+    begin = "import sys; from server.telemetry.log_output import never_wait_for_stderr; never_wait_for_stderr()"
     code = f"{begin}\nfor _ in range(1000): sys.stderr.write('.' * 999 + '\\n')\n{last}"
     done = subprocess.run([sys.executable, "-c", code], stderr=pipe[1], timeout=60, check=False)
     assert done.returncode == (1 if last.startswith("raise") else 0)

@@ -12,7 +12,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from server.call import Call, Outcome
 from server.stages.guard import Guard
 from server.telemetry.events import CallFinished
-from server.telemetry.log.calls import LogLine
+from server.telemetry.log_calls import LogLine
 from server.telemetry.metrics import Metrics
 from tests.support.calls import IDS, QUERY
 from tests.support.observers import Wants

@@ -9,11 +9,9 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.pipeline import Kit, Opener
 from tests.support.store import RECORDS, Mood
-from tools.completions.authors import complete_author
-from tools.completions.titles import complete_title
-from tools.completions.words import SPELLED, complete_genre, complete_tag
 from tools.contract import ToolContext
-from tools.primitives.completion import Completer
+from tools.primitives.completions import SPELLED, complete_author, complete_genre, complete_tag, complete_title
+from tools.primitives.resource import Completer
 from tools.store.identifiers import GENRES
 from tools.store.models import Title
 

@@ -13,8 +13,8 @@ from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.clocks import utc_now
 from tests.support.pipeline import Answer, Kit, Opener, opening_kits
 from tests.support.store import BAD, Mood, Shelf, held_shelf
-from tools.store.japan import day_in_japan
 from tools.store.models import Order, OrderLine
+from tools.store.models.values import day_in_japan
 
 pytestmark = pytest.mark.virtual_time
 

@@ -31,7 +31,7 @@ from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Mood, Shelf, an_order, held_shelf
 from tools.contract import Effect, Tool
 from tools.registry import TOOLS
-from tools.store.backends.embedded.preferences import EmbeddedPreferences
+from tools.store.backends.embedded.customers import EmbeddedPreferences
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.catalog.popular import HOW_MANY
 from tools.store.models import Conditions, Order

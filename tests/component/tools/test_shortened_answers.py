@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.calling import called, opened
-from tools.results.tokens import estimate
+from tools.results.shortening import estimate
 
 Json = dict[str, Any]
 SEARCH = {"query": "adventure", "max_results": 20}

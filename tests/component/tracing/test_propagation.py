@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from session.resilience.deadline import Deadline
-from session.resilience.timeline import Timeline
+from session.resilience.deadline import Deadline, Timeline
 from tests.support.dynamodb import made_in
 from tests.support.hearing_proxy import HearingProxy
 from tools.store.backends.dynamodb.store import DynamoStore

@@ -16,10 +16,8 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
-from server.transport.http.bounds.admission import Admission
-from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.posted import LONGEST_NAME
-from server.transport.http.bounds.subscriptions import Subscriptions
+from server.transport.http.bounds.bodies import LONGEST_NAME, Admission, Bodies
+from server.transport.http.bounds.slots import Subscriptions
 from server.transport.http.sse.streams import SseStreams
 from server.transport.http.streamable.answered import ENDED
 from server.transport.http.streamable.endpoint import McpEndpoint

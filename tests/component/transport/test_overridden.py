@@ -19,9 +19,7 @@ from uvicorn.server import ServerState
 
 from server.commands.serve import PatientServer
 from server.identity.jwt.access_token import StrictJwt
-from server.transport.http.connection.connections import Connections
-from server.transport.http.connection.http_connection import HttpConnection
-from server.transport.http.connection.parser import StrictParser
+from server.transport.http.connection.http_connection import Connections, HttpConnection, StrictParser
 from server.transport.store_server import StoreServer
 
 OVERRIDDEN = [

@@ -11,7 +11,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from server.telemetry.audit.log import AuditLog
+from server.telemetry.audit import AuditLog
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected

@@ -13,8 +13,7 @@ from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 from tests.support.primitives import Given, offering, prompt, resource, template
 from tools.contract import ToolContext
-from tools.primitives.prompt import Message
-from tools.primitives.resource import Contents
+from tools.primitives.resource import Contents, Message
 from tools.results.content import EmbeddedBlob, Text
 from tools.store.failures import NotFound
 

@@ -11,8 +11,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from server.call import Principal, RequestMetadata
-from server.identity.everybody import TrustEverybody
-from server.telemetry.audit.log import AuditLog
+from server.identity.identifier import TrustEverybody
+from server.telemetry.audit import AuditLog
 from session.resilience.rate_limit import Rate
 from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected

@@ -14,7 +14,7 @@ from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit
 from tests.support.store import BAD, Mood
-from tools.store.models.policies import TOPICS
+from tools.store.models.order import TOPICS
 
 TITLE = "manga://titles/manga-000001"
 OF_TITLES = types.ResourceTemplateReference(uri="manga://titles/{title_id}")

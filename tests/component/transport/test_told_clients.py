@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from server.transport.clients.connected_client import MOST_MESSAGES
+from server.transport.calls import MOST_MESSAGES
 from tests.conformance.fixture.making import said, tool
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit

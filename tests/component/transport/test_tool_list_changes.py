@@ -18,12 +18,11 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent, ToolsListChanged
 
 from server.call import Principal
-from server.flags.current import Flags
 from server.flags.document import parse
+from server.flags.evaluation import Flags
 from server.identity.tool_access import ToolAccess
-from server.transport.changes import audiences
-from server.transport.changes.notifier import METHOD
-from server.transport.changes.tool_list_changes import WINDOW_SECONDS, ToolListChanges
+from server.transport.changes import tool_list_changes as audiences
+from server.transport.changes.tool_list_changes import METHOD, WINDOW_SECONDS, ToolListChanges
 from server.transport.tool_listing import ToolListing
 from tests.support.pipeline import registered, registry_of
 from tests.support.virtual_time import running_clock

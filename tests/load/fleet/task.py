@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.runtime.standing_queue import StandingQueue
+from server.stages.shed import StandingQueue
 from tests.load.fleet.engine import Clock, Interpreter
 from tests.load.fleet.inputs import Kind, Mode, Own
 

@@ -15,7 +15,7 @@ from tests.quality.genres.held_out import Groups, WithoutGroup, grouped
 from tools.classify_genre import LEAST_CONFIDENCE, MOST_TAGS
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.embedder import LocalEmbedder
-from tools.store.classification.classifying import Classifying, offered
+from tools.store.classification import Classifying, offered
 from tools.store.models import CatalogTerms, Classification, Title
 
 PATIENCE_S = 10.0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.quality.tokens.results import ENGLISH, JAPANESE, results
 from tests.support.tokenizers import CURRENT, OLD, tokenizers
-from tools.results.tokens import estimate
+from tools.results.shortening import estimate
 
 HEAD = (
     "| language | tokenizer | results | estimate: mean | least | most | below | characters/4: mean | least |\n"

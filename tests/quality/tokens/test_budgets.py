@@ -16,13 +16,12 @@ from jsonschema import Draft202012Validator
 from server.call import Call, Outcome, RequestMetadata
 from server.results import call_tool_result, compact
 from server.stages.shorten import Shorten
+from server.transport.tool_listing import outline
 from tests.quality.tokens.results import ENGLISH, JAPANESE, Given, results
 from tests.support.generated import successes
 from tests.support.tokenizers import Tokenizers, tokenizers
 from tools.registry import TOOLS, Registered, compiled
-from tools.results.shortening import shortened
-from tools.results.tokens import estimate
-from tools.schema.outline import outline
+from tools.results.shortening import estimate, shortened
 from tools.store.failures import BudgetExhausted
 
 Json = dict[str, Any]

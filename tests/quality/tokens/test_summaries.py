@@ -9,7 +9,7 @@ import pytest
 
 from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection
 from tests.support.tokenizers import Tokenizers, tokenizers
-from tools.history.summary import MOST_TOKENS, summary
+from tools.results.history import MOST_TOKENS, summary
 
 NOW = 1_000_000.0
 NAMES = {

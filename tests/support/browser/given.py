@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tests.support.browser.hosting import Shown, hosting
 from tests.support.browser.origins import Origins
 from tests.support.browser.results import BERSERK, ORDER, STOCK, Json, answered
-from tools.cards.card import CARDS
-from tools.cards.page import page
+from tools.cards.extension import CARDS, page
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser

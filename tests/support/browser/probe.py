@@ -10,8 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.support.browser.hosting import Shown, hosting
 from tests.support.browser.origins import Origins
-from tools.cards.card import Card
-from tools.cards.page import page, read_file
+from tools.cards.extension import Card, page, read_file
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser

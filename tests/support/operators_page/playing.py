@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.ops.document import page
+from server.ops.room import page
 
 Event = tuple[str, dict[str, Any]]
 REASONS = {200: "OK", 404: "Not Found", 503: "Service Unavailable"}

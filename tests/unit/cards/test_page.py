@@ -12,8 +12,7 @@ from importlib.resources import files
 import pytest
 
 from tests.support.cases import cases
-from tools.cards.card import CARDS, Card
-from tools.cards.page import MOST_CHARACTERS, page, read_file
+from tools.cards.extension import CARDS, MOST_CHARACTERS, Card, page, read_file
 
 NAMES = [card.name for card in CARDS]
 ONE = Card("one", "One & all", "A card", (), ("shelf", "words"))

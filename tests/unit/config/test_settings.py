@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from server.config.declaration import PREFIX
-from server.config.flags_url import FlagsItem, shown
 from server.config.parsing import SettingError
-from server.config.settings import ROOT, Settings
-from server.config.unknown import unknown_settings
-from server.config.urls import file_of
+from server.config.settings import PREFIX, ROOT, Settings, unknown_settings
+from server.config.urls import FlagsItem, file_of, shown
 from tests.snapshots.derived import env_example
 from tests.support.cases import cases
 from tools.store.catalog.adult import Adult

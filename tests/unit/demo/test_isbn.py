@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from infra.demo.isbn import IsbnRegister, with_check_digit
 from tests.support.cases import cases
-from tools.store.records.volume import is_isbn13
+from tools.store.records.store_files import is_isbn13
 
 bodies = st.from_regex(r"\A97[89][0-9]{9}\Z")
 

@@ -13,9 +13,8 @@ from jsonschema import Draft202012Validator
 
 from server.call import Principal
 from server.config.settings import ROOT
-from server.flags.document import MOST_BYTES, Condition, Document, DocumentError, Segment, parse
-from server.flags.facts import facts
-from server.flags.problem import SCHEMA
+from server.flags.document import MOST_BYTES, SCHEMA, Condition, Document, DocumentError, Segment, parse
+from server.flags.evaluation import facts
 from tests.support.cases import cases
 
 SECRET = "reader-hunter2"

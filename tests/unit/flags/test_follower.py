@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.flags import follower as module
-from server.flags.current import Flags
 from server.flags.document import Document, DocumentError, parse
+from server.flags.evaluation import Flags
 from server.flags.follower import Follower
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from session.history import HistoryEntry
 from tests.support.cases import cases
 from tests.support.pipeline import registered
-from tools.history.selection import About, bearing
+from tools.results.history import About, bearing
 
 
 def call(tool: str, words: str = "", *shown: tuple[str, str], **arguments: object) -> HistoryEntry:

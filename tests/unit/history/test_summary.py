@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection
 from tests.support.cases import cases
-from tools.history.lines import spoken
-from tools.history.summary import CALLS, MOST_TOKENS, NOT_KNOWN, NOTHING_YET, summary
-from tools.results.tokens import estimate
+from tools.results.history import CALLS, MOST_TOKENS, NOT_KNOWN, NOTHING_YET, spoken, summary
+from tools.results.shortening import estimate
 
 NOW = 1_000_000.0
 SHOWN = (("manga-000001", "Pirate Sea"), ("manga-000002", "Chess Ghost"))

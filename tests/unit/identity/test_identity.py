@@ -10,8 +10,8 @@ import pytest
 
 from server.call import Principal, RequestMetadata
 from server.config.settings import Settings
-from server.flags.current import Flags
 from server.flags.document import parse
+from server.flags.evaluation import Flags
 from server.identity import TrustEverybody, TrustTokens, Unproven
 from server.identity.bearer import bearer_of
 from server.identity.tool_access import ToolAccess
@@ -61,7 +61,7 @@ async def test_secrets_of_a_file_are_followed_without_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The new one proves the agent, the one that is gone no more; a file that is away for a moment changes nothing."""
-    monkeypatch.setattr("server.identity.tokens.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("server.identity.identifier.POLL_SECONDS", 0.01)
     file = tmp_path / "tokens"
     file.write_text("the-old-secret\n")
     settings = Settings(auth="token", auth_tokens_file=file)

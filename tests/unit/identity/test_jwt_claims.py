@@ -10,11 +10,8 @@ import pytest
 
 from server.identity.identifier import Unproven
 from server.identity.jwt.access_token import LEEWAY_SECONDS
-from server.identity.jwt.claims import Proven, proven
-from server.identity.jwt.jwks import Key, KeySet, parse_jwks
-from server.identity.jwt.strict_json import strict_json
-from server.identity.jwt.token_header import LONGEST_TOKEN, token_header
-from server.identity.jwt.verifier import Verified
+from server.identity.jwt.keys import LONGEST_TOKEN, Key, KeySet, parse_jwks, strict_json, token_header
+from server.identity.jwt.verifier import Proven, Verified, proven
 from tests.support.cases import cases
 from tests.support.issuer import Issuer, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying

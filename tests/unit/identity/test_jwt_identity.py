@@ -15,10 +15,10 @@ from pydantic_core import from_json, to_json
 from server.call import Principal, RequestMetadata, Vouched
 from server.config.settings import Settings
 from server.identity import TrustEverybody, Unproven
-from server.identity.choice import open_identifier
-from server.identity.jwt import issuer_keys
-from server.identity.scopes import as_issued
+from server.identity.jwt import keys as issuer_keys
+from server.identity.tool_access import as_issued
 from server.runtime.background import Background
+from server.wiring import open_identifier
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, scope
 from tests.support.verifying import NOW, Verifying, verifying

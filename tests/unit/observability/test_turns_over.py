@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from server.telemetry.turns_over import TurnsOver
+from server.telemetry.events import TurnsOver
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from server.ops.document import page
+from server.ops.room import page
 
 HTML = '<head><link rel="stylesheet" href="a.css"></head><script src="b.js"></script><script src="c.js"></script>'
 

@@ -6,8 +6,19 @@ from random import Random
 
 import pytest
 
-from server.ops.figures import MOST_ERRORS, MOST_TOOLS, MOST_UNCOUNTED, OTHERS, Figures
-from server.ops.sliding import MOST_BUCKETS, SLOT_SECONDS, SLOTS, Sliding, bucket, percentiles
+from server.ops.figures import (
+    MOST_BUCKETS,
+    MOST_ERRORS,
+    MOST_TOOLS,
+    MOST_UNCOUNTED,
+    OTHERS,
+    SLOT_SECONDS,
+    SLOTS,
+    Figures,
+    Sliding,
+    bucket,
+    percentiles,
+)
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 

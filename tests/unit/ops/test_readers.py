@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.ops.readers import MOST_WAITING_BYTES, Reader, Readers
-from server.ops.teller import LINGER_SECONDS, TICK_SECONDS, Teller
+from server.ops.streams import LINGER_SECONDS, MOST_WAITING_BYTES, TICK_SECONDS, Reader, Readers, Teller
 
 pytestmark = pytest.mark.virtual_time
 CALL = b"event: call\ndata: 1\n\n"

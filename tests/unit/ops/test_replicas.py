@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.ops.replicas import FORGOTTEN_SECONDS, LOOK_SECONDS, MOST, Replicas
+from server.ops.observation import FORGOTTEN_SECONDS, LOOK_SECONDS, MOST_REPLICAS, Replicas
 from server.transport.http.reach import OwnSessions
 from tests.support.clocks import HandClock
 
@@ -46,12 +46,12 @@ def test_it_looks_no_oftener_than_it_says() -> None:
 
 
 def test_however_many_there_were_only_the_newest_are_kept() -> None:
-    clock, reach = HandClock(), Reaches(*(f"old-{number}" for number in range(MOST)))
+    clock, reach = HandClock(), Reaches(*(f"old-{number}" for number in range(MOST_REPLICAS)))
     replicas = Replicas("own", reach, clock)
     replicas.tick()
     clock.advance(LOOK_SECONDS)
     reach.names = {"new"}
     replicas.tick()
     names = {each["name"] for each in replicas.rows()}
-    assert len(names) == 1 + MOST
+    assert len(names) == 1 + MOST_REPLICAS
     assert "new" in names

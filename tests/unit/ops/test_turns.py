@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.ops.turns import BURST, HOLDS_SECONDS, MOST_CALLS, PER_SECOND, Turns
+from server.ops.waterfalls import BURST, HOLDS_SECONDS, MOST_CALLS, PER_SECOND, Turns
 from tests.support.clocks import HandClock
 
 

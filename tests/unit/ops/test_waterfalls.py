@@ -7,10 +7,8 @@ from typing import Any, cast
 import pytest
 
 from server.call import Call, RequestMetadata
-from server.ops.hashes import Hashes
-from server.ops.turns import BURST
-from server.ops.waterfalls import ACTIVE_SECONDS, MOST_UNTOLD, Waterfalls
-from session.resilience.timeline import Timeline
+from server.ops.waterfalls import ACTIVE_SECONDS, BURST, MOST_UNTOLD, Hashes, Waterfalls
+from session.resilience.deadline import Timeline
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 

@@ -11,7 +11,7 @@ from tests.support.cases import cases
 from tests.support.images import SVG, jpeg, png, webp
 from tools.store.backends.pages.checked import MOST_PIXELS_A_SIDE, ImageHeader, Unfit, image_header, page_of, preview_of
 from tools.store.models import Page
-from tools.store.models.page import MOST_PAGE_BYTES, MOST_PREVIEW_BYTES
+from tools.store.models.order import MOST_PAGE_BYTES, MOST_PREVIEW_BYTES
 
 
 @cases("kind", ["PNG", "JPEG", "WEBP"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cases import cases
-from tools.store.backends.pages.s3.address import S3Address
+from tools.store.backends.aws_address import S3Address
 
 
 @cases(

@@ -13,7 +13,7 @@ from server.call import Call, Outcome, Principal, RequestMetadata
 from server.identity.caller_limits import CallerLimits
 from server.stages.admit import Admit
 from server.stages.cache import Cache
-from server.stages.shared.result_keys import flight_key
+from server.stages.result_keys import flight_key
 from server.stages.shed import Shed
 from session.begin import Begun
 from session.history import LastShown

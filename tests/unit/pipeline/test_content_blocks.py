@@ -10,8 +10,7 @@ import mcp_types as types
 from mcp_types.methods import serialize_server_result
 
 from server.call import Call, Outcome, RequestMetadata
-from server.content_blocks import MOST_BYTES, content_blocks, within_bounds
-from server.results import TOO_LARGE, call_tool_result
+from server.results import MOST_CONTENT_BYTES, TOO_LARGE, call_tool_result, content_blocks, within_bounds
 from tests.support.cases import cases
 from tests.support.pipeline import registered
 from tools.results.content import Audio, Content, EmbeddedBlob, EmbeddedText, Image, Text
@@ -69,7 +68,7 @@ def test_the_result_stays_the_first_block_and_the_structure() -> None:
 
 
 def test_what_is_too_large_is_left_out_and_said() -> None:
-    large = Image(bytes(MOST_BYTES), "image/png", "large")
+    large = Image(bytes(MOST_CONTENT_BYTES), "image/png", "large")
     assert within_bounds([large]) == (large,)
     outcome = Outcome({"title": "x"}, content=(Text("small"), large, Text("after")))
     result: dict[str, Any] = call_tool_result(a_call(), outcome)

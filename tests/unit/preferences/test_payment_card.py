@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.cases import cases
-from tools.preferences.payment_card import names_card
+from tools.preferences.answers import names_card
 from tools.remember_preference import TOOL
 
 

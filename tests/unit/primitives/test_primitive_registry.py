@@ -8,7 +8,7 @@ from server.call import Principal
 from server.identity.tool_access import granted
 from tests.support.primitives import prompt, resource, template
 from tools.primitive_registry import Kind, PrimitiveRegistry
-from tools.register import NameTaken, NotRegistered
+from tools.registry import NameTaken, NotRegistered
 
 
 def test_what_is_built_in_keeps_its_order_and_what_comes_later_is_sorted() -> None:

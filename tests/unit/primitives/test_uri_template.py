@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cases import cases
-from tools.primitives.uri_template import LONGEST_VALUE, UriTemplate
+from tools.primitives.resource import LONGEST_VALUE, UriTemplate
 
 ORDER = UriTemplate("manga://orders/{order_id}/lines/{line}")
 

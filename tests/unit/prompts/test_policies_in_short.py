@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tools.prompts.policies_in_short import MOST_TOKENS, policies_in_short
-from tools.results.tokens import estimate
-from tools.store.models.policies import Policies
+from tools.prompts.shopping_assistant import MOST_TOKENS, policies_in_short
+from tools.results.shortening import estimate
+from tools.store.models.order import Policies
 
 TEXT = """## Returns
 

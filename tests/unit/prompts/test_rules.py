@@ -8,15 +8,11 @@ from itertools import chain
 
 from server.transport.tool_listing import listed_tool
 from tests.support.cases import cases
-from tools.prompts.instructions import LONGEST, instructions
-from tools.prompts.policies_in_short import MOST_TOKENS
-from tools.prompts.rule import Rule
-from tools.prompts.rules import rules
-from tools.prompts.saying import Language, Saying
-from tools.prompts.shopping_assistant import OPENING
+from tools.prompts.shopping_assistant import MOST_TOKENS, OPENING
+from tools.prompts.wording import LONGEST_INSTRUCTIONS, Language, Rule, Saying, instructions, rules
 from tools.registry import TOOLS
-from tools.results.tokens import estimate
-from tools.store.models.policies import LANGUAGES
+from tools.results.shortening import estimate
+from tools.store.models.order import LANGUAGES
 
 NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 """Names of tools and fields: words of a sentence have no underscores."""
@@ -42,7 +38,7 @@ def test_every_rule_has_its_line_in_the_instructions_or_is_for_prompts_alone() -
 
 def test_the_instructions_fit_what_clients_read_and_name_no_tool() -> None:
     """Any tool may be off for some caller, and the instructions are the same for all."""
-    assert len(instructions().encode()) <= LONGEST
+    assert len(instructions().encode()) <= LONGEST_INSTRUCTIONS
     assert [tool.name for tool in TOOLS if tool.name in instructions()] == []
     assert "{" not in instructions()
 

@@ -11,7 +11,7 @@ import pytest
 from infra.demo.shipping import shipping_fee
 from server.config.settings import DEMO
 from tests.support.cases import cases
-from tools.store.models.policies import LANGUAGES, TOPICS
+from tools.store.models.order import LANGUAGES, TOPICS
 from tools.store.records.policies_file import LARGEST_TEXT, PoliciesFileError, load, parse
 
 NAMES = [f"{topic} {language}" for topic, language in product(TOPICS, LANGUAGES)]

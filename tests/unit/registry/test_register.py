@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tools.register import NameTaken, NotRegistered, Register
+from tools.registry import NameTaken, NotRegistered, Register
 
 FIRST = ("zebra", "ape")
 NAMES = st.sampled_from([*FIRST, "bee", "cat", "dog", "eel"])

@@ -10,8 +10,7 @@ import pytest
 from tests.support.cases import cases
 from tests.support.pipeline import COMPILED, registry_of
 from tools.contract import TEXT, Tool
-from tools.register import NameTaken, NotRegistered
-from tools.registry import TOOLS, Registry, ToolRefused
+from tools.registry import TOOLS, NameTaken, NotRegistered, Registry, ToolRefused
 from tools.schema.parts import answer, arguments
 
 STOCK = TOOLS[2]

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from session.resilience.outage import Outage
+from session.resilience.breaker import Outage
 from tests.support.clocks import HandClock
 
 

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from session.resilience import periodic as rounds
+from session.resilience import tasks as rounds
 from tests.support.valkey import eventually
 
 

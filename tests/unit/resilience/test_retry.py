@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.resilience.retry import Backoff, RetryBudget, RetryPolicy
+from session.resilience.deadline import Backoff, RetryBudget, RetryPolicy
 
 
 def test_as_delivered_one_call_in_ten_is_repeated_after_ten_at_once() -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session.failures import LeftAlone, MemoryUnavailable
-from session.resilience.deadline import Deadline
-from session.resilience.timeline import MOST_INTERVALS, Timeline, outcome_of
+from session.resilience.deadline import MOST_INTERVALS, Deadline, Timeline, outcome_of
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.store.failures import TimedOut

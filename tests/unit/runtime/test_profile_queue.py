@@ -22,7 +22,7 @@ from tests.support.clocks import HandClock
 from tests.support.inprocess import in_process
 from tests.support.store import Mood, Moody
 from tests.support.valkey import eventually
-from tools.store.backends.embedded.profile import EmbeddedProfiles
+from tools.store.backends.embedded.customers import EmbeddedProfiles
 
 NUMBERS = count(1)
 

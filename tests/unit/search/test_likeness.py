@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tools.store.search.arrays import Floats
 from tools.store.search.likeness import likeness, likest, tag_shares
 from tools.store.search.ranking.weights import Weights
-from tools.store.search.text import prefixes
-from tools.store.search.text.prefixes import SortedKeys
+from tools.store.search.text import tokens as prefixes
+from tools.store.search.text.tokens import SortedKeys
 
 WEIGHTS = Weights()
 NOBODY = np.zeros(3, np.bool_)

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from tools.store.models import Author
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.authors import AskedAuthor
-from tools.store.search.text.dictionary import Dictionary
-from tools.store.search.text.readings import readings
+from tools.store.search.ranking.names import AskedAuthor
+from tools.store.search.text.readings import Dictionary, readings
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.people import AuthorKeys, is_author
 

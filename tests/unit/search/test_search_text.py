@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.store.search.text.characters import has_cjk, is_kana, normalise, to_hiragana
-from tools.store.search.text.loanwords import consonants, is_loanword
-from tools.store.search.text.romaji import sound, sound_key, to_romaji
+from tools.store.search.text.romaji import consonants, is_loanword, sound, sound_key, to_romaji
 from tools.store.search.text.tokens import grams, stem, words
 
 

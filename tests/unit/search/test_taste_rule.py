@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.searching.taste import ColumnTaste
+from tools.store.backends.embedded.engine import ColumnTaste
 from tools.store.models import Author, ReaderQuery, Title, Weighed
-from tools.store.search.taste.profile import Rarity, profile_of
-from tools.store.search.taste.weights import TasteWeights
+from tools.store.search.taste import Rarity, TasteWeights, profile_of
 
 WEIGHTS = TasteWeights()
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.text.loanwords import consonants, is_loanword
-from tools.store.search.text.romaji import sound, to_romaji
+from tools.store.search.text.romaji import consonants, is_loanword, sound, to_romaji
 from tools.store.search.text.tokens import bigrams, grams, stem, words
 
 

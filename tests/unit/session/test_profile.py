@@ -10,7 +10,7 @@ from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKi
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.items import event_item
 from tools.store.backends.dynamodb.tables import PROFILE
-from tools.store.backends.embedded.profile import EmbeddedProfiles
+from tools.store.backends.embedded.customers import EmbeddedProfiles
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.result_cache import LARGEST_BYTES, CachedResult, decode, digest, encode, result_set_name
+from session.begin import LARGEST_BYTES, CachedResult, decode, digest, encode, result_set_name
 from tests.support.cases import cases
 
 JSON = st.recursive(

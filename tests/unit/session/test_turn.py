@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.local.turn_arithmetic import TurnArithmetic
-from session.local.turn_shadows import Shadow, TurnShadows
+from session.local.turns import Shadow, TurnArithmetic, TurnShadows
 from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName, TurnRequest
 from tests.support.cases import cases

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.local.turn_shadows import Shadow, TurnShadows
+from session.local.turns import Shadow, TurnShadows
 from session.turn import FORGET_MS, TurnKind, TurnName
 from tests.support.clocks import HandClock
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
-from tools.store.backends import batching
-from tools.store.backends.batching import batches, embed_patiently
+from tools.store.backends import embedding as batching
+from tools.store.backends.embedding import batches, embed_patiently
 from tools.store.failures import DependencyFailure, InternalFailure, Throttled
 
 

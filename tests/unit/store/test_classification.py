@@ -7,10 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import cases
-from tools.store.classification.classifying import MERITS, offered
-from tools.store.classification.judgement import readerships, tags
-from tools.store.classification.said import Said, is_explicit, said_in, telling
-from tools.store.classification.vote import vote
+from tools.store.classification import MERITS, Said, is_explicit, offered, readerships, said_in, tags, telling, vote
 from tools.store.models import CatalogTerms, Neighbour, Title
 
 TERMS = CatalogTerms(

@@ -15,23 +15,29 @@ from server.config.settings import DEMO
 from tests.support.addresses import refused
 from tests.support.cases import cases
 from tests.support.conditions import conditions as any_conditions
+from tools.store.backends.opensearch import definition as module
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.index import definition as module
-from tools.store.backends.opensearch.index.cards import card_from
-from tools.store.backends.opensearch.index.definition import HEADLINE, NODES, SERVERLESS, creation, definition
-from tools.store.backends.opensearch.index.documents import direction_from, document, titles_from
-from tools.store.backends.opensearch.index.identity import Identity, index_name, is_index_of
-from tools.store.backends.opensearch.loading.load import identity_of
-from tools.store.backends.opensearch.queries.nearest import cosine_of
+from tools.store.backends.opensearch.definition import (
+    HEADLINE,
+    NODES,
+    SERVERLESS,
+    Identity,
+    creation,
+    definition,
+    index_name,
+    is_index_of,
+)
+from tools.store.backends.opensearch.documents import card_from, direction_from, document, titles_from
+from tools.store.backends.opensearch.dsl import cosine_of
+from tools.store.backends.opensearch.load import identity_of
 from tools.store.models import Author, Conditions, Offer, Title
 from tools.store.records.catalog_file import Record, parse
 from tools.store.records.catalog_file import load as read_records
 from tools.store.records.title import record_of
-from tools.store.search.conditions.check import Check, satisfies
-from tools.store.search.conditions.facts import Facts
-from tools.store.search.ranking.series import SeriesIndex
+from tools.store.search.conditions.check import Check, Facts, satisfies
+from tools.store.search.ranking.names import SeriesIndex
 from tools.store.search.titles.document import prose_terms
-from tools.store.search.titles.keys import TitleKeys
+from tools.store.search.titles.names import TitleKeys
 
 CATALOG = DEMO / "catalog.jsonl"
 RECORDS = read_records(CATALOG)

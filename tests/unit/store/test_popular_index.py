@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.support.cases import cases
 from tests.support.conditions import conditions as any_conditions
-from tools.store.catalog.popular_index import LONGEST_NAME, PopularIndex
+from tools.store.catalog.popular import LONGEST_NAME, PopularIndex
 from tools.store.models import Author, Conditions, Title
 from tools.store.search.conditions.check import satisfies
 from tools.store.search.query.parser import QueryParser

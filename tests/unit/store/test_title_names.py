@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from session.resilience.deadline import Deadline
-from tools.store.catalog.names import TitleNames
-from tools.store.catalog.reader import TitleReader
+from tools.store.catalog.reader import TitleNames, TitleReader
 from tools.store.failures import TimedOut
 from tools.store.models import Title
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from server.telemetry.emf.numbers import NUMBERS
-from server.telemetry.emf.teller import LOOKS, Teller, tell_emf
+from server.telemetry.emf import LOOKS, NUMBERS, Teller, tell_emf
 from server.telemetry.metrics import Metrics
 from session.resilience.breaker import BreakerState
 from tests.support.breakers import breakers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from server.telemetry.log.filter import MOST_ALIKE, MOST_REMEMBERED, SECONDS, RepeatFilter
+from server.telemetry.log_output import MOST_ALIKE, MOST_REMEMBERED, SECONDS, RepeatFilter
 from tests.support.cases import cases
 
 

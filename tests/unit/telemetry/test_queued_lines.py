@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.telemetry.log.lines import NOT_TAKEN, Lines, write_all
+from server.telemetry.log_output import NOT_TAKEN, Lines, write_all
 
 PATIENCE_SECONDS = 10.0
 

@@ -7,8 +7,7 @@ import logging
 
 import pytest
 
-from server.telemetry.log.calls import LogLine
-from server.telemetry.log.repeats import EACH, MOST_KINDS, MOST_TOLD, SECONDS, TOGETHER, Kind, Repeats
+from server.telemetry.log_calls import EACH, MOST_KINDS, MOST_TOLD, SECONDS, TOGETHER, Kind, LogLine, Repeats
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from server.telemetry.metrics import Metrics
-from server.telemetry.service_levels import OWN_FAILURES, usable
+from server.telemetry.metrics import OWN_FAILURES, Metrics, usable
 from tests.support.cases import cases
 from tests.support.events import an_event
 from tools.store import failures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.telemetry.trace_context import TraceContext
+from server.telemetry.events import TraceContext
 from tests.support.cases import cases
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import cases
+from tools.check_inventory import item
 from tools.results.details import offers
-from tools.results.inventory import item
 from tools.results.rows import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_row
 from tools.store.models import Author, Availability, Campaign, Offer, Title, VolumeStock
 

@@ -7,9 +7,8 @@ from typing import Any
 from tests.support.cases import cases
 from tools.contract import Tool
 from tools.registry import TOOLS
-from tools.results.shortening import Cut, shortened
-from tools.results.tokens import weight_as_json
-from tools.schema.sheddable import may_be_shed, sheddable
+from tools.results.shortening import Cut, shortened, weight_as_json
+from tools.schema.problem import may_be_shed, sheddable
 
 KEPT = {"title_id", "title", "price_jpy", "in_stock", "stock", "availability", "order_id", "total_jpy", "per_volume_jpy"}
 """These go with their row."""
@@ -27,7 +26,7 @@ def least(*gone: str) -> int:
 
 @cases("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_declares_what_its_answers_lose_first(tool: Tool) -> None:
-    assert tool.sheds is not None, "say so in tools/results/worth.py"
+    assert tool.sheds is not None, "say so in tools/results/shortening.py"
     assert all(may_be_shed(tool.output_schema, path) for path in tool.sheds)
     assert not {path for path in tool.sheds if "." in path and path.rpartition(".")[2] in KEPT}
 

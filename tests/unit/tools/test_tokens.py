@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.results.tokens import estimate
+from tools.results.shortening import estimate
 
 
 def test_nothing_is_no_token() -> None:

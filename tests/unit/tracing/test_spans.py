@@ -7,7 +7,7 @@ from dataclasses import replace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from server.telemetry.events import CallFinished
-from session.resilience.timeline import Timeline
+from session.resilience.deadline import Timeline
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.traces import ENDED, spans_of

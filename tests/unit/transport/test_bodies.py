@@ -8,9 +8,8 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive
 
-from server.transport.http.bounds.bodies import TOGETHER, Bodies, read_again
-from server.transport.http.bounds.fair_queue import AT_ONCE
-from server.transport.message_shape import MOST_VALUES
+from server.transport.batches import MOST_VALUES
+from server.transport.http.bounds.bodies import AT_ONCE, TOGETHER, Bodies, read_again
 
 MOST = 100
 

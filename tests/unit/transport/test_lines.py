@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-from server.transport.lines import BoundedLines
-from server.transport.message_shape import DEEPEST, TOO_DEEP
+from server.transport.batches import DEEPEST, TOO_DEEP
+from server.transport.stdio import BoundedLines
 
 MOST = 200
 

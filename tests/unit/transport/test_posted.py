@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 
-from server.transport.extensions import Extensions
-from server.transport.http.bounds.admission import MOST_BYTES, Admission
-from server.transport.http.bounds.posted import Posted, trimmed_initialize
-from server.transport.http.bounds.subscriptions import METHOD, Subscriptions
+from server.transport.batches import Extensions
+from server.transport.http.bounds.bodies import MOST_BYTES, Admission, Posted, trimmed_initialize
+from server.transport.http.bounds.slots import METHOD, Subscriptions
 from tests.support.cases import cases
 from tests.support.raw import INITIALIZE, message
-from tools.primitives.extension import Extension
+from tools.primitives.resource import Extension
 
 LISTEN = json.dumps(message(METHOD, {"x": "n" * MOST_BYTES}))
 LENIENT = {

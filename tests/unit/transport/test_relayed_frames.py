@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.transport.http.streamable.answered import Unanswered
-from server.transport.relay.answer import MOST_UNREAD_BYTES, Answer, Lost
-from server.transport.relay.cut import in_place
+from server.transport.relay.asking import MOST_UNREAD_BYTES, Answer, Lost, in_place
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, Taken, decoded
-from server.transport.relay.names import named, parted
 from server.transport.relay.post import NAME, new_name
+from server.transport.relay.relayed import named, parted
 from tests.support.cases import cases
 
 OWNER = "0123456789ab"

@@ -8,9 +8,8 @@ from mcp_types.methods import serialize_server_result
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
-from server.content_blocks import FROM_ELSEWHERE
-from server.results import compact
-from server.transport.wire_result import METHOD, TEXT, written
+from server.results import FROM_ELSEWHERE, compact
+from server.transport.mcp import METHOD, TEXT, written
 from tests.support.cases import cases
 
 VALUES: list[dict[str, Any]] = [

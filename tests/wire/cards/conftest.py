@@ -15,7 +15,7 @@ SETTINGS = {"MANGA_EMBEDDER": "none", "MANGA_WEBSOCKET": "on"}
 
 @pytest.fixture(scope="module")
 def bare_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return without_room("tools/cards", "server/extensions.py", "cards", tmp_path_factory.mktemp("tree") / "code")
+    return without_room("tools/cards", "server/wiring.py", "cards", tmp_path_factory.mktemp("tree") / "code")
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,13 @@
 """Errors of the AWS driver become the store's failures, here and nowhere else. No message carries a text, an ARN or an
-address of the driver's; the original stays attached as the cause, for a debugger."""
+address of the driver's; the original stays attached as the cause, for a debugger.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -13,17 +15,18 @@ from botocore.exceptions import (
     ConnectTimeoutError,
     CredentialRetrievalError,
     NoCredentialsError,
+    NoRegionError,
     PartialCredentialsError,
     ReadTimeoutError,
 )
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import Problem, network_problem
 from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.store.records.shape import ShapeError
 
 THROTTLE_RETRY_MS = 200
-
 _THROTTLED = frozenset(
     {
         "LimitExceededException",
@@ -98,3 +101,83 @@ def _refusal(error: ClientError, dependency: str) -> BackendFailure:
     if code in _MALFORMED:
         return QuestionRefused(f"The {dependency} failed to answer.", dependency=dependency)
     return DependencyFailure(f"The {dependency} failed to answer.", dependency=dependency)
+
+
+_STALE = ("ExpiredToken", "ExpiredTokenException")
+_UNKNOWN = (
+    "IncompleteSignature",
+    "InvalidAccessKeyId",
+    "InvalidClientTokenId",
+    "InvalidSignatureException",
+    "MissingAuthenticationToken",
+    "MissingAuthenticationTokenException",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+)
+_DENIED = ("AccessDenied", "AccessDeniedException", "KMSAccessDeniedException")
+_BUSY = (
+    "LimitExceededException",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "SlowDown",
+    "ThrottlingException",
+    "TooManyRequestsException",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """The setting that names the model, and what the model does not do where it is the wrong one."""
+
+    setting: str
+    fails: str
+
+
+EMBEDDER = Purpose("MANGA_EMBEDDER", "it makes no embeddings")
+CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
+
+
+def code_of(error: BaseException) -> str:
+    """The service's own name for its refusal, however often it was wrapped; empty where it was none."""
+    return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
+
+
+def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
+    """`setting` is where the address comes from, `permission` the IAM action that was needed."""
+    code = code_of(error)
+    if any(isinstance(each, _NO_CREDENTIALS) for each in _chain(error)):
+        return Problem("there are no AWS credentials", "give the task a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID")
+    if any(isinstance(each, NoRegionError) for each in _chain(error)):
+        return Problem("no AWS region is set", "set AWS_DEFAULT_REGION")
+    if code in _STALE:
+        return Problem("the AWS credentials have expired", "sign in again, or give the task a role")
+    if code in _UNKNOWN:
+        return Problem("AWS does not know these credentials", "correct AWS_ACCESS_KEY_ID and its secret, or the task's role")
+    if code in _DENIED:
+        return Problem("the AWS credentials do not allow it", f"allow {permission} in the role's policy")
+    if code in _BUSY:
+        return Problem("it asks for fewer requests", "wait, or ask AWS for a higher quota")
+    if code:
+        return Problem(f"it refuses with {code}", f"check {setting}")
+    if any(isinstance(each, ConnectTimeoutError) for each in _chain(error)):
+        return Problem("it does not take a connection", f"check {setting}, routes, VPC endpoints and security groups")
+    known = network_problem(error, setting)
+    return known or Problem("it answers with something that cannot be read", f"check what listens at {setting}")
+
+
+def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
+    """Of a failure to embed, or to label."""
+    code = code_of(error)
+    if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, QuestionRefused):
+        what = f"Bedrock has no such model here, or {purpose.fails}"
+        return Problem(what, f"correct {purpose.setting}, or AWS_DEFAULT_REGION")
+    problem = aws_problem(error, "AWS_DEFAULT_REGION and AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "bedrock:InvokeModel")
+    if code.startswith("AccessDenied"):
+        return Problem(problem.what, f"{problem.remedy}, and ask for access to the model in the Bedrock console")
+    return problem
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

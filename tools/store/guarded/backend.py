@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from session.resilience.clocks import Clock
-from session.resilience.deadline import Deadline
-from session.resilience.retry import Backoff, RetryBudget, RetryPolicy
+from session.resilience.deadline import Backoff, Deadline, RetryBudget, RetryPolicy
 from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure, QuestionRefused, Throttled, TimedOut
 
 T = TypeVar("T")

@@ -4,27 +4,38 @@ Each has its one definition here. What a file, an item of a table and a cached v
 limits of its fields (`tools.store.records.shape`); the tools' output schemas are checked against them.
 """
 
-from tools.store.models.campaign import Campaign
 from tools.store.models.catalog import (
+    ANY,
+    Audience,
+    Author,
     Called,
     CatalogPage,
     CatalogQuery,
     CatalogTerms,
+    Conditions,
     Facets,
     Neighbour,
     Ordering,
+    Range,
     ReaderQuery,
+    Status,
+    Title,
     Weighed,
 )
-from tools.store.models.classification import Classification
-from tools.store.models.conditions import ANY, Audience, Conditions, Range, Status
-from tools.store.models.health import Health
-from tools.store.models.offer import DIGITAL, PAPER, SET, USED_SET, WHOLE, Offer
-from tools.store.models.order import Order, OrderLine, Shipment, TrackingEvent
-from tools.store.models.page import Page, Preview
-from tools.store.models.release import Release
-from tools.store.models.title import Author, Title
-from tools.store.models.volume import Availability, AvailabilityPage, VolumeStock
+from tools.store.models.offer import (
+    DIGITAL,
+    PAPER,
+    SET,
+    USED_SET,
+    WHOLE,
+    Availability,
+    AvailabilityPage,
+    Campaign,
+    Offer,
+    Release,
+    VolumeStock,
+)
+from tools.store.models.order import Classification, Health, Order, OrderLine, Page, Preview, Shipment, TrackingEvent
 
 __all__ = [
     "ANY",

@@ -2,10 +2,54 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 
-from tools.store.models.campaign import Campaign, campaign_problem
-from tools.store.models.values import Count, Text, Yen
+from tools.store.models.values import MOST, CampaignDay, Count, Day, Rank, Text, TitleId, Yen, day_in_japan
+
+_OF_THE_YEAR = len("MM-DD")
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """From the day `start`, or since long ago, to the end of the day `until`, by the calendar in Japan. Both are dates
+    (YYYY-MM-DD), or for what comes back every year days of the year (MM-DD), perhaps over the New Year."""
+
+    until: CampaignDay
+    start: CampaignDay | None = None
+    name: Text | None = None
+
+    @property
+    def yearly(self) -> bool:
+        return len(self.until) == _OF_THE_YEAR
+
+    def end(self, day: str) -> str | None:
+        """The date that it runs until on `day` (YYYY-MM-DD); None where it does not run."""
+        if campaign_problem(self):
+            return None
+        if not self.yearly:
+            return self.until if (self.start or day) <= day <= self.until else None
+        start, today, year = self.start or "", day[-_OF_THE_YEAR:], int(day[:4])
+        if start <= self.until:
+            return f"{year:04}-{self.until}" if start <= today <= self.until else None
+        if self.until < today < start:
+            return None
+        return f"{year + (today >= start):04}-{self.until}"
+
+
+def campaign_problem(campaign: Campaign) -> str | None:
+    """Why its days cannot be meant; None when they can."""
+    if campaign.yearly and campaign.start is None:
+        return "comes back every year, so it needs a start"
+    if campaign.start is not None and len(campaign.start) != len(campaign.until):
+        return "has a start and an end of two kinds: both YYYY-MM-DD, or both MM-DD"
+    if campaign.start is not None and not campaign.yearly and campaign.start > campaign.until:
+        return "ends before it starts"
+    return None
+
 
 PAPER, DIGITAL = "physical", "digital"
 """Formats that are sold by the volume."""
@@ -59,3 +103,85 @@ def standing_price(offer: Offer) -> int:
 def new_set_price(offer: Offer, singles_jpy: int) -> int:
     """What a set of new volumes costs that cost `singles_jpy` one by one: no less, unless its publisher sells it so."""
     return offer.list_price_jpy if offer.list_price_jpy is not None else max(offer.price_jpy, singles_jpy)
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeStock:
+    """The unit that is sold: a volume with its ISBN-13 (None for digital).
+
+    `release_date` is the day it comes out or came out, as far as that is known: until then it can only be pre-ordered.
+    Dates are YYYY-MM-DD.
+    """
+
+    volume: Count
+    isbn: Text | None
+    format: Text
+    price_jpy: Yen
+    stock: Count
+    restock_date: Day | None = None
+    release_date: Day | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Stock and price of one title at `as_of`. `volumes` is empty where the store counts by title only."""
+
+    title_id: str
+    offers: tuple[Offer, ...]
+    volumes: tuple[VolumeStock, ...]
+    as_of: str
+
+    def awaited(self, volume: VolumeStock) -> bool:
+        """Whether one of its volumes had still to come out at `as_of`."""
+        return volume.release_date is not None and volume.release_date > self.day
+
+    @property
+    def day(self) -> str:
+        """That of `as_of` in Japan, YYYY-MM-DD."""
+        return _day_of(self.as_of)
+
+
+@dataclass(frozen=True, slots=True)
+class AvailabilityPage:
+    """`unanswered` are ids the backend did not get to in time; ids in neither are not sold here."""
+
+    rows: Mapping[str, Availability]
+    unanswered: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=256)
+def _day_of(moment: str) -> str:
+    """Asked of each volume of a row, and what was read together is of one moment."""
+    return day_in_japan(datetime.fromisoformat(moment)).isoformat()
+
+
+def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
+    """What is sold in a format that is counted by volumes: all copies, at the lowest price that is paid for one. 0 yen only
+    where every volume is free: a first one that is says nothing of the others."""
+    prices = [volume.price_jpy for volume in volumes]
+    copies = sum([volume.stock for volume in volumes])
+    return Offer(format_, min(filter(None, prices), default=0), min(copies, MOST))
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A volume in one format and the day it comes out. What it costs and how many there are is stock's to say; rank and
+    whether it is for adults alone are of its title, so that a month can be listed without asking for each."""
+
+    title_id: TitleId
+    volume: Count
+    format: Text
+    date: Day
+    popularity_rank: Rank | None = None
+    adult: bool = False
+
+    @property
+    def month(self) -> str:
+        """YYYY-MM."""
+        return self.date[:7]
+
+    @property
+    def place(self) -> tuple[str, float, str, str, int]:
+        """Where it stands in the list of its month: by day, then the best known first."""
+        rank = math.inf if self.popularity_rank is None else self.popularity_rank
+        return self.date, rank, self.title_id, self.format, self.volume

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field
@@ -80,3 +81,76 @@ class Order:
     note: str | None = None
     return_until: Day | None = None
     status_ja: str | None = None
+
+
+MOST_PAGES = 3
+MOST_PAGE_BYTES = 256 * 1024
+MOST_PREVIEW_BYTES = 600 * 1024
+"""A message of 800 KiB once it is base64: what clients over a network take at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`data` is a whole image of `media_type`: image/webp, image/png or image/jpeg. `alt` says what is to be seen, where the
+    store knows."""
+
+    number: int
+    media_type: str
+    data: bytes = field(repr=False)
+    alt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`pages` in order; `left_out` are the numbers of those that are there and cannot be shown."""
+
+    pages: tuple[Page, ...]
+    left_out: tuple[int, ...] = ()
+
+
+TOPICS = ("shipping", "returns", "payment", "languages")
+"""Those that every shop is asked about; it may have others, and lack some."""
+LANGUAGES = ("en", "ja")
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """`texts` are Markdown, by topic and language; `shop` is its name."""
+
+    texts: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    shop: str = "MangaAssist"
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """In the order of the texts."""
+        return tuple(dict.fromkeys(topic for topic, _ in self.texts))
+
+    def languages(self, topic: str) -> tuple[str, ...]:
+        """Those in which there is a text on it."""
+        return tuple(language for language in LANGUAGES if (topic, language) in self.texts)
+
+    def text(self, topic: str, language: str) -> str:
+        """What the shop says of a topic in one of the `LANGUAGES`; "" where it says nothing in it."""
+        return self.texts.get((topic, language), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a backend says of itself: `detail` is safe to show to anyone; `logged` where it says in the log by itself what is
+    wrong, if anything is."""
+
+    ok: bool
+    detail: str = ""
+    logged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """Labels with confidences from 0 to 1, the surest first. `by` says who judged: "local" or "bedrock". `degraded` names
+    what the judgement had to do without ("vector"); `words_alone`: the text was compared with no title's."""
+
+    readerships: Mapping[str, float]
+    tags: Mapping[str, float]
+    by: str
+    degraded: tuple[str, ...] = ()
+    words_alone: bool = False

@@ -6,13 +6,29 @@ A rule that is no plain limit raises ValueError with the words that follow the n
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from tools.store.identifiers import AUDIENCES, GENRES, SAFE_ID
+
+JAPAN = timezone(timedelta(hours=9), "JST")
+
+
+def day_in_japan(moment: datetime) -> date:
+    """`moment` is any with a time zone."""
+    return moment.astimezone(JAPAN).date()
+
+
+def is_month(text: str) -> bool:
+    """Whether it is YYYY-MM of the calendar."""
+    try:
+        return date.fromisoformat(f"{text}-01").isoformat() == f"{text}-01"
+    except ValueError:
+        return False
+
 
 MOST = 10**9
 """Yen, copies and volumes: no number of a shop is larger, and no database counts without an end."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from tools.store.models.policies import LANGUAGES, TOPICS, Policies
-from tools.store.records.lines import UnreadableFile, read_bytes
+from tools.store.models.order import LANGUAGES, TOPICS, Policies
+from tools.store.records.catalog_file import UnreadableFile, read_any_bytes
 
 LARGEST_TEXT = 64 * 1024
 """Bytes."""
@@ -26,7 +26,7 @@ class PoliciesFileError(ValueError):
 def load(path: Path) -> Policies:
     """Reads all of it; what stands before the first text is passed over. Raises `PoliciesFileError`."""
     try:
-        return parse(read_bytes(path).decode("utf-8-sig"))
+        return parse(read_any_bytes(path).decode("utf-8-sig"))
     except UnreadableFile as error:
         raise PoliciesFileError(str(error)) from None
     except UnicodeError:

@@ -6,17 +6,65 @@ A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
-from tools.store.records.lines import LineProblem, RecordFileError, UnreadableFile, json_object, numbered_lines, read_bytes
-from tools.store.records.order import read_order
-from tools.store.records.shape import ShapeError, collect, naming_values
-from tools.store.records.volume import read_volume
+from tools.store.models.offer import price_problem
+from tools.store.records.catalog_file import (
+    LineProblem,
+    RecordFileError,
+    UnreadableFile,
+    json_object,
+    numbered_lines,
+    read_any_bytes,
+)
+from tools.store.records.shape import ShapeError, collect, decode, naming_values
+
+
+def read_order(record: dict[str, Any], *, unknown: Literal["forbid", "ignore"] = "forbid") -> Order:
+    """An order that somebody wrote; of one that a backend keeps, unknown fields are ignored. Raises ShapeError, also when
+    the amounts do not add up."""
+    order = decode(Order, record, unknown=unknown)
+    subtotal = sum(line.quantity * line.unit_price_jpy for line in order.lines)
+    if order.subtotal_jpy != subtotal:
+        raise ShapeError(f"$.subtotal_jpy must be {subtotal}, the sum of the lines")
+    if order.total_jpy != subtotal + order.shipping_jpy:
+        raise ShapeError("$.total_jpy must be subtotal and shipping")
+    return order
+
+
+def check_order(order: Order) -> None:
+    """Raises ShapeError for one that could not be read."""
+    read_order(asdict(order))
+
+
+def read_volume(record: dict[str, Any]) -> VolumeStock:
+    """A volume that somebody wrote. Raises ShapeError, also for a price that cannot be and an ISBN that is none."""
+    volume = decode(VolumeStock, record)
+    if problem := price_problem(volume.format, volume.price_jpy):
+        raise ShapeError(f"$.price_jpy {problem}")
+    if volume.isbn is not None and not is_isbn13(volume.isbn):
+        raise ShapeError("$.isbn must be 13 digits with a right check digit")
+    return volume
+
+
+def check_volume(volume: VolumeStock) -> None:
+    """Raises ShapeError for one that could not be read."""
+    read_volume(asdict(volume))
+
+
+def is_isbn13(text: str) -> bool:
+    """Thirteen digits whose sum weighted 1, 3, 1, 3, … is a multiple of 10 (ISO 2108)."""
+    if not re.fullmatch(r"97[89][0-9]{10}", text):
+        return False
+    return sum(int(digit) * (3 if i % 2 else 1) for i, digit in enumerate(text)) % 10 == 0
+
 
 Row = TypeVar("Row")
 
@@ -82,7 +130,7 @@ def _rows(path: Path, parse: Callable[[dict[str, Any]], Row], names: Callable[[R
     problems: list[LineProblem] = []
     seen: dict[Hashable, int] = {}
     try:
-        lines = numbered_lines(read_bytes(path))
+        lines = numbered_lines(read_any_bytes(path))
     except UnreadableFile as error:
         raise StoreFileError(path, [LineProblem(0, str(error))]) from error
     for number, raw in lines:

@@ -1,5 +1,6 @@
 """Stock as tools read it: five seconds old at most when live, and the last known for a quarter of an hour after. What is
-kept is what is on record; what is read are the prices of the day."""
+kept is what is on record; what is read are the prices of the day.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +8,67 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from session.resilience.clocks import Clock, Now, utc_now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.failures import BackendFailure
-from tools.store.japan import day_in_japan
-from tools.store.models import Availability, AvailabilityPage
+from tools.store.models import PAPER, SET, Availability, AvailabilityPage, Campaign, Offer
+from tools.store.models.offer import FIXED, new_set_price, standing_price
+from tools.store.models.values import day_in_japan
 from tools.store.ports import StockPort
-from tools.store.stock.prices_of_day import PricesOfDay
+
+
+def as_sold(row: Availability, day: str) -> Availability:
+    """The row with the prices of `day` (YYYY-MM-DD in Japan): campaigns that run carry the date of their end, others are
+    gone and the list price is asked for. New books have their publisher's price, whatever discount is on record, and of a
+    new set there are as many as copies of its scarcest volume."""
+    offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _on(offer, day) for offer in row.offers)
+    return row if offers == row.offers else replace(row, offers=offers)
+
+
+def _of_new_books(offer: Offer, row: Availability) -> Offer:
+    if offer.format != SET:
+        return replace(offer, price_jpy=standing_price(offer), list_price_jpy=None, campaign=None)
+    today = row.day
+    out = [v for v in row.volumes if v.format == PAPER and (v.release_date is None or v.release_date <= today)]
+    if not out:
+        return replace(offer, price_jpy=standing_price(offer), campaign=None)
+    price, scarcest = new_set_price(offer, sum([v.price_jpy for v in out])), min([v.stock for v in out])
+    sets = scarcest if offer.stock is None else min(scarcest, offer.stock)
+    return replace(offer, price_jpy=price, stock=sets, campaign=None)
+
+
+def _on(offer: Offer, day: str) -> Offer:
+    if offer.campaign is None:
+        return offer if _reduced(offer) else replace(offer, list_price_jpy=None)
+    end = offer.campaign.end(day)
+    if end is not None:
+        return replace(offer, campaign=Campaign(end, name=offer.campaign.name))
+    regular = offer.list_price_jpy if offer.list_price_jpy is not None else offer.price_jpy
+    return replace(offer, price_jpy=regular, list_price_jpy=None, campaign=None)
+
+
+def _reduced(offer: Offer) -> bool:
+    return offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy
+
+
+class PricesOfDay:
+    """Of the last `capacity` titles that were read."""
+
+    def __init__(self, capacity: int) -> None:
+        self._sold: Lru[str, tuple[Availability, str, Availability]] = Lru(capacity)
+
+    def of(self, row: Availability, day: str) -> Availability:
+        """The row as it is sold on a day (YYYY-MM-DD in Japan). A row that is read again is another one."""
+        known = self._sold.use(row.title_id)
+        if known is None or known[0] is not row or known[1] != day:
+            known = row, day, as_sold(row, day)
+            self._sold.put(row.title_id, known)
+        return known[2]
+
 
 FRESH_SECONDS = 5.0
 LAST_KNOWN_SECONDS = 15 * 60.0

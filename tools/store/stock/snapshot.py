@@ -19,7 +19,7 @@ from zlib import crc32
 from session.failures import MemoryUnavailable
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
-from session.resilience.periodic import run_periodically
+from session.resilience.tasks import run_periodically
 from session.snapshots import Snapshots
 from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import Failure

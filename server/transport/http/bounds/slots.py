@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any, Generic, TypeVar
+
+import mcp_types as types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext, authorization_context
+from mcp.server.context import ServerRequestContext
+from mcp.server.subscriptions import ListenHandler, SubscriptionBus
+from mcp.shared.exceptions import MCPError
+from starlette.requests import Request
+from starlette.types import Scope
 
 from session.resilience.clocks import Clock
+
+LOCAL = "local"
+
+
+def holder_of(scope: Scope) -> str:
+    """Names the proven principal. Where nobody has to prove anything it is the address a request comes from, and all of
+    loopback is one: there the caller is the agent of the same task, which may use all there is."""
+    user = scope.get("user")
+    if isinstance(user, AuthenticatedUser):
+        return f"principal {user.access_token.client_id}"
+    client = scope.get("client")
+    return LOCAL if client is None or _loopback(client[0]) else f"address {client[0]}"
+
+
+def owner_of(scope: Scope) -> AuthorizationContext | None:
+    """Returns the proven principal as the SDK compares them, None where nobody has to prove anything."""
+    user = scope.get("user")
+    return authorization_context(user) if isinstance(user, AuthenticatedUser) else None
+
+
+@lru_cache(maxsize=1024)
+def _loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return True  # a socket that is no address, such as a Unix one
 
 
 @dataclass(slots=True, eq=False)
@@ -88,3 +125,70 @@ class Slots(Generic[P]):
 
 class NoRoom(Exception):
     """Every slot is taken, and nobody has to yield."""
+
+
+METHOD = "subscriptions/listen"
+MOST_SUBSCRIPTIONS = 1024
+MOST_URIS = 64
+LONGEST_URI = 256
+"""What a subscription names is kept for as long as it lasts: 16 KB."""
+ASK_FOR_LESS = f"A subscription names at most {MOST_URIS} resources, each with at most {LONGEST_URI} characters."
+FULL = "There are as many subscriptions as this server keeps."
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Subscription(Slot):
+    """To close its `handler` ends it."""
+
+    handler: ListenHandler
+
+
+class Subscriptions:
+    """Each has a handler of the SDK's for itself, so that one can be ended as the protocol wants it ended: with a result.
+
+    A subscription may be silent for as long as it likes; it yields only to somebody who holds fewer."""
+
+    def __init__(self, most: int = MOST_SUBSCRIPTIONS, tells: Callable[[str], bool] = lambda uri: True) -> None:
+        """`tells` of which addresses anybody is told."""
+        self._tells = tells
+        self._slots: Slots[_Subscription] = Slots(most, math.inf, math.inf)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def is_open_to(self, holder: str) -> bool:
+        return self._slots.is_open_to(holder)
+
+    async def serve(
+        self,
+        ctx: ServerRequestContext[Any, Request],
+        params: types.SubscriptionsListenRequestParams,
+        bus: SubscriptionBus,
+    ) -> types.SubscriptionsListenResult:
+        """Passes on what `bus` tells this subscriber, until either ends it."""
+        honoured = self._honoured(params)
+        holder = holder_of(ctx.request.scope) if ctx.request is not None else LOCAL
+        subscription = _Subscription(holder=holder, handler=ListenHandler(bus, max_subscriptions=1))
+        try:
+            ended = self._slots.take(subscription)
+        except NoRoom:
+            raise MCPError(types.INTERNAL_ERROR, FULL) from None  # where HTTP has not said 503 before
+        if ended is not None:
+            ended.handler.close()
+        try:
+            return await subscription.handler(ctx, honoured)
+        finally:
+            self._slots.leave(subscription)
+
+    def _honoured(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
+        """What is acknowledged of it. Raises for more than is kept."""
+        uris = params.notifications.resource_subscriptions or ()
+        if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
+            raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)
+        told = {"resource_subscriptions": [uri for uri in uris if self._tells(uri)]}
+        return params.model_copy(update={"notifications": params.notifications.model_copy(update=told)})
+
+    def close(self) -> None:
+        """Ends all of them; each is told so by its own task."""
+        for subscription in self._slots:
+            subscription.handler.close()

@@ -12,10 +12,14 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from server.transport.http.bounds.head_size import MOST_HEADERS
-from server.transport.http.connection.connections import Connections
-from server.transport.http.connection.http_connection import TOO_SLOW, HttpConnection, probes_only
-from server.transport.http.connection.parser import MOST_HEAD_BYTES
+from server.transport.http.bounds.bodies import MOST_HEADERS
+from server.transport.http.connection.http_connection import (
+    MOST_HEAD_BYTES,
+    TOO_SLOW,
+    Connections,
+    HttpConnection,
+    probes_only,
+)
 
 HEAD_END = b"\r\n\r\n"
 NOT_PLAIN = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"te", b"trailer", b"proxy-connection"})

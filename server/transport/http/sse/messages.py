@@ -10,17 +10,20 @@ import asyncio
 import contextvars
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 import anyio
 import mcp_types as types
+from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.shared.message import SessionMessage
 from pydantic_core import to_json
 from starlette.types import Send
 
-from server.telemetry.answers import sent
+from server.transport.http.bounds.slots import Slot
+from server.transport.http.responses import sent
 
 MESSAGES = "/messages/"
 """Where what belongs to a stream is posted."""
@@ -196,3 +199,32 @@ class Outgoing(_Closing):
         """Ends the response, whoever has closed this and however."""
         self._closed = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+STREAM = "manga.stream"
+"""Where a POST's scope says which stream it belongs to."""
+TRANSPORT = "manga.transport"
+"""Where a scope says how a stream is served, if not by SSE."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class SseStream(Slot):
+    """`owner` is the principal that opened it; `batches` tells whether the version that was agreed on has them; to cancel
+    `scope` ends its conversation."""
+
+    owner: AuthorizationContext | None
+    incoming: Incoming
+    outgoing: Outgoing
+    batches: bool = False
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    def busy(self) -> bool:
+        return bool(self.outgoing.under_way)
+
+    async def take(self, messages: list[SessionMessage], errors: list[types.JSONRPCError]) -> None:
+        """Gives the server what it is to read, and the client what is answered in its place."""
+        for message in messages:
+            self.incoming.put(message)
+        for error in errors:
+            with suppress(anyio.ClosedResourceError):  # it has ended meanwhile
+                await self.outgoing.send(SessionMessage(error))

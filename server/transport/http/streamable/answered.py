@@ -1,7 +1,8 @@
 """A stream that answers a request ends with its answer.
 
 The SDK ends the streams of a session that ends as if there were nothing more to be said. A client then waits for an answer
-that does not come, or takes the empty stream for one."""
+that does not come, or takes the empty stream for one.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +11,78 @@ import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 from mcp_types import INTERNAL_ERROR
 from pydantic_core import from_json, to_json
+from starlette.responses import JSONResponse
 from starlette.types import Message, Send
+
+from server.transport.http.bounds.bodies import Posted
+from server.transport.http.responses import RETRY_AFTER_SECONDS
+
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+NO_SESSION = "A session begins with initialize; what follows names it in Mcp-Session-Id."
+NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
+
+
+def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
+    retry = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status == 503 else None
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status, retry)
+
+
+def no_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
+    """Returns what is wrong with a request that begins a session, or None. `body` is None for one that has none."""
+    if body is None:
+        return refusal(INVALID_REQUEST, NO_SESSION)
+    if posted is not None:
+        return None if posted.method == "initialize" else refusal(INVALID_REQUEST, NO_SESSION)
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return refusal(PARSE_ERROR, "Parse error")
+    if not isinstance(message, dict):
+        return refusal(INVALID_REQUEST, NO_MESSAGE)
+    return refusal(INVALID_REQUEST, NO_SESSION)
+
+
+class PlainRefusals:
+    """A `send` that passes everything on but the validator's words in a 400. The head of that response is held back until
+    its body is known, since the length stands in the head."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._head: Message | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 400:
+            self._head = message
+        elif self._head is not None:
+            head, self._head = self._head, None
+            await self._refuse(head, message)
+        else:
+            await self._send(message)
+
+    async def _refuse(self, head: Message, message: Message) -> None:
+        body = _plain_words(message.get("body", b""))
+        others = [(name, value) for name, value in head["headers"] if name != b"content-length"]
+        await self._send({**head, "headers": [*others, (b"content-length", str(len(body)).encode())]})
+        await self._send({**message, "body": body})
+
+
+def _plain_words(body: bytes) -> bytes:
+    """Says in one sentence what the SDK says with what it was sent; anything else stays as it is."""
+    try:
+        answer: Any = json.loads(body)
+        message = answer["error"]["message"]
+    except (ValueError, TypeError, KeyError):
+        return body
+    if message.startswith("Parse error"):
+        answer["error"]["message"] = "Parse error"
+    elif message.startswith("Validation error"):
+        answer["error"] = {"code": INVALID_REQUEST, "message": NO_MESSAGE}
+    return json.dumps(answer, separators=(",", ":")).encode()
+
 
 ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(\d+|"(?:[^"\\]|\\.)*"), ?"(?:result|error)"')
 """How an event begins that answers a request, as this server writes it."""

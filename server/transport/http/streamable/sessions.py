@@ -13,15 +13,34 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.transport.changes.session_streams import SessionStreams
-from server.transport.http.bounds.holders import holder_of, owner_of
-from server.transport.http.bounds.posted import Posted
-from server.transport.http.bounds.slots import NoRoom, Slot, Slots
+from server.transport.changes.tool_list_changes import SessionStreams
+from server.transport.http.bounds.bodies import Posted
+from server.transport.http.bounds.slots import NoRoom, Slot, Slots, holder_of, owner_of
 from server.transport.http.responses import busy
 from server.transport.http.settling import settled
-from server.transport.http.streamable.refusals import INVALID_REQUEST, refusal
-from server.transport.http.streamable.session_stream import serve_stream
+from server.transport.http.streamable.answered import INVALID_REQUEST, refusal
 from session.resilience.clocks import Clock
+
+
+async def serve_stream(
+    sdk: ASGIApp, streams: SessionStreams, session: str, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Passes a GET on, and tells `streams` for how long the SDK answers it with one: a second one it refuses."""
+    opened = False
+
+    async def sending(message: Message) -> None:
+        nonlocal opened
+        await send(message)
+        if message["type"] == "http.response.start" and message["status"] == 200:
+            opened = True
+            streams.opened(session)
+
+    try:
+        await sdk(scope, receive, sending)
+    finally:
+        if opened:
+            streams.closed(session)
+
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
 """When there is no room for another session, one yields in which nothing was done for so long: its client is told 404 and

@@ -18,9 +18,8 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
-from server.transport.http.bounds.admission import Admission
-from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.subscriptions import Subscriptions
+from server.transport.http.bounds.bodies import Admission, Bodies
+from server.transport.http.bounds.slots import Subscriptions
 from server.transport.http.sse import inbox, messages, streams
 from server.transport.http.sse.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
 from tests.support.clocks import HandClock

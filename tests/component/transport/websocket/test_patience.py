@@ -19,20 +19,18 @@ from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 from wsproto.events import CloseConnection, Event, Message, Ping, Pong
 
-from server.transport.http.bounds.admission import Admission
-from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.subscriptions import Subscriptions
-from server.transport.http.connection.connections import ANSWER_SECONDS, REQUEST_SECONDS, Connections
+from server.transport.http.bounds.bodies import Admission, Bodies
+from server.transport.http.bounds.slots import Subscriptions
+from server.transport.http.connection.http_connection import ANSWER_SECONDS, REQUEST_SECONDS, Connections
 from server.transport.websocket.connection import (
     BURST_SECONDS,
     FRAME_SECONDS,
     MESSAGE_SECONDS,
     SLICE_BYTES,
+    Unfinished,
     WebSocketConnection,
 )
-from server.transport.websocket.gate import Gate
-from server.transport.websocket.unfinished import Unfinished
-from server.transport.websocket.websockets import WebSockets
+from server.transport.websocket.websockets import Gate, WebSockets
 from tests.support.clocks import HandClock
 from tests.support.websocket import SECONDS, WebSocket, call, request, websocket
 

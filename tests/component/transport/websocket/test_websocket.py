@@ -19,16 +19,14 @@ from prometheus_client import Gauge
 from wsproto.events import CloseConnection, Message
 
 from server.config.settings import Settings
-from server.identity.tokens import TrustTokens
-from server.transport.http.bounds.admission import Admission
-from server.transport.http.bounds.bodies import Bodies
-from server.transport.http.bounds.subscriptions import Subscriptions
-from server.transport.http.connection.connections import Connections
-from server.transport.websocket import opening, proof
-from server.transport.websocket.connection import WebSocketConnection
-from server.transport.websocket.gate import Gate
-from server.transport.websocket.unfinished import Unfinished
-from server.transport.websocket.websockets import WebSockets
+from server.identity.identifier import TrustTokens
+from server.transport.http.bounds.bodies import Admission, Bodies
+from server.transport.http.bounds.slots import Subscriptions
+from server.transport.http.connection.http_connection import Connections
+from server.transport.websocket import websockets as opening
+from server.transport.websocket import websockets as proof
+from server.transport.websocket.connection import Unfinished, WebSocketConnection
+from server.transport.websocket.websockets import Gate, WebSockets
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.websocket import SECONDS, Refused, call, request, websocket

@@ -8,21 +8,19 @@ import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.lexical.index import build_index
-from tools.store.backends.embedded.searching.candidates import Legs, WholeCatalog
-from tools.store.backends.opensearch.index.cards import card_from
-from tools.store.backends.opensearch.index.definition import NODES
-from tools.store.backends.opensearch.index.documents import document
-from tools.store.backends.opensearch.index.statistics import Statistics
-from tools.store.backends.opensearch.loading.load import identity_of
-from tools.store.backends.opensearch.searching.candidates import RecalledTitles
+from tools.store.backends.embedded.engine import Legs, WholeCatalog
+from tools.store.backends.embedded.index import build_index
+from tools.store.backends.opensearch.candidates import RecalledTitles
+from tools.store.backends.opensearch.definition import NODES
+from tools.store.backends.opensearch.documents import card_from, document
+from tools.store.backends.opensearch.load import identity_of
+from tools.store.backends.opensearch.state import Statistics
 from tools.store.models import Author, Title
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.evidence import evidence_of
-from tools.store.search.ranking.names import pointed_from
+from tools.store.search.ranking.names import pointed_from, series_of
 from tools.store.search.ranking.ranked import rank
-from tools.store.search.ranking.series import series_of
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import prose_terms

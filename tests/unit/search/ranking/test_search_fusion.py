@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from tools.store.models import Title
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.evidence import Evidence
+from tools.store.search.ranking.evidence import Evidence, leader_of, with_series
 from tools.store.search.ranking.fusion import fuse, order, to_order
-from tools.store.search.ranking.leader import leader_of, with_series
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import passages
-from tools.store.search.titles.names import NameKeys, begun_likeness
-from tools.store.search.titles.prior import prior
+from tools.store.search.titles.names import NameKeys, begun_likeness, prior
 
 PARSER = QueryParser.load()
 WEIGHTS = Weights()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.store.models import Ordering, Title
-from tools.store.search.query.orderings import read_ordering
-from tools.store.search.query.parser import QueryParser
+from tools.store.search.query.parser import QueryParser, read_ordering
 from tools.store.search.ranking.orderings import UNKNOWN, in_order, standing, weighted_rating
 from tools.store.search.text.romaji import sound_key
 

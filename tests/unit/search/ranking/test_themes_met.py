@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tools.store.search.arrays import Mask
-from tools.store.search.ranking.themes import BROADER, theme_met
+from tools.store.search.ranking.evidence import BROADER, theme_met
 
 
 class Shelf:

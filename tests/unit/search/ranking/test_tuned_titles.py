@@ -10,12 +10,11 @@ import pytest
 from tools.store.models import Author, Conditions, Title
 from tools.store.search.conditions.check import satisfies
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.authors import AskedAuthor
+from tools.store.search.ranking.names import AskedAuthor
 from tools.store.search.titles.document import headline, passages, prose_terms
 from tools.store.search.titles.name_table import NameTable
-from tools.store.search.titles.names import NameKeys, begun_likeness, loanword_likeness, names_of, one_likeness
+from tools.store.search.titles.names import NameKeys, begun_likeness, loanword_likeness, names_of, one_likeness, prior
 from tools.store.search.titles.people import AskedName, AuthorKeys
-from tools.store.search.titles.prior import prior
 
 PARSER = QueryParser.load()
 

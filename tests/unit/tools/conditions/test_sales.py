@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.support.cases import cases
 from tools.store.models import Availability, Campaign, Conditions, Offer, Range, Title
 from tools.store.search.conditions.check import satisfies
-from tools.store.search.conditions.days import is_one_of, running
-from tools.store.search.conditions.sales import sale_in, sales_of, sales_on
-from tools.store.stock.as_sold import as_sold
+from tools.store.search.conditions.sales import is_one_of, running, sale_in, sales_of, sales_on
+from tools.store.stock.reader import as_sold
 
 ONCE = Campaign("2026-12-15", "2026-11-15")
 SUMMER, WINTER = Campaign("09-15", "03-16"), Campaign("03-15", "09-16")

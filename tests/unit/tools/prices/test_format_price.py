@@ -6,11 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.nouns import AVAILABILITIES, DAYS
-from tools.prices.cheapest import cheapest_start, cheapest_volume, cheapest_whole
-from tools.prices.format_price import FormatPrice, format_prices
-from tools.prices.saving import FIXED_PRICE, PUBLISHERS, USED, Saving
+from tools.compare_prices import (
+    FIXED_PRICE,
+    PUBLISHERS,
+    USED,
+    FormatPrice,
+    Saving,
+    cheapest_start,
+    cheapest_volume,
+    cheapest_whole,
+    format_prices,
+)
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, WHOLE, Availability, Offer, VolumeStock
-from tools.store.stock.as_sold import as_sold
+from tools.store.stock.reader import as_sold
 
 PAPER_528, EBOOK = Offer(PAPER, 528, 9), Offer(DIGITAL, 480)
 

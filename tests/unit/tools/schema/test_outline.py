@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from server.transport.tool_listing import listed_tool
+from server.transport.tool_listing import listed_tool, outline
 from tests.support.cases import cases
 from tests.support.examples import least_result
 from tools.contract import Tool
 from tools.registry import TOOLS
-from tools.schema.outline import outline
 from tools.schema.parts import INTEGER, STRING, answer, listed, nullable, record
 
 PART = record({"x": INTEGER}, ["x"])

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from tests.support.cases import cases
 from tools.registry import Registry
 from tools.schema.parts import INTEGER, STRING, answer, listed, nullable, record
-from tools.schema.quick_check import looks_like, success_of
+from tools.schema.validation import looks_like, success_of
 
 CARD = record(
     {"id": STRING, "n": nullable("integer"), "tags": listed(STRING), "kind": {"type": "string", "enum": ["a"]}}, ["id"]

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from tests.support.cases import cases
 from tools.contract import Tool
 from tools.registry import TOOLS
-from tools.schema.surely import surely
+from tools.schema.validation import surely
 
 COMMON: dict[str, dict[str, Any]] = {
     "search_manga_catalog": {"query": "dark fantasy with demons", "max_results": 5},

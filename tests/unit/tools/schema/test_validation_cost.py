@@ -14,8 +14,7 @@ import pytest
 
 from tests.support.cases import cases
 from tools.registry import TOOLS, Registry
-from tools.schema.clean import LONGEST_TEXT, MOST_VALUES, clean_text
-from tools.schema.text import MOST_MARKS, stream_safe
+from tools.schema.text import LONGEST_TEXT, MOST_MARKS, MOST_VALUES, clean_text, stream_safe
 from tools.store.failures import InvalidArguments
 
 REGISTRY = Registry()

@@ -9,9 +9,8 @@ import pytest
 
 from tests.support.cases import cases
 from tools.schema.parts import arguments
-from tools.schema.quick_check import looks_like, success_of
 from tools.schema.text import MOST_MARKS, bounded, stream_safe
-from tools.schema.validation import ArgumentsValidator, clean, clean_text
+from tools.schema.validation import ArgumentsValidator, clean, clean_text, looks_like, success_of
 from tools.store.failures import InvalidArguments, Violation
 
 PROPERTIES: dict[str, Any] = {

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from server.transport.http.bounds.head_size import MOST_HEADERS
-from server.transport.http.connection.connections import Connections
-from server.transport.http.connection.http_connection import HttpConnection
-from server.transport.http.connection.parser import MOST_CHUNKS, MOST_HEAD_BYTES
+from server.transport.http.bounds.bodies import MOST_HEADERS
+from server.transport.http.connection.http_connection import MOST_CHUNKS, MOST_HEAD_BYTES, Connections, HttpConnection
 from tests.support.wire import connected, rounds
 
 pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.transport.http.connection.connections import ANSWER_SECONDS, REQUEST_SECONDS, Connections
-from server.transport.http.connection.http_connection import TOO_SLOW
+from server.transport.http.connection.http_connection import ANSWER_SECONDS, REQUEST_SECONDS, TOO_SLOW, Connections
 from tests.support.clocks import HandClock
 from tests.support.wire import connected, rounds
 from tests.support.written import Written

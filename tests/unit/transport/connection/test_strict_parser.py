@@ -10,10 +10,14 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from server.transport.http.bounds.head_size import MOST_HEADERS
-from server.transport.http.connection.connections import Connections
-from server.transport.http.connection.http_connection import HttpConnection
-from server.transport.http.connection.parser import MOST_CHUNKS, MOST_HEAD_BYTES, StrictParser
+from server.transport.http.bounds.bodies import MOST_HEADERS
+from server.transport.http.connection.http_connection import (
+    MOST_CHUNKS,
+    MOST_HEAD_BYTES,
+    Connections,
+    HttpConnection,
+    StrictParser,
+)
 from tests.support.cases import cases
 from tests.support.written import Written
 

@@ -23,8 +23,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from tools.store.backends.aws_client import START_SECONDS, AwsClient
-from tools.store.backends.aws_models import USER_AGENT
+from tools.store.backends.aws_client import START_SECONDS, USER_AGENT, AwsClient
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
 T = TypeVar("T")

@@ -17,10 +17,8 @@ from botocore.parsers import ResponseParserError
 from pydantic_core import from_json
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.aws_client import AwsClient
-from tools.store.backends.aws_json import JsonOperations
-from tools.store.backends.aws_models import USER_AGENT
-from tools.store.backends.dynamodb.address import DynamoAddress
+from tools.store.backends.aws_client import USER_AGENT, AwsClient, JsonOperations
+from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.records.shape import ShapeError
 
 POOL = 328

@@ -3,22 +3,139 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, silence
-from tools.store.backends.aws_problems import aws_problem, code_of
-from tools.store.backends.dynamodb.address import DynamoAddress
-from tools.store.backends.dynamodb.admin import difference
+from tools.store.backends.aws_failures import aws_problem, code_of, failure_of
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.probe import key_of_nobody
-from tools.store.backends.dynamodb.tables import Table
+from tools.store.backends.dynamodb.reading import key_of_nobody
+from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
 from tools.store.records.shape import ShapeError
+
+WAIT_S = 60
+_NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableException")
+"""An emulator has none, and in AWS they are not there in a new table's first seconds: the deployment turns them on."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """`problem` is None for a table as it is defined; else what is the matter, for a person."""
+
+    name: str
+    problem: str | None = None
+    items: int | None = None
+    missing: bool = False
+
+
+def client(address: DynamoAddress) -> Any:
+    """A blocking client with small timeouts. Raises nothing for an absent endpoint."""
+    config = Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
+    local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    session = boto3.Session()
+    anyone = local if address.emulated and session.get_credentials() is None else {}
+    return session.client("dynamodb", region_name=address.region, endpoint_url=address.endpoint, config=config, **anyone)
+
+
+def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[str]:
+    """Makes the tables that are missing and returns their names. May be repeated. Raises `BackendFailure`, and ValueError
+    when a table of that name is there with other keys."""
+    driver = client(address)
+    made = [table.called(address.prefix) for table in tables if _create(driver, address, table)]
+    for state in describe_tables(address, tables):
+        if state.problem:
+            raise ValueError(f"{state.name}: {state.problem}")
+    return made
+
+
+def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[TableState]:
+    """How the tables are compared with their definition. Raises `BackendFailure` when nothing can be learnt."""
+    driver = client(address)
+    return [_describe(driver, address, table) for table in tables]
+
+
+def _create(driver: Any, address: DynamoAddress, table: Table) -> bool:
+    called = table.called(address.prefix)
+    try:
+        driver.create_table(**table.creation(address.prefix))
+        made = True
+    except ClientError as error:
+        if _code(error) != "ResourceInUseException":
+            raise failure_of(error, table.name) from error
+        made = False
+    except (BotoCoreError, OSError) as error:
+        raise failure_of(error, table.name) from error
+    try:
+        driver.get_waiter("table_exists").wait(TableName=called, WaiterConfig={"Delay": 1, "MaxAttempts": WAIT_S})
+        if made:
+            _switch_on(driver, called, table)
+    except (BotoCoreError, ClientError, OSError) as error:
+        raise failure_of(error, table.name) from error
+    return made
+
+
+def _switch_on(driver: Any, called: str, table: Table) -> None:
+    if table.ttl:
+        setting = {"Enabled": True, "AttributeName": table.ttl}
+        driver.update_time_to_live(TableName=called, TimeToLiveSpecification=setting)
+    if table.recovery:
+        try:
+            driver.update_continuous_backups(
+                TableName=called, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+            )
+        except ClientError as error:
+            if _code(error) not in _NO_BACKUPS:
+                raise
+
+
+def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
+    called = table.called(address.prefix)
+    try:
+        found = driver.describe_table(TableName=called)["Table"]
+    except ClientError as error:
+        if _code(error) == "ResourceNotFoundException":
+            return TableState(called, "is not there", missing=True)
+        raise failure_of(error, table.name) from error
+    except (BotoCoreError, OSError) as error:
+        raise failure_of(error, table.name) from error
+    return TableState(called, difference(found, table, address.prefix), found.get("ItemCount"))
+
+
+def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
+    """Between a table as DescribeTable tells of it and its definition, for a person; None where there is none."""
+    wanted = table.creation(prefix)
+    if _keys(found["KeySchema"]) != _keys(wanted["KeySchema"]):
+        return "has other keys than it should"
+    there = {index["IndexName"]: index for index in _indexes(found)}
+    for index in _indexes(wanted):
+        other = there.get(index["IndexName"])
+        if other is None or _keys(other["KeySchema"]) != _keys(index["KeySchema"]):
+            return f"lacks the index {index['IndexName']}"
+        if set(index["Projection"]["NonKeyAttributes"]) - set(other["Projection"].get("NonKeyAttributes", ())):
+            return f"the index {index['IndexName']} lacks attributes"
+    return None if found["TableStatus"] in ("ACTIVE", "UPDATING") else f"is {found['TableStatus']}"
+
+
+def _indexes(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*table.get("LocalSecondaryIndexes", ()), *table.get("GlobalSecondaryIndexes", ())]
+
+
+def _keys(schema: Sequence[dict[str, str]]) -> set[tuple[str, str]]:
+    return {(key["AttributeName"], key["KeyType"]) for key in schema}
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
 
 SETTING = "MANGA_STORE_URL"
 SEED = "run: python -m infra.seed"

@@ -22,8 +22,7 @@ from tools.store.backends.dynamodb.items import (
     projection,
     purchase_of,
 )
-from tools.store.backends.dynamodb.paging import pages
-from tools.store.backends.dynamodb.probe import health_of
+from tools.store.backends.dynamodb.reading import health_of, pages
 from tools.store.backends.dynamodb.tables import BY_TIME, ORDERS
 from tools.store.models import Health, Order, OrderLine
 from tools.store.models.order import NOT_BOUGHT

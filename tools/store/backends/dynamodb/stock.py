@@ -11,21 +11,57 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.aws_failures import answering
-from tools.store.backends.dynamodb.batch_reading import BatchRead, BatchReader
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.items import STOCK_FIELDS, stock_row
-from tools.store.backends.dynamodb.probe import health_of
-from tools.store.backends.dynamodb.tables import STOCK
-from tools.store.models import Availability, AvailabilityPage, Health
+from tools.store.backends.dynamodb.items import (
+    RELEASE_FIELDS,
+    STOCK_FIELDS,
+    TITLE_FIELDS,
+    projection,
+    release_of,
+    stock_row,
+    title_of,
+)
+from tools.store.backends.dynamodb.reading import BatchRead, BatchReader, health_of, pages
+from tools.store.backends.dynamodb.tables import BY_MONTH, RELEASES, STOCK, TITLES
+from tools.store.models import Availability, AvailabilityPage, Health, Release, Title
+from tools.store.ports import MOST_RELEASES
 from tools.store.records.shape import ShapeError
+
+logger = logging.getLogger(__name__)
+
+
+class DynamoTitles:
+    """One item a title."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._reader = BatchReader(connection, TITLES, TITLE_FIELDS)
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        """Those that were got to in time and can be read; a failure only when no title at all could be answered."""
+        async with answering("titles", deadline):
+            found = await self._reader.read(title_ids, deadline)
+            titles: dict[str, Title] = {}
+            for title_id, item in found.items.items():
+                try:
+                    titles[title_id] = title_of(item, title_id)
+                except ShapeError as error:
+                    logger.warning("the record of %s cannot be read: %s", title_id, error)
+            if found.asked and len(found.unanswered) + len(found.items) - len(titles) == found.asked:
+                raise found.explain("titles")
+            return titles
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Whether the table can be read now."""
+        return await health_of(self._connection, TITLES, deadline)
+
 
 _SLICE_S = 0.0005
 """How long one call may keep the event loop with reading items before others have a turn."""
-
-logger = logging.getLogger(__name__)
 
 
 class DynamoStock:
@@ -69,3 +105,35 @@ async def _page(found: BatchRead, as_of: str) -> AvailabilityPage:
             await asyncio.sleep(0)
             since = time.perf_counter()
     return AvailabilityPage(rows, tuple(unanswered))
+
+
+_PAGE = 250
+"""Items asked for at once: reading so many holds the event loop for about a millisecond."""
+
+
+class DynamoReleases:
+    """One item a volume that has a day."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._table = RELEASES.called(connection.address.prefix)
+
+    async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
+        query: dict[str, Any] = {
+            "TableName": self._table,
+            "IndexName": BY_MONTH.name,
+            "KeyConditionExpression": "#month = :month",
+            "ExpressionAttributeValues": {":month": {"S": month}},
+            "Limit": _PAGE,
+            **projection(RELEASE_FIELDS),
+        }
+        query["ExpressionAttributeNames"] = query["ExpressionAttributeNames"] | {"#month": "month"}
+        async with answering("releases", deadline):
+            found = [
+                release_of(item) async for page in pages(self._connection, query, MOST_RELEASES, deadline) for item in page
+            ]
+        return tuple(sorted(found, key=lambda each: each.place))
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Whether the table can be read now."""
+        return await health_of(self._connection, RELEASES, deadline)

@@ -8,14 +8,11 @@ from contextlib import asynccontextmanager
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
-from tools.store.backends.dynamodb.address import DynamoAddress
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.orders import DynamoOrders
-from tools.store.backends.dynamodb.preferences import DynamoPreferences
-from tools.store.backends.dynamodb.profiles import DynamoProfiles
-from tools.store.backends.dynamodb.releases import DynamoReleases
-from tools.store.backends.dynamodb.stock import DynamoStock
-from tools.store.backends.dynamodb.titles import DynamoTitles
+from tools.store.backends.dynamodb.profiles import DynamoPreferences, DynamoProfiles
+from tools.store.backends.dynamodb.stock import DynamoReleases, DynamoStock, DynamoTitles
+from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.models import AvailabilityPage, Health, Order, OrderLine
 
 

@@ -15,8 +15,50 @@ be reached by its id, not even by a mistake of ours. Billing is on demand: traff
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
+
+from tools.store.backends.aws_address import endpoint_of, is_region, parameters
+
+DEFAULT_PREFIX = "manga-"
+_KNOWN = ("endpoint", "table_prefix")
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoAddress:
+    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`. Credentials come from the AWS environment, never
+    from here."""
+
+    region: str
+    endpoint: str | None = None
+    prefix: str = DEFAULT_PREFIX
+
+    @classmethod
+    def parse(cls, url: str) -> DynamoAddress:
+        """Raises ValueError, naming the part that is wrong."""
+        parts = urlsplit(url)
+        if parts.scheme != "dynamodb":
+            raise ValueError(f"scheme {parts.scheme!r} is not dynamodb")
+        if not is_region(parts.netloc):
+            raise ValueError("the part after dynamodb:// has to be a region, as in dynamodb://ap-northeast-1")
+        if parts.path.strip("/") or parts.fragment:
+            raise ValueError("nothing but ?endpoint= and table_prefix= may follow the region")
+        query = parameters(parts.query, _KNOWN)
+        prefix = query.get("table_prefix", DEFAULT_PREFIX)
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{0,100}", prefix):
+            raise ValueError("table_prefix may have up to 100 letters, digits and _ . -")
+        return cls(parts.netloc, endpoint_of(query), prefix)
+
+    @property
+    def emulated(self) -> bool:
+        """AWS is spoken to over TLS; whatever has a plain http endpoint is DynamoDB Local or its like."""
+        return self.endpoint is not None and self.endpoint.startswith("http://")
+
+    def __str__(self) -> str:
+        return f"{self.region} ({self.endpoint})" if self.endpoint else self.region
+
 
 BILLING_MODE = "PAY_PER_REQUEST"
 
@@ -93,10 +135,7 @@ STOCK = Table("stock", "title_id", recovery=False)
 # Written anew by the seed. The key is the volume's own, so that a day that is put off moves the item and leaves none behind.
 BY_MONTH = Index("by_month", "date", ("volume", "format", "popularity_rank", "adult"), "month")
 RELEASES = Table("releases", "title_id", "edition", (BY_MONTH,), recovery=False)
-
 BY_TIME = Index("by_time", "ordered_at", ("status", "title_ids"))
 ORDERS = Table("orders", "owner", "order_id", (BY_TIME,), personal=True)
-
 PROFILE = Table("profile", "owner", "moment", ttl="expires_at", personal=True)
-
 TABLES = (TITLES, STOCK, RELEASES, ORDERS, PROFILE)

@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedded.computed import ComputedStore
+from tools.store.backends.embedded.engine import Hits
 from tools.store.backends.embedded.loading import Loaded, load_catalog
-from tools.store.backends.embedded.meaning.preparing import Preparing, Progress
-from tools.store.backends.embedded.meaning.vector_leg import VectorLeg
-from tools.store.backends.embedded.meaning.vectors import Vectors
-from tools.store.backends.embedded.searching.engine import Hits
+from tools.store.backends.embedded.vectors import Preparing, Progress, VectorLeg, Vectors
 from tools.store.failures import TimedOut
 from tools.store.models import (
     Called,

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from tools.store.backends.blas import single_threaded_blas
 from tools.store.backends.embedded.columns import TitleColumns, build_columns
-from tools.store.backends.embedded.computed import FORMAT, ComputedStore
-from tools.store.backends.embedded.lexical.index import LexicalIndex, build_index
-from tools.store.backends.embedded.meaning.vectors import VectorPlan, plan_vectors
-from tools.store.backends.embedded.searching.engine import Engine
-from tools.store.backends.embedded.stored_index import StaleArraysError, index_arrays, index_from
+from tools.store.backends.embedded.computed import FORMAT, ComputedStore, StaleArraysError, index_arrays, index_from
+from tools.store.backends.embedded.engine import Engine
+from tools.store.backends.embedded.index import LexicalIndex, build_index
+from tools.store.backends.embedded.vectors import VectorPlan, plan_vectors
+from tools.store.backends.embedding import single_threaded_blas
 from tools.store.records.catalog_file import parse, read_bytes
 from tools.store.search.query.parser import QueryParser
 from tools.store.tags import Vocabulary, shipped

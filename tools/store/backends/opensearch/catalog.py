@@ -9,20 +9,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.blas import single_threaded_blas
+from tools.store.backends.embedding import QueryVectors, single_threaded_blas
 from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.candidates import Listing, Matches, Tasting
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.errors import answering
-from tools.store.backends.opensearch.index.state import IndexState
-from tools.store.backends.opensearch.index.statistics import Statistics
-from tools.store.backends.opensearch.searching.called import CalledNames
-from tools.store.backends.opensearch.searching.listing import Listing
-from tools.store.backends.opensearch.searching.matches import Matches
-from tools.store.backends.opensearch.searching.neighbours import Neighbours
-from tools.store.backends.opensearch.searching.search import Search
-from tools.store.backends.opensearch.searching.taste import Tasting
-from tools.store.backends.opensearch.searching.title_cache import TitleCache
-from tools.store.backends.query_vectors import QueryVectors
+from tools.store.backends.opensearch.search import Search
+from tools.store.backends.opensearch.state import IndexState, Statistics
+from tools.store.backends.opensearch.title_cache import CalledNames, Neighbours, TitleCache
 from tools.store.failures import BackendFailure
 from tools.store.models import (
     Called,

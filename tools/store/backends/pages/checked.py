@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools.store.models import Page, Preview
-from tools.store.models.page import MOST_PAGE_BYTES, MOST_PAGES, MOST_PREVIEW_BYTES
+from tools.store.models.order import MOST_PAGE_BYTES, MOST_PAGES, MOST_PREVIEW_BYTES
 
 logger = logging.getLogger(__name__)
 

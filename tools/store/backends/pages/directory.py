@@ -34,7 +34,7 @@ from tools.store.backends.pages.checked import (
 from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.identifiers import SAFE_ID
 from tools.store.models import Health, Preview
-from tools.store.models.page import MOST_PAGE_BYTES
+from tools.store.models.order import MOST_PAGE_BYTES
 
 THREADS = 4
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

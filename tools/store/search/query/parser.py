@@ -4,29 +4,56 @@ from __future__ import annotations
 
 import re
 
+from tools.store.models import Ordering
 from tools.store.search.query.aliases import AliasTable
-from tools.store.search.query.orderings import read_ordering
-from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.query.parsed import ParsedQuery, ToneTable
 from tools.store.search.query.themes import Theme, ThemeTable
-from tools.store.search.query.tones import ToneTable
 from tools.store.search.query.wordings import (
     BY,
     BY_JA,
     FILLER_EN,
     FILLER_JA,
-    GENRES,
+    GENRE_WORDINGS,
     REASON_JA,
     SAME_AUTHOR,
     SIMILAR,
     VOLUME,
 )
 from tools.store.search.text.characters import has_cjk, normalise
-from tools.store.search.text.dictionary import Dictionary
-from tools.store.search.text.readings import readings
+from tools.store.search.text.readings import Dictionary, readings
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.text.tokens import stem, words
 from tools.store.search.titles.people import AskedName
 from tools.store.tags import Vocabulary, shipped
+
+_ADJECTIVE = r"(?:the |your |a )?"
+WORDINGS = {
+    Ordering.POPULARITY: re.compile(
+        rf"\b{_ADJECTIVE}(?:most|more) (?:popular|read|famous|loved)\b|\b{_ADJECTIVE}best[- ]?sell(?:ing|ers?)\b"
+        r"|\b(?:sorted |ordered )?by popularity\b|\bpopular(?= (?:sh[oō]u?(?:nen|jo)|seinen|josei|kodomo)\b)"
+        r"|(?:一番|最も|いちばん)?人気の?(?:順|ランキング|が(?:ある|高い)|の高い|no\.?1|ナンバーワン)(?:の|に|で)?|(?:一番|最も|いちばん)人気の?"
+        r"|人気の?(?=(?:少年|少女|青年|女性|児童|子供)(?:漫画|マンガ|コミック))|売れ筋の?|売れている|ベストセラーの?"
+    ),
+    Ordering.RATING: re.compile(
+        rf"\b{_ADJECTIVE}(?:best|highest|top)[- ](?:rated|reviewed|scor(?:ed|ing)|ranked)\b"
+        r"|\b(?:sorted |ordered )?by rating\b"
+        r"|(?:一番|最も|いちばん)?(?:高評価|評価の高い|評価が高い|高得点)の?|評価順(?:の|に|で)?"
+    ),
+    Ordering.NEWEST: re.compile(
+        rf"\b{_ADJECTIVE}(?:newest|latest|most recent)\b|\bnew releases?\b|\bnewest first\b"
+        r"|新しい順(?:の|に|で)?|最新(?:作|刊)?の?|新着の?|新[作刊]の?"
+    ),
+}
+
+
+def read_ordering(text: str) -> tuple[Ordering | None, str]:
+    """The ordering that a normalised text asks for, the first that is named, and the text without the words that ask."""
+    named = {ordering: match for ordering, wording in WORDINGS.items() if (match := wording.search(text))}
+    if not named:
+        return None, text
+    first = min(named, key=lambda ordering: named[ordering].start())
+    return first, " ".join(WORDINGS[first].sub(" ", text).split())
+
 
 _LONGEST = 400
 _STORY = frozenset(map(stem, ("story", "stories", "tale", "tales")))
@@ -109,7 +136,7 @@ def without_filler(text: str) -> str:
 
 
 def _genre(text: str) -> str | None:
-    return next((genre for genre, pattern in GENRES.items() if pattern.search(text)), None)
+    return next((genre for genre, pattern in GENRE_WORDINGS.items() if pattern.search(text)), None)
 
 
 def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | None) -> float:
@@ -121,7 +148,7 @@ def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | No
 
 def _content(subject: str, genre: str | None) -> str:
     """Its letters: of a Latin text those of its index terms, but for what only says that it is one ("crime story")."""
-    rest = GENRES[genre].sub(" ", subject) if genre else subject
+    rest = GENRE_WORDINGS[genre].sub(" ", subject) if genre else subject
     return rest.replace(" ", "") if has_cjk(rest) else "".join(word for word in words(rest) if word not in _STORY)
 
 

@@ -62,7 +62,7 @@ SIMILAR = re.compile(
     rf"^(?:.*\b)?(?:similar to|(?:{_EN_WORK}|more) like) (?P<a>.+)$"
     rf"|^(?P<b>.+?)(?:みたいな|のような|に似た|に似ている|っぽい)(?:{_JA_WORK}|話|もの|の|やつ)?.*$"
 )
-GENRES = {
+GENRE_WORDINGS = {
     "shonen": re.compile(r"\bsh[oō]u?nen\b(?! ai)|少年(?:漫画|マンガ|誌|向け)"),
     "seinen": re.compile(r"\bseinen\b|青年(?:漫画|マンガ|誌|向け)"),
     "shojo": re.compile(r"\bsh[oō]u?jo\b(?! ai)|少女(?:漫画|マンガ|誌|向け)"),

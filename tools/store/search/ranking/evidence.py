@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from tools.store.search.arrays import Floats, Mask
-from tools.store.search.query.parsed import ParsedQuery
-from tools.store.search.query.tones import Tone
+from tools.store.search.query.parsed import ParsedQuery, Tone
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import names_evidence
-from tools.store.search.ranking.themes import theme_met
 from tools.store.search.ranking.weights import Weights
+
+KIND_OF = 0.75
+"""The share of a tag's titles that carry another one too, from which on it is a kind of that: basketball of team sports."""
+BROADER = np.float32(0.75)
+"""What a title is worth that has the broader tag alone: most of these are about another kind."""
+
+
+class Tagged(Protocol):
+    def tagged(self, tags: Sequence[str]) -> Mask: ...
+
+
+def theme_met(tags: Sequence[str], titles: Tagged) -> Floats | Mask:
+    """1 for the titles with one of the theme's tags, less for those with none but a broader one than another of them."""
+    if len(tags) == 1:
+        return titles.tagged(tags)
+    masks = [mask for tag in tags if (mask := titles.tagged([tag])).any()]
+    found: Floats = np.zeros(len(titles.tagged(tags)), np.float32)
+    for mask in masks:
+        broad = any(_is_kind_of(other, mask) for other in masks)
+        found = np.maximum(found, mask * (BROADER if broad else np.float32(1)))
+    return found
+
+
+def _is_kind_of(one: Mask, other: Mask) -> bool:
+    few, many = int(np.count_nonzero(one)), int(np.count_nonzero(other))
+    return few < many and int(np.count_nonzero(one & other)) >= KIND_OF * few
+
 
 _ENOUGH = 2
 """Tags of a mood."""
@@ -89,3 +116,25 @@ def _suits(tone: Tone, candidates: Candidates) -> Floats:
         carried += candidates.tagged([tag])
     met = np.minimum(carried / np.float32(_ENOUGH), 1) if len(tone.wanted) > 1 else carried if tone.wanted else carried + 1
     return np.where(candidates.tagged(tone.unwanted), np.float32(0), met).astype(np.float32)
+
+
+def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | None:
+    """The row of the title whose series follows it, if one leads.
+
+    A name or an author needs no help, and where many titles have all the themes, the best of them is nobody's leader.
+    """
+    if not len(scores):
+        return None
+    best = int(np.argmax(scores))
+    named = evidence.names[best] >= weights.name_threshold or evidence.people[best] > 0
+    if scores[best] < weights.described or named:
+        return None
+    themed = evidence.tags[best] == 1.0 and np.count_nonzero(evidence.tags == 1.0) > weights.many
+    return None if themed else best
+
+
+def with_series(scores: Floats, prior: Floats, leader: int, series: Floats, weights: Weights) -> Floats:
+    """The scores with those of the leader's `series` (above 0 where a title is of it) raised to just below the leader's."""
+    following = np.float32(weights.series_of_described) * scores[leader] + np.float32(weights.series_prior) * prior
+    behind = np.minimum(following, scores[leader])
+    return np.maximum(scores, np.where(series > 0, behind, np.float32(0.0))).astype(np.float32)

@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, floor
 
 import numpy as np
+from rapidfuzz.distance import OSA
 
+from tools.store.models import Title
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import AskedNames, Candidates
-from tools.store.search.ranking.series import series_of
 from tools.store.search.ranking.weights import Weights
-from tools.store.search.text.loanwords import is_loanword
+from tools.store.search.text.characters import has_cjk, has_kanji
 from tools.store.search.text.readings import readings
-from tools.store.search.text.romaji import sound_key
+from tools.store.search.text.romaji import is_loanword, sound_key
+from tools.store.search.text.tokens import SortedKeys
+from tools.store.search.titles.names import NameKeys, prior
+from tools.store.search.titles.people import AskedName, AuthorKeys
+
+MOST = 60
+"""Titles of one series that are stored with each of them."""
+_SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
+
+
+def series_of(row: int, candidates: Candidates, weights: Weights) -> Floats:
+    """Shape (titles,): above 0 for the candidates of the same series as the one in `row`, itself included."""
+    begun = candidates.beginning_with(series_keys(candidates.name_keys(row)))
+    related = np.float32(weights.related) * candidates.related_to(row)
+    return np.asarray(np.maximum(begun, related), np.float32)
+
+
+def series_keys(names: Sequence[str]) -> tuple[str, ...]:
+    """Those of a title's sound keys that are long enough for a name beginning with one to be of its series, not chance."""
+    return tuple(key for key in names if len(key) >= (_SHORTEST_CJK if has_cjk(key) else _SHORTEST_LATIN))
+
+
+class SeriesIndex:
+    """The series of every title of a catalogue, for a backend that stores them with its titles."""
+
+    def __init__(self, titles: Sequence[Title]) -> None:
+        self._titles = titles
+        self._names = [NameKeys.of(title).all for title in titles]
+        self._keys = SortedKeys((key, row) for row, keys in enumerate(self._names) for key in keys)
+        self._rows: Mapping[str, int] = {title.title_id: row for row, title in enumerate(titles)}
+        self._prior = [prior(title) for title in titles]
+
+    def of(self, row: int) -> tuple[str, ...]:
+        """Ids of the titles in the series of the title in this row, itself left out; the best known 60, best known first."""
+        rows = {self._rows[related] for related in self._titles[row].related if related in self._rows}
+        for key in series_keys(self._names[row]):
+            rows.update(self._keys.beginning_with(key))
+        best_known = sorted(rows - {row}, key=lambda other: (-self._prior[other], other))
+        return tuple(self._titles[other].title_id for other in best_known[:MOST])
 
 
 def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
@@ -78,3 +118,72 @@ def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask 
     """How near each title's names are to what is asked, or to what `text` spells in katakana."""
     named = candidates.named(asked, among)
     return np.maximum(named, candidates.spelled_in_katakana(text)) if is_loanword(text) else named
+
+
+_WHOLE, _INSIDE_LATIN, _INSIDE_KANJI, _ONE_WORD, _FAMILY, _TYPO = 1.0, 0.97, 0.95, 0.95, 0.85, 0.95
+_LEAST_TYPO = 0.84
+_READ, _LESS_LIKELY, _SHORTEST_READING = 0.93, 0.003, 4
+"""Kanji that may be read as the whole name, a little less for each reading that is likelier."""
+_SHORTEST_FAMILY, _SHORTEST_KANJI = 3, 3
+TYPO_LENGTHS = range(5, 41)
+"""Sound keys of these lengths are compared letter by letter."""
+
+
+class AskedAuthor:
+    """The author that a query may be about, read once and held against many."""
+
+    def __init__(self, query: ParsedQuery) -> None:
+        self.name = AskedName(query.author or query.subject)
+        self._told = query.author is not None
+        self._typo_lengths = _typo_lengths(len(self.name.key))
+        likeliest = (key for key in readings(query.author or query.subject) if len(key) >= _SHORTEST_READING)
+        self.readings = {key: _READ - _LESS_LIKELY * place for place, key in enumerate(likeliest)}
+
+    def sureness(self, keys: AuthorKeys) -> float:
+        """How surely the query is about the author with these keys, 0 to 1.
+
+        1: it is the name, or the wording asks for an author who has it. About 0.95: the whole name stands inside the query,
+        or it is the name with a typo, or a name of one word, which may be somebody else's family name. 0.85: the query is a
+        family name and nothing else, which may as well be a title.
+        """
+        if self._told and self.name.fits(keys):
+            return _WHOLE
+        if self.name.key in keys.spellings:
+            return _ONE_WORD if len(keys.parts) == len(self.name.words) == 1 else _WHOLE
+        key, sure = self.name.key, _latin(self.name.words, keys.parts)
+        for spelling in keys.spellings:
+            sure = max(sure, self.readings.get(spelling, 0.0))
+            if spelling in key or key in spelling:
+                sure = max(sure, _kanji(key, spelling))
+            if len(spelling) in self._typo_lengths:
+                sure = max(sure, _TYPO * OSA.normalized_similarity(key, spelling, score_cutoff=_LEAST_TYPO))
+        return max(sure, self._read_as_family(keys)) if self._told else sure
+
+    def _read_as_family(self, keys: AuthorKeys) -> float:
+        """Where the wording asks for an author, kanji may be read as a part of the name."""
+        return 0.0 if keys.parts.isdisjoint(self.readings) else _FAMILY
+
+
+def _latin(asked: list[str], parts: frozenset[str]) -> float:
+    if parts.isdisjoint(asked):
+        return 0.0
+    shared = len(parts.intersection(asked))
+    if shared >= 2 and shared == len(parts):
+        return _INSIDE_LATIN
+    return _FAMILY if shared == len(asked) == 1 and len(asked[0]) >= _SHORTEST_FAMILY else 0.0
+
+
+def _kanji(key: str, spelling: str) -> float:
+    """For a spelling that is inside the key, or the other way round."""
+    if not has_kanji(spelling):
+        return 0.0
+    if len(spelling) >= _SHORTEST_KANJI and spelling in key:
+        return _INSIDE_KANJI
+    return _FAMILY if len(key) >= 2 and (spelling.startswith(key) or spelling.endswith(key)) else 0.0
+
+
+def _typo_lengths(length: int) -> range:
+    """How long a spelling may be that a key of this length is nearly: each letter more or less is an edit."""
+    if length not in TYPO_LENGTHS:
+        return range(0)
+    return range(floor(_LEAST_TYPO * length), ceil(length / _LEAST_TYPO) + 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tools.store.models import Ordering, Title
 from tools.store.search.arrays import Rows
-from tools.store.search.titles.prior import prior
+from tools.store.search.titles.names import prior
 
 TRUSTED_RATINGS, USUAL_RATING = 500, 3.5
 """A rating by few is drawn towards the usual one: (n × own + m × usual) / (n + m), as the Internet Movie Database weighs its

@@ -11,10 +11,9 @@ from tools.store.models import Ordering
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import Candidates
-from tools.store.search.ranking.evidence import Evidence, evidence_of
+from tools.store.search.ranking.evidence import Evidence, evidence_of, leader_of, with_series
 from tools.store.search.ranking.fusion import followed, fuse, fuse_among, least_name, order, to_order
-from tools.store.search.ranking.leader import leader_of, with_series
-from tools.store.search.ranking.series import series_of
+from tools.store.search.ranking.names import series_of
 from tools.store.search.ranking.weights import Weights
 
 

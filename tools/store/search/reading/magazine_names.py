@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from rapidfuzz.distance import OSA
 
 from tools.store.search.text.characters import normalise
-from tools.store.search.text.loanwords import consonants, is_loanword
-from tools.store.search.text.romaji import sound_key
+from tools.store.search.text.romaji import consonants, is_loanword, sound_key
 
 _PERIODS = {
     "weekly": "weekly",

@@ -15,8 +15,7 @@ from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
 from tools.store.models import Called, CatalogPage, CatalogQuery, Conditions, Title
 from tools.store.search.query.aliases import AliasTable
-from tools.store.search.text.loanwords import MIN_CONSONANTS, consonants, is_loanword
-from tools.store.search.text.romaji import sound, sound_key
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound, sound_key
 from tools.store.search.titles.names import LOANWORD_LEAST, NameKeys, names_of
 
 MOST = 4

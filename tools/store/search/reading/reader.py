@@ -24,7 +24,7 @@ from tools.store.search.reading.series import with_series
 from tools.store.search.reading.tables import data_of, lexicon
 from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.characters import normalise
-from tools.store.search.text.dictionary import Dictionary
+from tools.store.search.text.readings import Dictionary
 from tools.store.tags import Tag, Vocabulary, shipped
 
 LONGEST = 500

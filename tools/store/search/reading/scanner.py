@@ -14,7 +14,7 @@ from tools.store.search.reading.magazine_names import MagazineNames
 from tools.store.search.reading.tables import Lexicon, fold_japanese, left_out, words_of
 from tools.store.search.reading.tokens import NUMBERS_JA, Entry, Fact, Is, Sense, Token, number_of, spans
 from tools.store.search.text.characters import has_cjk
-from tools.store.search.text.dictionary import Dictionary
+from tools.store.search.text.readings import Dictionary
 from tools.store.search.text.tokens import stem
 
 _MOST_WORDS = 7

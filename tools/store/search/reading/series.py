@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
 from tools.store.models import Called, CatalogQuery, Conditions, Title
-from tools.store.search.ranking.series import series_keys
+from tools.store.search.ranking.names import series_keys
 from tools.store.search.reading.nearly import Searched
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.names import names_of

@@ -14,9 +14,8 @@ from importlib.resources import files
 from typing import Any
 
 from tools.store.models import DIGITAL, PAPER, Audience, CatalogTerms, Conditions, Ordering, Range, Status
-from tools.store.search.query.aversions import Aversion, Kind, aversions
-from tools.store.search.query.themes import ThemeTable
-from tools.store.search.query.tones import ToneTable
+from tools.store.search.query.parsed import ToneTable
+from tools.store.search.query.themes import Aversion, Kind, ThemeTable, aversions
 from tools.store.search.reading.tokens import Bound, Entry, Fact, Is, Sense, split_words
 from tools.store.search.text.characters import has_cjk, normalise, to_hiragana
 from tools.store.search.text.tokens import stem

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from tools.store.search.text.characters import normalise
 
+MOST = 200
+"""Rows that one prefix finds: a shorter prefix than a name's finds half a catalogue."""
+_LAST = "\U0010ffff"
+
+
+class SortedKeys:
+    """Rows by their keys. Read only after construction; safe to share between threads."""
+
+    def __init__(self, rows: Iterable[tuple[str, int]]) -> None:
+        ordered = sorted(rows)
+        self._keys = [key for key, _ in ordered]
+        self._rows = [row for _, row in ordered]
+
+    def beginning_with(self, prefix: str) -> list[int]:
+        """Rows whose key begins with `prefix`, at most 200, in the order of their keys."""
+        start = bisect_left(self._keys, prefix)
+        stop = bisect_left(self._keys, prefix + _LAST, lo=start)
+        return self._rows[start : min(stop, start + MOST)]
+
+
 _RUNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆]+|[^\W_]+(?:'[^\W_]+)?")
 _CJK_START = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆]")
 _HIRAGANA = re.compile(r"[\u3041-\u309f]+")
-
 _STOPWORDS = """
 a an and are as at be because become becomes been but by can for from gets go goes had has have he her him his how in into is
 it its just me my no not of on one or our out she so some than that the their them they this to too up very was we what when

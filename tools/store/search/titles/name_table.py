@@ -16,8 +16,7 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
 from tools.store.search.arrays import Floats
-from tools.store.search.text.loanwords import MIN_CONSONANTS, consonants, is_loanword
-from tools.store.search.text.romaji import sound_key
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound_key
 from tools.store.search.titles.names import LOANWORD_LEAST, MAIN_FACTOR, NameKeys, begun_likeness, heard, loanword_likeness
 
 LEAST = 0.5

@@ -9,8 +9,7 @@ from rapidfuzz.distance import OSA
 
 from tools.store.models import Author
 from tools.store.search.text.characters import has_kanji, is_kana, normalise
-from tools.store.search.text.loanwords import is_loanword
-from tools.store.search.text.romaji import sound, sound_key
+from tools.store.search.text.romaji import is_loanword, sound, sound_key
 
 _ALIKE = 0.5
 

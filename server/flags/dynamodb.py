@@ -1,0 +1,54 @@
+"""The document in an item of a DynamoDB table: its JSON as text, in the attribute `document`; the key is `name`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from server.config.urls import FlagsItem
+from server.flags.sources import Unreadable
+from session.resilience.deadline import Deadline
+from tools.store.backends.aws_failures import answering
+from tools.store.backends.dynamodb.connection import Connection
+from tools.store.backends.dynamodb.tables import Table
+from tools.store.failures import BackendFailure
+
+TABLE = Table("flags", "name")
+DOCUMENT = "document"
+SECONDS = 2.0
+
+
+class DynamoSource:
+    """Reads consistently, so that a change is seen by the next look of every replica."""
+
+    def __init__(self, connection: Connection, item: FlagsItem) -> None:
+        self._connection = connection
+        self._item = item
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, item: FlagsItem) -> AsyncIterator[DynamoSource]:
+        connection = Connection(item.address)
+        try:
+            yield cls(connection, item)
+        finally:
+            await connection.aclose()
+
+    async def read(self) -> bytes | None:
+        key = {TABLE.partition_key: {"S": self._item.key}}
+        try:
+            async with answering("flags", Deadline.after(SECONDS)):
+                answer = await self._connection.call("get_item", TableName=self._item.table, Key=key, ConsistentRead=True)
+        except BackendFailure as failure:
+            raise Unreadable(failure.message.rstrip(".")) from failure
+        return _text_of(answer.get("Item"))
+
+
+def _text_of(item: object) -> bytes:
+    if item is None:
+        raise Unreadable("the table has no such item")
+    attribute = item.get(DOCUMENT) if isinstance(item, dict) else None
+    text = attribute.get("S") if isinstance(attribute, dict) else None
+    if not isinstance(text, str):
+        raise Unreadable(f"the item has no attribute {DOCUMENT} that is a text")
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,110 @@
+"""The document at an HTTP(S) address, such as that of the AppConfig agent:
+http://localhost:2772/applications/APPLICATION/environments/ENVIRONMENT/configurations/PROFILE.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import httpx2
+
+from server.config.urls import is_loopback
+from server.flags.document import MOST_BYTES
+
+
+class Unreadable(Exception):
+    """The document cannot be read now. The message is for a person, without a secret; what caused it is attached."""
+
+
+class Source(Protocol):
+    async def read(self) -> bytes | None:
+        """Returns the document as it is; None where the source says that it is the one of the last time. May be cut off
+        beyond what a document may have. Ends by itself within some seconds. Raises `Unreadable`."""
+        ...
+
+
+class FileSource:
+    """Read whole each time, on a thread: times of files are too coarse to tell two changes apart."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def read(self) -> bytes | None:
+        try:
+            return await asyncio.to_thread(self._content)
+        except OSError as error:
+            raise Unreadable(f"{self._path} cannot be read: {error.strerror}") from error
+
+    def _content(self) -> bytes:
+        with open(self._path, "rb", opener=_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is no file")
+            return file.read(MOST_BYTES + 1)
+
+
+def _at_once(path: str, flags: int) -> int:
+    """A pipe that nobody writes to would hold its opening up, and the end of the process with it."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+STEP_SECONDS = 1.0
+ALL_SECONDS = 2.0
+
+
+class HttpSource:
+    """Asks for what has changed (RFC 9110, If-None-Match). Follows no redirects: the address is the one that was set."""
+
+    def __init__(self, client: httpx2.AsyncClient, url: str) -> None:
+        self._client = client
+        self._url = url
+        self._etag: str | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str) -> AsyncIterator[HttpSource]:
+        # A proxy of the environment is for what is outside.
+        outside = not is_loopback(urlsplit(url).hostname or "")
+        async with httpx2.AsyncClient(timeout=STEP_SECONDS, follow_redirects=False, trust_env=outside) as client:
+            yield cls(client, url)
+
+    async def read(self) -> bytes | None:
+        try:
+            async with asyncio.timeout(ALL_SECONDS):
+                return await self._asked()
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            raise Unreadable("it does not answer in time") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
+            raise Unreadable(f"it cannot be reached ({type(error).__name__})") from error
+
+    async def _asked(self) -> bytes | None:
+        # As it is: what is compressed can be far larger than what was counted.
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if self._etag is not None:
+            headers["If-None-Match"] = self._etag
+        async with self._client.stream("GET", self._url, headers=headers) as answer:
+            if answer.status_code == 304 and self._etag is not None:
+                return None
+            if answer.status_code != 200:
+                raise Unreadable(f"it answers with status {answer.status_code}")
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise Unreadable("it answers compressed, which was not asked for")
+            body = await _bounded(answer)
+            self._etag = answer.headers.get("etag")  # only now: a body that broke off is asked for again
+            return body
+
+
+async def _bounded(answer: httpx2.Response) -> bytes:
+    body = b""
+    async for piece in answer.aiter_raw():
+        body += piece
+        if len(body) > MOST_BYTES:
+            break
+    return body

@@ -1,1 +1,0 @@
-"""Where the flags document is: one module a kind, imported when it is chosen."""

@@ -1,0 +1,335 @@
+"""The issuer's keys, kept: fetched by one task, used by everybody, and good for a while when the issuer is away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx2
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt import InvalidKeyError
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+from jwt.utils import base64url_decode
+
+from server.config.urls import is_loopback
+from server.identity.identifier import CannotTell, Unproven
+
+Json = dict[str, Any]
+
+
+def strict_json(data: bytes) -> Json:
+    """Reads an object with each name once, in UTF-8, with finite numbers. Raises `Unproven`."""
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise Unproven("The token's JSON is malformed.") from None
+    if not isinstance(value, dict):
+        raise Unproven("The token's JSON is no object.")
+    return value
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> Json:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a name comes twice")
+    return value
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+LONGEST_TOKEN = 8 * 1024
+LONGEST_KID = 256
+ALGORITHMS = ("RS256", "ES256")
+TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
+"""A token that says it is something else (a logout token, a DPoP proof) is not one to call tools with (RFC 8725, 3.11)."""
+COMPACT = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+"""Without the padding that PyJWT tolerates: a token has one spelling, and is remembered by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenHeader:
+    """The key that signed a token, and the algorithm it was signed with."""
+
+    kid: str
+    alg: str
+
+
+def token_header(token: str) -> TokenHeader:
+    """Reads the header of a signed token in its compact form. Raises `Unproven`.
+
+    What it says of keys (jku, jwk, x5u, x5c) is not looked at: keys come from the issuer's address alone.
+    """
+    compact = COMPACT.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
+    if compact is None:
+        raise Unproven("The token is no signed JWT, or too long.")
+    try:
+        header = strict_json(base64url_decode(compact[1]))
+    except ValueError:
+        raise Unproven("The token is no signed JWT.") from None
+    kid, alg, typ = header.get("kid"), header.get("alg"), header.get("typ")
+    if alg not in ALGORITHMS:
+        raise Unproven(f"The token has to be signed with {' or '.join(ALGORITHMS)}.")
+    if not isinstance(kid, str) or not 1 <= len(kid) <= LONGEST_KID:
+        raise Unproven("The token does not name its key (kid).")
+    if "crit" in header or "b64" in header:
+        raise Unproven("The token asks for an extension that is not served here (crit).")
+    if (typ.lower() if isinstance(typ, str) else typ) not in TYPES:
+        raise Unproven("The token is of another type than an access token (typ).")
+    return TokenHeader(kid, alg)
+
+
+RSA_BITS = range(2048, 8192 + 1)
+MOST_KEYS = 100
+PublicKey = RSAPublicKey | EllipticCurvePublicKey
+
+
+class JwksError(Exception):
+    """The keys could not be had; the message says why, and shows no content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One that may verify tokens with the algorithm `alg`; equal to another with the same bytes."""
+
+    kid: str
+    alg: str
+    public: PublicKey = field(compare=False, repr=False)
+    der: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """By key id *and* algorithm: what a token says of its algorithm has to be what its key is for. `unusable` counts the
+    keys for something else; `ahead_seconds` is how far the clock of whoever served them is ahead of this one."""
+
+    keys: Mapping[tuple[str, str], Key]
+    unusable: int = 0
+    ahead_seconds: float | None = None
+
+    def key_of(self, header: TokenHeader) -> Key | None:
+        return self.keys.get((header.kid, header.alg))
+
+
+def parse_jwks(text: bytes) -> KeySet:
+    """Reads a key set. Raises `JwksError` for what is none. Keys for something else, or too weak, are left out."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise JwksError("it is not JSON") from None
+    listed = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(listed, list):
+        raise JwksError('it is no key set, which has "keys"')
+    found: dict[tuple[str, str], Key] = {}
+    for each in listed[:MOST_KEYS]:
+        if key := _usable(each):
+            found.setdefault((key.kid, key.alg), key)
+    return KeySet(found, len(listed) - len(found))
+
+
+def _usable(jwk: Any) -> Key | None:
+    if not isinstance(jwk, dict) or not _is_named(jwk.get("kid")) or not _is_to_verify(jwk):
+        return None
+    alg = {"RSA": "RS256", "EC": "ES256"}.get(str(jwk.get("kty")))
+    if alg is None or jwk.get("alg", alg) != alg:
+        return None
+    # Of the public members alone, so that a set that holds private keys too is not read as one.
+    members = {name: jwk.get(name) for name in ("kty", "n", "e", "crv", "x", "y") if name in jwk}
+    try:
+        read: Any = RSAAlgorithm.from_jwk(members) if alg == "RS256" else ECAlgorithm.from_jwk(members)
+    except (InvalidKeyError, UnsupportedAlgorithm, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    if isinstance(read, RSAPublicKey) and read.key_size not in RSA_BITS:
+        return None
+    if isinstance(read, EllipticCurvePublicKey) and not isinstance(read.curve, SECP256R1):
+        return None
+    return Key(jwk["kid"], alg, read, read.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
+
+
+def _is_named(kid: Any) -> bool:
+    return isinstance(kid, str) and 1 <= len(kid) <= LONGEST_KID
+
+
+def _is_to_verify(jwk: Mapping[str, Any]) -> bool:
+    operations = jwk.get("key_ops", ["verify"])
+    return jwk.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
+
+
+STEP_SECONDS = 2.0
+ALL_SECONDS = 3.0
+MOST_BYTES = 256 * 1024
+Read = Callable[[], Awaitable[KeySet]]
+
+
+@asynccontextmanager
+async def jwks_source(url: str) -> AsyncIterator[Read]:
+    """Opens it. Each reading raises `JwksError`. No redirects are followed: the address is the one that was set."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        yield lambda: _from_file(Path(unquote(parts.path)))
+        return
+    # A proxy of the environment is for what is outside.
+    outside = not is_loopback(parts.hostname or "")
+    async with httpx2.AsyncClient(timeout=STEP_SECONDS, follow_redirects=False, trust_env=outside) as client:
+        yield lambda: _from_address(client, url)
+
+
+async def _from_file(path: Path) -> KeySet:
+    try:
+        text = await asyncio.to_thread(path.read_bytes)
+    except OSError:
+        raise JwksError("the file cannot be read") from None
+    return parse_jwks(text)
+
+
+async def _from_address(client: httpx2.AsyncClient, url: str) -> KeySet:
+    try:
+        async with asyncio.timeout(ALL_SECONDS):
+            return await _fetched(client, url)
+    except (TimeoutError, httpx2.TimeoutException):
+        raise JwksError("it does not answer in time") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
+        raise JwksError(f"it cannot be reached ({type(error).__name__})") from None
+
+
+async def _fetched(client: httpx2.AsyncClient, url: str) -> KeySet:
+    # As it is: what is compressed can be far larger than what was counted.
+    headers = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
+    async with client.stream("GET", url, headers=headers) as answer:
+        if answer.status_code != 200:
+            raise JwksError(f"it answers with status {answer.status_code}")
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise JwksError("it answers compressed, which was not asked for")
+        body = b""
+        async for piece in answer.aiter_raw():
+            body += piece
+            if len(body) > MOST_BYTES:
+                raise JwksError(f"it answers with more than {MOST_BYTES} bytes")
+        return replace(parse_jwks(body), ahead_seconds=_ahead(answer.headers.get("date")))
+
+
+def _ahead(date: str | None) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time() if date else None
+    except ValueError:
+        return None
+
+
+logger = logging.getLogger(__name__)
+FRESH_SECONDS = 10 * 60.0
+KEPT_SECONDS = 24 * 3600.0
+"""How long the last keys go on while the issuer is away."""
+ASKED_SECONDS = 30.0
+"""A token with an unknown key has the issuer asked at once, but not more often than this, whoever sends how many."""
+WAIT_SECONDS = 0.5
+"""What a request waits for such a look; the turn's clock is running."""
+RETRY_SECONDS = (1.0, 30.0)
+
+
+class IssuerKeys:
+    """`keep_fresh` has to run. Nobody else asks the issuer."""
+
+    def __init__(self, read: Read, clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._clock = clock
+        self._keys: KeySet | None = None
+        self._read_at = 0.0
+        self._wanted = asyncio.Event()
+        self._looked = asyncio.Event()
+        self._may_be_wanted_at = clock()
+        self._failures = 0
+
+    @property
+    def current(self) -> KeySet | None:
+        """Returns the keys; None before the first were read, and when the last are too old. It is the same object until a
+        key has changed."""
+        if self._keys is not None and self._clock() - self._read_at > KEPT_SECONDS:
+            self._keys = None
+        return self._keys
+
+    async def key_of(self, header: TokenHeader) -> Key | None:
+        """Finds the key of a token; None for one that the issuer does not have. Raises `CannotTell`."""
+        keys = self.current
+        if keys is None and not self._failures:
+            await self._next_look()  # the server has only just started
+            keys = self.current
+        if keys is None:
+            raise CannotTell
+        if found := keys.key_of(header):
+            return found
+        if not self._may_look_again():
+            return None
+        await self._next_look()
+        keys = self.current
+        return keys.key_of(header) if keys else None
+
+    async def keep_fresh(self) -> None:
+        """Asks the issuer again and again, until cancelled."""
+        while True:
+            await self._look()
+            self._looked.set()
+            try:
+                async with asyncio.timeout(self._pause()):
+                    await self._wanted.wait()
+            except TimeoutError:
+                self._looked.clear()
+            self._wanted.clear()
+
+    def _may_look_again(self) -> bool:
+        """Tells whether there is anything to wait for: a look that begins now, or one under way."""
+        now = self._clock()
+        if now >= self._may_be_wanted_at:
+            self._may_be_wanted_at = now + ASKED_SECONDS
+            self._looked.clear()
+            self._wanted.set()
+        return not self._looked.is_set()
+
+    async def _next_look(self) -> None:
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self._looked.wait()
+        except TimeoutError:
+            pass  # whoever asks again finds what has come of it
+
+    async def _look(self) -> None:
+        try:
+            keys = await self._read()
+        except JwksError as error:
+            self._failed(str(error))
+            return
+        except Exception:  # whatever it was: without this task no key would ever change again
+            logger.exception("the issuer's keys could not be read")
+            self._failed("they could not be read")
+            return
+        if self._failures:
+            logger.info("MANGA_JWT_JWKS_URL answers again")
+        self._failures, self._read_at = 0, self._clock()
+        if self._keys is None or keys.keys != self._keys.keys:
+            self._keys = keys
+            told = logger.info if keys.keys else logger.warning
+            told("the issuer has %d keys for this server, and %d for something else", len(keys.keys), keys.unusable)
+
+    def _failed(self, why: str) -> None:
+        """Tells of it once, however long it lasts."""
+        self._failures += 1
+        if self._failures == 1:
+            left = "the last ones go on" if self._keys else "there are none yet, so nobody can be let in"
+            logger.warning("MANGA_JWT_JWKS_URL: %s; %s", why, left)
+
+    def _pause(self) -> float:
+        least, most = RETRY_SECONDS
+        return min(least * 2 ** min(self._failures - 1, 10), most) if self._failures else FRESH_SECONDS

@@ -1,1 +1,0 @@
-"""What several stages of a call's way have in common."""

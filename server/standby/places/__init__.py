@@ -1,1 +1,0 @@
-"""Where a bundle lies: one module a kind, imported when it is chosen."""

@@ -1,0 +1,110 @@
+"""A bundle in a bucket of S3: one object."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from aiobotocore.config import AioConfig
+from aiohttp import ClientError as HttpError
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+from server.standby.bundle import LONGEST_LINE
+from server.standby.places import CHUNK, UnreachableError
+from tools.store.backends.aws_address import S3Address
+from tools.store.backends.aws_client import USER_AGENT, AwsClient
+from tools.store.backends.aws_failures import code_of
+
+CONNECT_SECONDS, READ_SECONDS, ALL_SECONDS = 1.0, 5.0, 120.0
+NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
+
+
+class S3Place:
+    """`where` has the object's key for a prefix. Its mark is the object's ETag: what has not changed is
+    not sent again (RFC 9110, If-None-Match)."""
+
+    def __init__(self, client: AwsClient, where: S3Address) -> None:
+        self._client = client
+        self._named = {"Bucket": where.bucket, "Key": where.prefix.rstrip("/")}
+        self._called = f"s3://{where.bucket}/{self._named['Key']}"
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, where: S3Address) -> AsyncIterator[S3Place]:
+        client = AwsClient("s3", where.region, where.endpoint, _config(where))
+        try:
+            yield cls(client, where)
+        finally:
+            await client.aclose()
+
+    async def fetch(self, since: str | None, into: Path) -> str | None:
+        try:
+            async with self._reaching():
+                answer = await self._get(**({"IfNoneMatch": since} if since else {}))
+                with await asyncio.to_thread(into.open, "wb") as file:
+                    async with answer["Body"] as body:
+                        async for chunk in body.iter_chunks(CHUNK):
+                            await asyncio.to_thread(file.write, chunk)
+                return str(answer["ETag"])
+        except _UnchangedError:
+            return None
+
+    async def head(self) -> bytes:
+        try:
+            async with self._reaching():
+                answer = await self._get(Range=f"bytes=0-{LONGEST_LINE - 1}")
+                async with answer["Body"] as body:
+                    return bytes(await body.read())
+        except _NoObjectError:
+            return b""
+
+    async def publish(self, bundle: Path) -> None:
+        async with self._reaching():
+            client = await self._client.ready()
+            with await asyncio.to_thread(bundle.open, "rb") as body:
+                await client.put_object(**self._named, Body=body)
+
+    async def _get(self, **how: Any) -> Any:
+        client = await self._client.ready()
+        return await client.get_object(**self._named, **how)
+
+    @asynccontextmanager
+    async def _reaching(self) -> AsyncIterator[None]:
+        """Has the driver's errors told as what they mean here."""
+        try:
+            async with asyncio.timeout(ALL_SECONDS):
+                yield
+        except ClientError as error:
+            if code_of(error) == NOT_CHANGED:
+                raise _UnchangedError from error
+            kind = _NoObjectError if code_of(error) in NO_OBJECT else UnreachableError
+            raise kind(f"{self._called}: {code_of(error)}") from error
+        except (BotoCoreError, ResponseParserError, HttpError, OSError, EOFError) as error:
+            raise UnreachableError(f"{self._called} cannot be reached ({type(error).__name__})") from error
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise UnreachableError(f"{self._called} answers with something that cannot be read") from error
+
+
+class _UnchangedError(Exception):
+    """It is what it was."""
+
+
+class _NoObjectError(UnreachableError):
+    """There is none."""
+
+
+def _config(where: S3Address) -> AioConfig:
+    return AioConfig(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        max_pool_connections=2,
+        retries={"mode": "standard", "total_max_attempts": 2},
+        user_agent=USER_AGENT,
+        response_checksum_validation="when_required",
+        request_checksum_calculation="when_required",
+        s3={"addressing_style": "path" if where.endpoint else "auto"},
+    )

@@ -1,1 +1,0 @@
-"""Who was shown which order."""

@@ -1,1 +1,0 @@
-"""The log: lines that nobody waits for, and not more of a kind than anyone reads."""

@@ -1,1 +1,0 @@
-"""What a conversation's past calls say, in few words."""

@@ -1,0 +1,199 @@
+"""What happened in a conversation so far, as a model reads it: within a number of tokens, however much there was.
+
+A line a call, the latest first, and the list that was shown last with its numbers, so that "the second one" is somebody.
+Where not all fits, the lines of older calls say less before any is left out, and no name is cut in two.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from session.history import HistoryEntry, LastShown, Recollection
+from tools.contract import Json, Tool
+from tools.results.shortening import estimate
+from tools.schema.text import visible
+from tools.store.search.text.romaji import sound_key
+from tools.store.search.text.tokens import words
+
+MOST_NAMES = 3
+LONGEST_NAME, LONGEST_WORDS, LONGEST_OUTCOME, LONGEST_VALUE = 40, 80, 60, 30
+FEW_TOKENS, SOME_TOKENS = 6, 12
+"""Of what was said, in a short line."""
+SAYS_LITTLE = frozenset(("get", "manga", "catalog"))
+"""Words in the names of tools that no reader misses."""
+TOLD_BY_NAMES = frozenset(("title_id", "title_ids", "result_set", "max_results", "count"))
+"""Arguments of which the titles that were shown say more."""
+
+
+def forms_of(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
+    """The same call in more and more words: that it was; what was asked, or what came of it; both; and what was shown. `now`
+    is in seconds since the epoch."""
+    bare = f"{ago(now - call.at)} {spoken(call.tool)}"
+    outcome, words = cut(call.summary, LONGEST_OUTCOME), cut(call.words, LONGEST_WORDS)
+    told = _quoted(within(words, FEW_TOKENS)) if words and call.succeeded else f": {within(outcome, FEW_TOKENS)}"
+    brief = f"{bare}{_quoted(within(words, SOME_TOKENS))}: {outcome}"
+    full = f"{bare}{_quoted(words)}{_arguments(call.arguments)}: {outcome}{_names(call, outcome)}"
+    return bare, bare + told, brief, full
+
+
+def spoken(tool: str) -> str:
+    """The name of a tool in as few words as tell it from others."""
+    words = tool.split("_")
+    return " ".join([word for word in words if word not in SAYS_LITTLE] or words)
+
+
+def ago(seconds: float) -> str:
+    """How long ago, in one unit."""
+    whole = max(0, round(seconds))
+    return f"{whole}s" if whole < 60 else f"{whole // 60}m" if whole < 3600 else f"{whole // 3600}h"
+
+
+def cut(text: str, longest: int) -> str:
+    """In one line, without what no reader sees, and marked where it was longer."""
+    shown = " ".join(visible(text).split()).replace('"', "'")
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def within(text: str, tokens: int) -> str:
+    """The text, or so much of its beginning as comes to that many tokens."""
+    end = bisect_right(range(len(text) + 1), tokens, key=lambda length: estimate(text[:length])) - 1
+    return text if end == len(text) else text[:end] + "…"
+
+
+def _quoted(words: str) -> str:
+    return f' "{words}"' if words else ""
+
+
+def _arguments(arguments: Mapping[str, object]) -> str:
+    said = {name: value for name, value in arguments.items() if value and name not in TOLD_BY_NAMES}
+    return "".join(f" {name}={cut(_text(value), LONGEST_VALUE)}" for name, value in said.items())
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _names(call: HistoryEntry, outcome: str) -> str:
+    names = [cut(name, LONGEST_NAME) for _, name in call.shown if name]
+    told = [name for name in names[:MOST_NAMES] if name not in outcome]
+    return f": {'; '.join(told)}{'; …' if len(names) > MOST_NAMES else ''}" if told else ""
+
+
+SAME_TITLE, SAME_WORD, SAME_TOOL = 3.0, 1.0, 0.5
+MOST_WORDS = 3
+"""More words in common do not outweigh a title in common by more than others do."""
+SHORTEST_NAME = 3
+"""Characters of its sound by which a name is found within a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is asked now: its words and how they sound, the titles that it names by id, and of which tool it is asked."""
+
+    words: frozenset[str]
+    sound: str
+    title_ids: frozenset[str] = frozenset()
+    tool: str = ""
+
+    @classmethod
+    def text(cls, text: str, title_ids: Iterable[str] = (), tool: str = "") -> About:
+        return cls(frozenset(words(text)), sound_key(text), frozenset(title_ids), tool)
+
+    @classmethod
+    def call(cls, tool: Tool, arguments: Json, shown: Sequence[str]) -> About:
+        """Of a call with these arguments; one that names no title is about those `shown` last."""
+        named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
+        return cls.text(said(tool, arguments), [each for each in named if each] or shown, tool.name)
+
+
+def said(tool: Tool, arguments: Json) -> str:
+    """What of the arguments is in the customer's own words."""
+    return " ".join(str(arguments[name]) for name in tool.words if arguments.get(name))
+
+
+def bearing(calls: Sequence[HistoryEntry], about: About, most: int) -> list[HistoryEntry]:
+    """At most so many of the calls, in their order: those that have most in common with what is asked, titles before words
+    before the tool, and of equals the latest. So where nothing is in common, it is the latest calls."""
+    ranked = sorted(range(len(calls)), key=lambda at: (-_common(calls[at], about), at))
+    return [calls[at] for at in sorted(ranked[:most])]
+
+
+def _common(call: HistoryEntry, about: About) -> float:
+    """How much a call has in common with what is asked."""
+    texts = [call.words, call.summary, *(name for _, name in call.shown)]
+    words_in_common = about.words.intersection(words(" ".join(texts)))
+    same_title = _title_ids(call) & about.title_ids or any(_named(name, about.sound) for _, name in call.shown)
+    return (
+        SAME_TITLE * bool(same_title)
+        + SAME_WORD * min(len(words_in_common), MOST_WORDS)
+        + SAME_TOOL * (call.tool == about.tool)
+    )
+
+
+def _title_ids(call: HistoryEntry) -> set[str]:
+    asked, listed = call.arguments.get("title_id"), call.arguments.get("title_ids")
+    named = [*(listed if isinstance(listed, list) else ()), *([asked] if asked else ())]
+    return {title_id for title_id, _ in call.shown} | set(map(str, named))
+
+
+def _named(name: str, sound: str) -> bool:
+    own = sound_key(name)
+    return len(own) >= SHORTEST_NAME and own in sound
+
+
+MOST_TOKENS = 400
+LEAST_FOR_LIST, MOST_FOR_LIST, A_CALL = 100, 250, 8
+"""Of these, for the list that was shown last: the more the fewer calls there are to tell."""
+NOTHING_YET = "Nothing has been asked in this conversation yet."
+NOT_KNOWN = "What was asked before in this conversation cannot be read right now."
+CALLS = "Calls so far, latest first:"
+
+
+def summary(past: Recollection, calls: Sequence[HistoryEntry], now: float, most_tokens: int = MOST_TOKENS) -> str:
+    """Tells these `calls` of the past, and what any next call may refer to. `now` is in seconds since the epoch."""
+    head = CALLS if calls else NOTHING_YET if past.known else NOT_KNOWN
+    for_list = max(LEAST_FOR_LIST, MOST_FOR_LIST - A_CALL * len(calls))
+    references = [*_shared(past), *([_list(past.last_shown, for_list)] if past.last_shown else [])]
+    room = most_tokens - sum(map(_cost, (head, *references)))
+    return "\n".join([head, *_fitting([forms_of(call, now) for call in calls], room), *references])
+
+
+def _cost(line: str) -> int:
+    """With the end of the line."""
+    return estimate(line) + 1
+
+
+def _fitting(lines: Sequence[Sequence[str]], room: int) -> list[str]:
+    """First every call in its shortest form, as many as fit, then in longer ones for as many as can, the latest first."""
+    costs = [[_cost(form) for form in line] for line in lines]
+    while costs and sum(cost[0] for cost in costs) > room:
+        costs.pop()
+    forms, left = [0] * len(costs), room - sum(cost[0] for cost in costs)
+    for longer in range(1, max(map(len, costs), default=0)):
+        for at, cost in enumerate(costs):
+            if (more := cost[longer] - cost[forms[at]]) <= left:
+                forms[at], left = longer, left - more
+    return [lines[at][form] for at, form in enumerate(forms)]
+
+
+def _shared(past: Recollection) -> list[str]:
+    title_id, title, order_id = (past.shared.get(name, "") for name in ("title_id", "title", "order_id"))
+    told = [f"Last title: {title_id} {cut(title, LONGEST_NAME)}".rstrip()] if title_id else []
+    return [*told, f"Last order: {order_id}"] if order_id else told
+
+
+def _list(shown: LastShown, most_tokens: int) -> str:
+    """Numbered as it was shown, with as many of its titles as fit; the rest is counted."""
+    words = within(cut(shown.query, LONGEST_WORDS), SOME_TOKENS)
+    line = f'Shown last by {shown.by} "{words}":' if words else f"Shown last by {shown.by}:"
+    if not shown.title_ids:
+        return f"{line} nothing was found"
+    names = shown.titles or ("",) * len(shown.title_ids)
+    for number, (title_id, name) in enumerate(zip(shown.title_ids, names, strict=False), start=1):
+        longer = f"{line} {number}. {title_id} {cut(name, LONGEST_NAME)}".rstrip()
+        if _cost(longer) > most_tokens:
+            return f"{line} and {len(shown.title_ids) - number + 1} more"
+        line = longer
+    return line

@@ -1,0 +1,257 @@
+"""What an item looks like: written by the seed and by tests, read by the adapters.
+
+    titles   title_id, record (`tools.store.records.title`, as JSON text, without offers)
+    stock    title_id, offers {format: {price_jpy, stock?, list_price_jpy?, campaign? {until, start?, name?}}},
+             volumes {format: {number: {price_jpy, stock, isbn?, restock_date?, release_date?}}}
+    releases title_id, edition (format#number), month and the fields of `tools.store.models.Release`
+    orders   owner, order_id, title_ids [..] and the fields of `tools.store.models.Order`
+    profile  owner, moment, kind, subject, at, expires_at (seconds since 1970); beside the events, under one moment
+             of its own, revision, stated [{text, at}], expires_at
+
+What the fields may hold follows from `tools.store.models`. Whoever writes may keep attributes of their own: reads ask for
+theirs by name, and unknown ones deeper down are passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import UTC, datetime, time, timedelta
+from operator import itemgetter
+from typing import Any
+
+from session.preferences import MOST_KEPT, Kept, Preference
+from session.profile import KEPT_DAYS, Event, EventKind
+from tools.store.backends.dynamodb.attributes import Attribute, Item, attribute, known, members, plain, text
+from tools.store.models import Availability, Offer, Order, OrderLine, Release, Title, VolumeStock
+from tools.store.models.offer import offer_of, price_problem
+from tools.store.models.order import NOT_BOUGHT
+from tools.store.records.shape import ShapeError, decode
+from tools.store.records.store_files import check_order, check_volume, read_order
+from tools.store.records.title import record_of, stored_title
+
+
+def owner_key(owner: str) -> str:
+    """Stands for a person in keys. Any text has one, and no two share it; the start of it is `session.keys.user_hash`."""
+    return hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def projection(names: Sequence[str]) -> dict[str, Any]:
+    """The parameters that ask for these attributes alone; aliased, since `status` and others are reserved words."""
+    aliases = {f"#{i}": name for i, name in enumerate(names)}
+    return {"ProjectionExpression": ", ".join(aliases), "ExpressionAttributeNames": aliases}
+
+
+EVENT_FIELDS = ("owner", *(field.name for field in fields(Event)))
+
+
+def event_item(owner: str, event: Event) -> Item:
+    """Something a person did. The same event has the same key, however often it is told."""
+    expires = datetime.fromisoformat(event.at) + timedelta(days=KEPT_DAYS)
+    told = hashlib.sha256(event.subject.encode()).hexdigest()[:16]
+    record = {
+        "owner": owner_key(owner),
+        "moment": f"{event.at}#{event.kind}#{told}",
+        **{name: str(value) for name, value in asdict(event).items()},
+        "expires_at": int(expires.timestamp()),
+    }
+    return {name: attribute(value) for name, value in record.items()}
+
+
+def event_of(item: Mapping[str, Any], owner: str) -> Event:
+    """The event an item holds. Raises ShapeError, also for somebody else's."""
+    if text(item, "owner", "$") != owner_key(owner):
+        raise ShapeError("$ is somebody else's event")
+    given = {field.name: text(item, field.name, "$") for field in fields(Event)}
+    try:
+        return Event(EventKind(given.pop("kind")), **given)
+    except ValueError as error:
+        raise ShapeError(f"$ is no event: {error}") from error
+
+
+ORDER_FIELDS = ("owner", *(field.name for field in fields(Order)))
+PURCHASE_FIELDS = ("owner", "ordered_at", "status", "title_ids")
+LINE_FIELDS = ("owner", "status", "title_ids", "lines")
+
+
+def order_item(owner: str, order: Order) -> Item:
+    """An owner's order. Raises ValueError for one that could not be read again."""
+    check_order(order)
+    title_ids = list(dict.fromkeys(line.title_id for line in order.lines))
+    record = {"owner": owner_key(owner), "title_ids": title_ids, **asdict(order)}
+    return {name: attribute(value) for name, value in record.items()}
+
+
+def order_of(item: Mapping[str, Any], owner: str, order_id: str) -> Order:
+    """The order an item holds. Raises ShapeError, also for one that is not the one asked for."""
+    record = {name: plain(value, f"$.{name}") for name, value in item.items() if name in ORDER_FIELDS}
+    if record.pop("owner", None) != owner_key(owner) or record.get("order_id") != order_id:
+        raise ShapeError("$ is another order than the one asked for")
+    return read_order(record, unknown="ignore")
+
+
+def lines_bought(item: Mapping[str, Any], owner: str, title_id: str) -> list[OrderLine]:
+    """Lines of an order that brought the owner a title. Raises ShapeError, also for somebody else's."""
+    if text(item, "owner", "$") != owner_key(owner):
+        raise ShapeError("$ is somebody else's order")
+    if text(item, "status", "$") in NOT_BOUGHT:
+        return []
+    lines = decode(tuple[OrderLine, ...], plain(item.get("lines"), "$.lines"), "$.lines", unknown="ignore")
+    return [line for line in lines if line.title_id == title_id]
+
+
+def purchase_of(item: Mapping[str, Any], owner: str) -> tuple[str, str, list[str]]:
+    """Status, time and titles of an order. Raises ShapeError, also for somebody else's."""
+    if text(item, "owner", "$") != owner_key(owner):
+        raise ShapeError("$ is somebody else's order")
+    title_ids = plain(item.get("title_ids"), "$.title_ids")
+    if not isinstance(title_ids, list) or not all(isinstance(each, str) for each in title_ids):
+        raise ShapeError("$.title_ids must be a list of text")
+    return text(item, "status", "$"), text(item, "ordered_at", "$"), title_ids
+
+
+MOMENT = "#preferences"
+PREFERENCES_FIELDS = ("owner", "revision", "stated")
+
+
+def preferences_key(owner: str) -> Item:
+    return {"owner": {"S": owner_key(owner)}, "moment": {"S": MOMENT}}
+
+
+def preferences_item(owner: str, kept: Kept) -> Item:
+    """The whole of it goes when the last of them has gone."""
+    last = max(each.last_day for each in kept.preferences)
+    expires = datetime.combine(last + timedelta(days=1), time(), UTC)
+    record = {
+        "revision": kept.revision,
+        "stated": [{"text": each.text, "at": each.at} for each in kept.preferences],
+        "expires_at": int(expires.timestamp()),
+    }
+    return preferences_key(owner) | {name: attribute(value) for name, value in record.items()}
+
+
+def preferences_of(item: Mapping[str, Any], owner: str) -> Kept:
+    """What an item holds. Raises ShapeError, also for somebody else's."""
+    if text(item, "owner", "$") != owner_key(owner):
+        raise ShapeError("$ is somebody else's")
+    stated = plain(item.get("stated"), "$.stated")
+    try:
+        preferences = tuple(Preference(each["text"], each["at"]) for each in stated[:MOST_KEPT])
+    except (ValueError, TypeError, LookupError) as error:
+        raise ShapeError("$.stated are no preferences") from error
+    return Kept(preferences, text(item, "revision", "$"))
+
+
+RELEASE_FIELDS = tuple(field.name for field in fields(Release))
+
+
+def release_item(release: Release) -> Item:
+    """Under the volume's own key: the same volume on another day is the same item."""
+    keys = {"edition": f"{release.format}#{release.volume}", "month": release.month}
+    return {name: attribute(value) for name, value in (keys | asdict(release)).items()}
+
+
+def release_of(item: Mapping[str, Any]) -> Release:
+    """The release an item holds. Raises ShapeError."""
+    record = {name: plain(value, f"$.{name}") for name, value in item.items() if name in RELEASE_FIELDS}
+    return decode(Release, record, unknown="ignore")
+
+
+STOCK_FIELDS = ("title_id", "offers", "volumes")
+_OF_AN_OFFER = frozenset(field.name for field in fields(Offer)) - {"format"}
+_OF_A_VOLUME = frozenset(field.name for field in fields(VolumeStock)) - {"format", "volume"}
+
+
+def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeStock]) -> Item:
+    """A title's prices and copies. Of two offers in one format the cheaper is kept. Raises ValueError for a volume that
+    is there twice or could not be read again."""
+    counted: dict[str, dict[str, Any]] = {}
+    for volume in volumes:
+        check_volume(volume)
+        of_format = counted.setdefault(volume.format, {})
+        if str(volume.volume) in of_format:
+            raise ValueError(f"volume {volume.volume} ({volume.format}) of {title_id} is there twice")
+        of_format[str(volume.volume)] = _given(volume, _OF_A_VOLUME)
+    others: dict[str, Any] = {}
+    for offer in sorted(offers, key=lambda each: -each.price_jpy):
+        if offer.format not in counted:
+            others[offer.format] = _given(offer, _OF_AN_OFFER)
+    return {"title_id": attribute(title_id), "offers": attribute(others), "volumes": attribute(counted)}
+
+
+def stock_row(item: Mapping[str, Any], as_of: str) -> Availability:
+    """What a stock item says, formats and volumes in order; no offers where the title is not sold. Raises ShapeError."""
+    title_id = text(item, "title_id", "$")
+    volumes: list[VolumeStock] = []
+    offers: list[Offer] = []
+    for name, numbered in sorted(members(item.get("volumes"), "$.volumes").items()):
+        of_format = _volumes(name, members(numbered, f"$.volumes.{name}"))
+        volumes += of_format
+        if of_format:
+            offers.append(offer_of(name, of_format))
+    counted = {offer.format for offer in offers}
+    for name, held in sorted(members(item.get("offers"), "$.offers").items()):
+        if name not in counted:
+            offers.append(_offer(name, members(held, f"$.offers.{name}")))
+    return Availability(title_id, tuple(offers), tuple(volumes), as_of)
+
+
+def _offer(name: str, held: Mapping[str, Any]) -> Offer:
+    path = f"$.offers.{name}"
+    offer = decode(Offer, {**known(held, _OF_AN_OFFER, path), "format": name}, path, unknown="ignore")
+    _check_price(name, offer.price_jpy, path)
+    return offer
+
+
+def _volumes(name: str, numbered: Mapping[str, Attribute]) -> tuple[VolumeStock, ...]:
+    path = f"$.volumes.{name}"
+    records = []
+    for number, holder in numbered.items():
+        if not (number.isascii() and number.isdigit()):
+            raise ShapeError(f"{path}.{number} must be a volume's number")
+        place = f"{path}.{number}"
+        record = known(members(holder, place), _OF_A_VOLUME, place)
+        record["volume"], record["format"] = int(number), name
+        record.setdefault("isbn", None)
+        records.append(record)
+    records.sort(key=itemgetter("volume"))
+    volumes: tuple[VolumeStock, ...] = decode(tuple[VolumeStock, ...], records, path, unknown="ignore")
+    if volumes:
+        _check_price(name, min([each.price_jpy for each in volumes]), path)
+    return volumes
+
+
+def _check_price(name: str, least: int, path: str) -> None:
+    if problem := price_problem(name, least):
+        raise ShapeError(f"{path}: price_jpy {problem}")
+
+
+def _given(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
+    return {name: each for name, each in _stated(asdict(value)).items() if name in names}
+
+
+def _stated(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is None, in what is inside as well."""
+    return {name: _stated(each) if isinstance(each, dict) else each for name, each in held.items() if each is not None}
+
+
+TITLE_FIELDS = ("title_id", "record")
+
+
+def title_item(title: Title) -> Item:
+    """What a title is. As text: a record is only ever read whole, and its ratings are no whole numbers."""
+    record = json.dumps(record_of(title), ensure_ascii=False, separators=(",", ":"))
+    return {"title_id": attribute(title.title_id), "record": attribute(record)}
+
+
+def title_of(item: Mapping[str, Any], title_id: str) -> Title:
+    """The title an item holds. Raises ShapeError, also for one that is not the one asked for."""
+    try:
+        title = stored_title(text(item, "record", "$"))
+    except ShapeError as error:
+        raise ShapeError(f"$.record is none: {error}") from error
+    if title.title_id != title_id:
+        raise ShapeError("$.record is another title's than the one asked for")
+    return title

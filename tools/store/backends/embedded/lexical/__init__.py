@@ -1,1 +1,0 @@
-"""Finding titles by the letters of names and the words of texts."""

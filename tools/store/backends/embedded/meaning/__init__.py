@@ -1,1 +1,0 @@
-"""Finding titles by what their texts mean."""

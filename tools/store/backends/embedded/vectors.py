@@ -1,0 +1,186 @@
+"""The vectors of a catalogue, made ready behind its start: a task that whoever starts it also ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from session.resilience.deadline import Deadline
+from session.resilience.tasks import start_task
+from tools.store.backends.embedded.computed import ComputedStore, fits
+from tools.store.backends.embedding import QueryVectors, batches, embed_patiently
+from tools.store.failures import Failure
+from tools.store.models import Title
+from tools.store.ports import Embedder
+from tools.store.search.titles.document import headline, passages
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPlan:
+    """What to embed: `texts[:titles]` are the headlines in order; text titles + i is a passage of title `owners[i]`."""
+
+    texts: Sequence[str]
+    owners: NDArray[np.int32]
+    titles: int
+
+
+def plan_vectors(titles: Sequence[Title]) -> VectorPlan:
+    texts = [headline(t) for t in titles]
+    pieces = [(number, piece) for number, title in enumerate(titles) for piece in passages(title)]
+    return VectorPlan([*texts, *(p for _, p in pieces)], np.array([n for n, _ in pieces], np.int32), len(titles))
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """`matrix` has shape (texts, dimensions), rows of unit length, in the order of the plan."""
+
+    matrix: Floats
+    owners: NDArray[np.int32]
+    titles: int
+
+    def cosines(self, query: Floats) -> tuple[Floats, Floats]:
+        """(best passage, headline) of each title, shape (titles,). A title without passages has 0 for them."""
+        rows = self.matrix @ query
+        meaning = np.zeros(self.titles, np.float32)
+        np.maximum.at(meaning, self.owners, rows[self.titles :])
+        return meaning, rows[: self.titles]
+
+    def of(self, number: int) -> Floats:
+        """One direction for a title: the sum of its vectors, of unit length."""
+        total = self.matrix[number] + self.matrix[self.titles :][self.owners == number].sum(axis=0)
+        return np.asarray(total / max(1e-6, float(np.linalg.norm(total))), np.float32)
+
+
+Progress = Callable[[int, int, str], None]
+# Small ones: 1,600 characters take about 25 ms, which is the longest a query waits behind a batch.
+_BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
+_KIND = "vectors"
+_LOOK_AGAIN_SECONDS = 0.5
+
+
+class VectorLeg:
+    """`vectors` is None until the matrix is there, from disk or computed; `ready` is when queries can be embedded too."""
+
+    def __init__(self, embedder: Embedder, store: ComputedStore, key: str) -> None:
+        self._embedder, self._store = embedder, store
+        self._key = f"{key}/{embedder.name}/{embedder.dimensions}"
+        self._queries = QueryVectors(embedder)
+        self._warm = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._searches = 0
+        self.vectors: Vectors | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self._warm and self.vectors is not None
+
+    async def prepare(
+        self, plan: VectorPlan, kept: Vectors | None, progress: Progress | None, head_start: float = 0.0
+    ) -> None:
+        """Warms the query encoder and gets the matrix. Runs as a background task; failures leave the leg not ready.
+
+        Begins after `head_start` seconds: loading the encoder holds the interpreter for about one, in which whoever has
+        just opened the catalogue may want to greet a client.
+        """
+        self.vectors = kept
+        await asyncio.sleep(head_start)
+        await embed_patiently(self._embedder, ["warm up"])
+        self._warm = True
+        while self.vectors is None:
+            self.vectors = await self._made(plan, progress)
+
+    def kept(self, plan: VectorPlan) -> Vectors | None:
+        """The vectors that are on disk for this catalogue and embedder. Blocking."""
+        matrix = self._store.map(_KIND, self._key)
+        if matrix is None or not fits(matrix, len(plan.texts), self._embedder.dimensions):
+            return None
+        return Vectors(matrix, plan.owners, plan.titles)
+
+    async def _made(self, plan: VectorPlan, progress: Progress | None) -> Vectors | None:
+        """Computes them, or waits for a moment where another process does: then they are on disk."""
+        claim = await asyncio.to_thread(self._store.claim, _KIND)
+        if claim is None:
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            return await asyncio.to_thread(self.kept, plan)
+        try:
+            if (kept := await asyncio.to_thread(self.kept, plan)) is not None:
+                return kept
+            matrix = await self._build(plan, progress)
+            await asyncio.to_thread(self._store.save_matrix, _KIND, self._key, matrix)
+            return await asyncio.to_thread(self.kept, plan) or Vectors(matrix, plan.owners, plan.titles)
+        finally:
+            claim.release()
+
+    async def query(self, text: str, deadline: Deadline) -> Floats | None:
+        """The query's vector, or None when it is not there in time."""
+        return await self._queries.of(text, deadline) if self.ready else None
+
+    async def aclose(self) -> None:
+        await self._queries.aclose()
+
+    def search_begins(self) -> None:
+        """The build of the matrix pauses while a search is under way: live calls go first."""
+        self._searches += 1
+        self._idle.clear()
+
+    def search_ends(self) -> None:
+        self._searches -= 1
+        if not self._searches:
+            self._idle.set()
+
+    async def _build(self, plan: VectorPlan, progress: Progress | None) -> Floats:
+        # One piece, which the system gets back whole: of thousands of small ones the process would keep all the room.
+        matrix = np.empty((len(plan.texts), self._embedder.dimensions), np.float32)
+        done = 0
+        for batch in batches(plan.texts, _BATCH_TEXTS, _BATCH_CHARACTERS):
+            await self._idle.wait()
+            matrix[done : done + len(batch)] = await embed_patiently(self._embedder, batch)
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(plan.texts), "vectors")
+        return matrix
+
+
+class Preparing:
+    """Without a `leg` there is nothing to prepare."""
+
+    def __init__(self, leg: VectorLeg | None) -> None:
+        self._leg = leg
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(
+        self, planned: Callable[[], VectorPlan], workers: Executor, progress: Progress | None, head_start: float
+    ) -> None:
+        """Looks for what is kept, and leaves the rest to the task."""
+        if (leg := self._leg) is None:
+            return
+        loop = asyncio.get_running_loop()
+        plan = await loop.run_in_executor(workers, planned)
+        kept = await loop.run_in_executor(workers, leg.kept, plan)
+
+        async def prepare() -> None:
+            with suppress(Failure):
+                await leg.prepare(plan, kept, progress, head_start)
+
+        self._task = start_task(prepare(), "catalog vectors")
+
+    async def wait(self) -> None:
+        """Until the task is over."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        await self.wait()
+        if self._leg is not None:
+            await self._leg.aclose()

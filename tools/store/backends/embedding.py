@@ -1,0 +1,190 @@
+"""Vectors of queries: embedded once, kept, and never waited for at length."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from session.resilience.breaker import Outage
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
+from tools.store.failures import BackendFailure, Failure, InternalFailure
+from tools.store.models import Health
+from tools.store.ports import Embedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def single_threaded_blas() -> None:
+    """Limits BLAS to one thread for the whole process, whenever NumPy was imported.
+
+    The products here are small and live calls run side by side: OpenBLAS' own threads wait for each other by spinning, which
+    on two busy cores made the slowest twentieth of the searches seven times slower. (OPENBLAS_NUM_THREADS=1 is read when
+    NumPy is imported, which is no help to code that is not the first to import it.)
+    """
+    threadpool_limits(limits=1, user_api="blas")
+
+
+_SECONDS, _FIRST_PAUSE, _LONGEST_PAUSE = 60.0, 1.0, 60.0
+
+
+def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
+    """In order, each within both limits, so that whoever waits behind one does not wait long.
+
+    A text that is longer than the second limit is a batch of its own.
+    """
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and (size + len(text) > most_characters or len(batch) == most_texts):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch
+
+
+async def embed_patiently(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> NDArray[np.float32]:
+    """Tries again after 1, 2, 4 … 60 seconds: a remote embedder throttles whoever asks for a whole catalogue, and one that
+    is away comes back. Raises the BackendFailure of the last attempt.
+    """
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return await embedder.embed(texts, Deadline.after(_SECONDS))
+        except BackendFailure:
+            attempts -= 1
+            if attempts < 1:
+                raise
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+logger = logging.getLogger(__name__)
+IN_A_ROW = 3
+"""Failures that are an outage: one model that is asked for too much at once, or one slow answer, is none."""
+
+
+class WatchedEmbedder:
+    """Another `Embedder`, which does the work. The log says once that it is lost, and once that it is back."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._outage = Outage(logger, "the embedder", after=IN_A_ROW)
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
+        """Raises what the embedder raises."""
+        try:
+            vectors = await self._embedder.embed(texts, deadline)
+        except Failure as failure:
+            why = f"{failure.message} Searches go by words alone."
+            self._outage.failed(why, for_good=isinstance(failure, InternalFailure))
+            raise
+        self._outage.over()
+        return vectors
+
+    async def health(self, deadline: Deadline) -> Health:
+        """By the last texts that it was asked for: a probe that embeds costs money."""
+        return Health(self._outage.why is None, self._outage.why or "")
+
+
+Floats = NDArray[np.float32]
+PATIENCE = 0.3
+CALL_SECONDS = 2.0
+KEPT = 2_048
+MOST_ALONE = 16
+NOT_AGAIN_SECONDS = 1.0
+MOST_FAILED = 256
+
+
+@dataclass(slots=True)
+class _Call:
+    """A text that is being embedded, and how many wait for it."""
+
+    task: asyncio.Task[Floats | None]
+    waiting: int = 0
+
+
+class QueryVectors:
+    """What one embedder makes of queries, the latest 2,048 of them kept. `aclose` it before the embedder.
+
+    Searches for the same text share one call, which has a bound of its own: a model far away answers a cold query later
+    than a search would wait. It goes on when the last of them has left, so that the same query a moment later has its
+    vector; at most 16 calls do. A text that failed is not asked for again within a second.
+    """
+
+    def __init__(self, embedder: Embedder, clock: Clock = time.monotonic) -> None:
+        self._embedder, self._clock = embedder, clock
+        self._kept: Lru[str, Floats] = Lru(KEPT)
+        self._failed: Lru[str, float] = Lru(MOST_FAILED)
+        self._calls: dict[str, _Call] = {}
+        self._closed = False
+
+    async def of(self, text: str, deadline: Deadline) -> Floats | None:
+        """The vector, not to be written to; None when there is none within 0.3 s, and half of what is left."""
+        if (kept := self._kept.use(text)) is not None:
+            return kept
+        if self._closed or self._clock() < (self._failed.peek(text) or 0.0):
+            return None
+        call = self._calls.get(text) or self._begun(text)
+        call.waiting += 1
+        try:
+            await asyncio.wait({call.task}, timeout=min(PATIENCE, deadline.remaining() / 2))
+        finally:
+            call.waiting -= 1
+            if not call.waiting and sum(not each.waiting for each in self._calls.values()) > MOST_ALONE:
+                call.task.cancel()
+        return call.task.result() if call.task.done() and not call.task.cancelled() else None
+
+    async def aclose(self) -> None:
+        """Ends what is under way; those who wait for it have no vector."""
+        self._closed = True
+        tasks = [call.task for call in self._calls.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begun(self, text: str) -> _Call:
+        call = self._calls[text] = _Call(asyncio.create_task(self._embed(text), name="vector of a query"))
+        call.task.add_done_callback(lambda _: self._calls.pop(text))
+        return call
+
+    async def _embed(self, text: str) -> Floats | None:
+        vector = await self._answered(text)
+        if vector is None:
+            self._failed.put(text, self._clock() + NOT_AGAIN_SECONDS)
+        else:
+            self._kept.put(text, vector)
+        return vector
+
+    async def _answered(self, text: str) -> Floats | None:
+        try:
+            found = await self._embedder.embed([text], Deadline.after(CALL_SECONDS))
+        except Failure:
+            return None
+        if found.shape != (1, self._embedder.dimensions) or not np.isfinite(found).all():
+            return None
+        vector: Floats = found[0].astype(np.float32)
+        vector.setflags(write=False)
+        return vector

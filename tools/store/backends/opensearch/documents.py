@@ -1,0 +1,229 @@
+"""Titles to documents and back.
+
+A document holds what OpenSearch searches and filters by, and JSON that it only keeps: the title's record (the import format,
+offers included; as it is for people, packed for hits) and its card (cards.py).
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from sys import intern
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.store.backends.opensearch.definition import HEADLINE
+from tools.store.backends.opensearch.errors import MalformedAnswer
+from tools.store.models import Audience, Author, Offer, Status, Title
+from tools.store.records.title import record_of, stored_title
+from tools.store.search.conditions.check import Facts
+from tools.store.search.conditions.sales import Sale, series_price
+from tools.store.search.ranking.orderings import weighted_rating
+from tools.store.search.text.characters import has_kanji
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
+from tools.store.search.text.tokens import grams
+from tools.store.search.titles.document import prose_terms
+from tools.store.search.titles.names import NameKeys, TitleKeys, family_key
+from tools.store.search.titles.people import AuthorKeys
+
+Json = dict[str, Any]
+
+
+def packed(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
+
+
+def unpacked(column: str) -> bytes:
+    """Columns come back without the padding of their base64. Raises ValueError."""
+    try:
+        return zlib.decompress(b64decode(column + "=="))
+    except zlib.error as error:
+        raise ValueError("not packed") from error
+
+
+def fact_fields(facts: Facts) -> Json:
+    """What is not known has no field. `length`: the volumes of a title that has any, which is what short ones are put in
+    order by. `sales`: one a format and day, with the days that it is so; `usual` marks those that count where no
+    format is asked for."""
+    numbers = {"rating": facts.rating, "start_year": facts.year, "volumes": facts.volumes, "length": facts.volumes or None}
+    words = {"genre": facts.genre, "status": facts.status, "audience": facts.audience, "magazine": facts.magazine}
+    known = {name: value for name, value in {**numbers, **words}.items() if value is not None}
+    return {"title_id": facts.title_id, **known, "tags": sorted(facts.tags), "sales": _sales(facts)}
+
+
+def _sales(facts: Facts) -> list[Json]:
+    usual = facts.sold_as(None)
+    return [
+        {
+            "format": sale.format,
+            "usual": usual is not None and sale.format == usual.format,
+            "price": sale.price,
+            **({} if (whole := series_price(sale, facts.volumes)) is None else {"series_price": whole}),
+            "stocked": sale.stocked,
+            "days": [{"gte": first, "lte": last} for first, last in sale.days],
+        }
+        for sale in facts.sales
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """`place` is the title's in the catalogue file. `series` are ids of its series (`SeriesIndex`; `kin` in stored cards),
+    `related` those that the catalogue itself names. `prose`: weighted terms."""
+
+    keys: TitleKeys
+    facts: Facts
+    place: int
+    related: tuple[str, ...]
+    series: tuple[str, ...]
+    prose: Mapping[str, float]
+
+
+def packed_card(
+    title: Title, keys: TitleKeys, facts: Facts, place: int, series: Sequence[str], terms: Mapping[str, float]
+) -> str:
+    return packed(
+        {
+            "whole": keys.names.whole,
+            "main": keys.names.main,
+            "authors": [(sorted(author.parts), author.spellings) for author in keys.authors],
+            "tags": sorted(keys.tags),
+            "genre": keys.genre,
+            "prior": keys.prior,
+            "facts": _stored(facts),
+            "place": place,
+            "related": title.related,
+            "kin": series,
+            "prose": terms,
+        }
+    )
+
+
+def card_from(column: str) -> Card:
+    """Raises LookupError, TypeError and ValueError for what is no card."""
+    card = json.loads(unpacked(column))
+    authors = tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"])
+    names = NameKeys(tuple(card["whole"]), tuple(card["main"]))
+    prose = {intern(term): weight for term, weight in card["prose"].items()}
+    keys = TitleKeys(names, authors, frozenset(card["tags"]), card["genre"], float(card["prior"]))
+    facts = _facts(card["facts"], keys)
+    return Card(keys, facts, int(card["place"]), tuple(card["related"]), tuple(card["kin"]), prose)
+
+
+def _stored(facts: Facts) -> Json:
+    """What the keys do not have."""
+    return {
+        "id": facts.title_id,
+        "rating": facts.rating,
+        "status": facts.status,
+        "volumes": facts.volumes,
+        "year": facts.year,
+        "audience": facts.audience,
+        "magazine": facts.magazine,
+        "sales": [astuple(sale) for sale in facts.sales],
+    }
+
+
+def _facts(stored: Json, keys: TitleKeys) -> Facts:
+    return Facts(
+        title_id=stored["id"],
+        genre=keys.genre,
+        rating=stored["rating"],
+        status=None if stored["status"] is None else Status(stored["status"]),
+        volumes=stored["volumes"],
+        year=stored["year"],
+        audience=None if stored["audience"] is None else Audience(stored["audience"]),
+        magazine=stored["magazine"],
+        tags=keys.tags,
+        authors=keys.authors,
+        sales=tuple(map(_sale, stored["sales"])),
+    )
+
+
+def _sale(stored: Sequence[Any]) -> Sale:
+    format_, price, stocked, days = stored
+    return Sale(format_, price, stocked, tuple((first, last) for first, last in days))
+
+
+Floats = NDArray[np.float32]
+_UNRANKED = 10**9
+
+
+def title_from(column: str) -> Title:
+    """The title of one packed record, checked likewise. Raises MalformedAnswer."""
+    (title,) = titles_from([column])
+    return title
+
+
+def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
+    """The titles of packed records. Raises MalformedAnswer."""
+    try:
+        return tuple(stored_title(unpacked(each)) for each in columns)
+    except ValueError as error:
+        raise MalformedAnswer("a record is none") from error
+
+
+def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence[str], vectors: Floats | None) -> Json:
+    """`vectors`: the headline's, then those of the passages, of unit length; None without any."""
+    keys, terms, record = TitleKeys.of(title), prose_terms(title), record_of(title, offers)
+    facts = Facts.of(title, offers, keys.authors)
+    return {
+        **fact_fields(facts),
+        **({} if title.rating is None else {"weighted_rating": weighted_rating(title)}),
+        "prior": keys.prior,
+        "rank": title.popularity_rank or _UNRANKED,
+        "place": place,
+        "prose_length": sum(terms.values()),
+        # Weights are halves, and a term can only stand there so many times: twice the weight.
+        "prose": " ".join(f"{term} " * round(2 * weight) for term, weight in terms.items()),
+        "names": [_name(key, main) for main, group in _names(keys.names) for key in group],
+        "people": [_person(author, theirs) for author, theirs in zip(title.authors, keys.authors, strict=True)],
+        "card": packed_card(title, keys, facts, place, series, terms),
+        "packed": packed(record),
+        "record": record,
+        **(_senses(vectors) if vectors is not None else {}),
+    }
+
+
+def direction_from(text: str | None) -> Floats | None:
+    """The unit vector that a whole title points to, where the index has vectors."""
+    return None if text is None else np.frombuffer(b64decode(text), np.float16).astype(np.float32)
+
+
+def _names(names: NameKeys) -> tuple[tuple[bool, tuple[str, ...]], ...]:
+    """Whole names, and those before a subtitle, which are `main`."""
+    return (False, names.whole), (True, names.main)
+
+
+def _name(key: str, main: bool) -> Json:
+    skeleton = consonants(key) if key.isascii() else ""
+    loan = {"loan": skeleton} if len(skeleton) >= MIN_CONSONANTS else {}
+    return {"key": key, "main": main, "grams": " ".join(grams(key)), **loan}
+
+
+def _person(author: Author, keys: AuthorKeys) -> Json:
+    return {
+        "name": author.name,
+        "family": family_key(author),
+        "spellings": keys.spellings,
+        "turned": [spelling[::-1] for spelling in keys.spellings if has_kanji(spelling)],
+        "parts": sorted(keys.parts),
+        "grams": " ".join(dict.fromkeys(gram for spelling in keys.spellings for gram in grams(spelling))),
+    }
+
+
+def _senses(vectors: Floats) -> Json:
+    headline, passages = np.float32(HEADLINE) * vectors[0], vectors[1:]
+    senses = (passages + headline if len(passages) else headline[None]) / np.float32(1.0 + HEADLINE)
+    total = vectors.sum(axis=0)
+    direction = (total / max(1e-6, float(np.linalg.norm(total)))).astype(np.float16)
+    return {
+        "senses": [{"vector": [round(float(x), 6) for x in sense]} for sense in senses],
+        "direction": b64encode(direction.tobytes()).decode(),
+    }

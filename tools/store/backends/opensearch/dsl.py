@@ -1,0 +1,225 @@
+"""The searches by meaning: for nearest vectors, and for how near given titles are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.store.backends.opensearch.definition import FOUND, ID
+from tools.store.models import Audience, CatalogQuery, Conditions, Ordering, Range
+from tools.store.search.conditions.sales import numbers_of
+from tools.store.search.titles.people import AskedName
+
+Json = dict[str, Any]
+NOTHING: Json = {"match_none": {}}
+BY_FAME: list[Json] = [{"prior": "desc"}, {"rank": "asc"}, {"place": "asc"}]
+BEST_KNOWN_FIRST: list[Json] = [{"_score": "desc"}, *BY_FAME]
+
+
+def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json:
+    """The best `size` hits of `query` among what passes all `filters`, by their ids alone."""
+    return {
+        "query": {"bool": {"must": [query], "filter": list(filters)}},
+        "size": size,
+        "track_total_hits": False,
+        **columns(ID),
+        **more,
+    }
+
+
+def columns(*names: str) -> Json:
+    """These columns of each hit, and nothing of the document."""
+    return {"stored_fields": "_none_", "docvalue_fields": list(names)}
+
+
+def column(hit: Mapping[str, Any], name: str) -> str:
+    """Raises LookupError and TypeError for a hit that is none of ours."""
+    return str(hit["fields"][name][0])
+
+
+def term(field: str, value: str) -> Json:
+    return {"term": {field: {"value": value}}}
+
+
+def terms(field: str, values: Iterable[str]) -> Json:
+    """One of the values."""
+    return {"terms": {field: list(values)}}
+
+
+def prefix(field: str, value: str) -> Json:
+    return {"prefix": {field: {"value": value}}}
+
+
+def either(queries: list[Json]) -> Json:
+    return {"bool": {"should": queries, "minimum_should_match": 1}}
+
+
+def constant(query: Json, score: float) -> Json:
+    return {"constant_score": {"filter": query, "boost": score}}
+
+
+def nested(path: str, query: Json) -> Json:
+    """The best part of a title decides."""
+    return {"nested": {"path": path, "query": query, "score_mode": "max"}}
+
+
+def filter_queries(conditions: Conditions) -> list[Json]:
+    """One query for each condition; all have to match."""
+    return [*_plain(conditions), *_tags(conditions), *_sale(conditions), *_authors(conditions)]
+
+
+def sold_as(asked: Conditions) -> Json:
+    """The sale in the format of the conditions, or that which counts where none is asked for, on their day."""
+    sale = {"term": {"sales.usual": True}} if asked.format is None else term("sales.format", asked.format)
+    return {"bool": {"filter": [sale, {"terms": {"sales.days": list(numbers_of(asked.day))}}]}}
+
+
+def author_query(asked: str) -> Json:
+    """One author of the title has the asked name, as `AskedName.fits` says."""
+    name = AskedName(asked)
+    if not name.words:
+        return NOTHING
+    parts = [_part(part, kanji) for part, kanji in name.parts]
+    return nested("people", either([term("people.spellings", name.key), {"bool": {"filter": parts}}]))
+
+
+def begins_or_ends(part: str) -> list[Json]:
+    """A written name begins or ends with `part`."""
+    return [prefix("people.spellings", part), prefix("people.turned", part[::-1])]
+
+
+def _plain(asked: Conditions) -> Iterator[Json]:
+    for field, values in (("genre", asked.genres), ("status", asked.statuses), ("magazine", asked.magazines)):
+        if values:
+            yield terms(field, values)
+    if asked.min_rating is not None and asked.min_rating > 0:
+        yield _within("rating", Range(asked.min_rating))
+    for field, bounds in (("volumes", asked.volumes), ("start_year", asked.years)):
+        if bounds:
+            yield _within(field, bounds)
+    if (most := asked.audience) is not None:
+        yield terms("audience", [each for each in Audience if each.fits(most)])
+    if asked.no_adult:
+        yield _none_of(term("audience", Audience.ADULT))
+    if asked.without_titles:
+        yield _none_of(terms("title_id", asked.without_titles))
+
+
+def _tags(asked: Conditions) -> Iterator[Json]:
+    for group in asked.tags:
+        yield terms("tags", group)
+    unwanted_of = {"tags": asked.without_tags, "genre": asked.without_genres, "magazine": asked.without_magazines}
+    for field, unwanted in unwanted_of.items():
+        if unwanted:
+            yield {"exists": {"field": field}}
+            yield _none_of(terms(field, unwanted))
+
+
+def _sale(asked: Conditions) -> Iterator[Json]:
+    """All of one sale."""
+    told = [_within(f"sales.{field}", bounds) for field, bounds in _prices(asked) if bounds]
+    if asked.in_stock or asked.all_volumes:
+        told.append({"term": {"sales.stocked": True}})
+    if told or asked.format is not None:
+        yield nested("sales", {"bool": {"filter": [sold_as(asked), *told]}})
+
+
+def _prices(asked: Conditions) -> tuple[tuple[str, Range], ...]:
+    return ("price", asked.price), ("series_price", asked.series_price)
+
+
+def _authors(asked: Conditions) -> Iterator[Json]:
+    if asked.author is not None:
+        yield author_query(asked.author)
+    if asked.without_authors:
+        yield nested("people", {"match_all": {}})
+        yield _none_of(*map(author_query, asked.without_authors))
+
+
+def _within(field: str, bounds: Range) -> Json:
+    ends = {"gte": bounds.least, "lte": bounds.most}
+    return {"range": {field: {name: end for name, end in ends.items() if end is not None}}}
+
+
+def _none_of(*queries: Json) -> Json:
+    return {"bool": {"must_not": list(queries)}}
+
+
+def _part(part: str, kanji: bool) -> Json:
+    is_part = term("people.parts", part)
+    return either([is_part, *begins_or_ends(part)]) if kanji and len(part) >= 2 else is_part
+
+
+_COLUMNS = {
+    Ordering.RATING: ("weighted_rating", "desc"),
+    Ordering.NEWEST: ("start_year", "desc"),
+    Ordering.SHORTEST: ("length", "asc"),
+    Ordering.PRICE: ("sales.price", "asc"),
+}
+_MOST_WORKS = 160
+_DEEPEST = 10_000
+"""Hits that an index gives in an order, and not further ones."""
+
+
+def frequencies(terms: Sequence[str]) -> Json:
+    """In how many titles each term is: an aggregation `df` with a bucket for each, named by its place."""
+    asked = {str(i): term("prose", each) for i, each in enumerate(terms)}
+    return {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": asked}}}}
+
+
+def by(ordering: Ordering | None, asked: Conditions) -> list[Json]:
+    """As `tools.store.search.ranking.orderings.in_order` has it: what is not known of a title puts it last. Prices are those
+    of a format on a day, as conditions say."""
+    column_of = None if ordering is None else _COLUMNS.get(ordering)
+    if column_of is None:
+        return BY_FAME
+    field, direction = column_of
+    of_sale = {"nested": {"path": "sales", "filter": sold_as(asked)}} if ordering is Ordering.PRICE else {}
+    return [{field: {"order": direction, "missing": "_last", **of_sale}}, *BY_FAME]
+
+
+def best_known(asked: CatalogQuery, ordering: Ordering | None) -> Json:
+    """The best known under the conditions, or the first by another ordering, and how many there are."""
+    conditions, offset = asked.conditions, min(asked.offset, _DEEPEST)
+    size = min(asked.limit, _DEEPEST - offset)
+    body = search({"match_all": {}}, filter_queries(conditions), size, sort=by(ordering, conditions))
+    return {**body, "from": offset, "track_total_hits": True, **columns("packed")}
+
+
+def with_ids(title_ids: Sequence[str], names: Sequence[str] = FOUND) -> Json:
+    """These columns of these titles: everything that is kept for hits, where not said otherwise."""
+    return {**search({"terms": {ID: list(title_ids)}}, [], max(1, len(title_ids))), **columns(*names)}
+
+
+def by_authors_of(spellings: Sequence[str], allowed: Sequence[Json]) -> Json:
+    """All works of the authors with these spellings that pass `allowed`."""
+    query = nested("people", {"terms": {"people.spellings": list(spellings)}})
+    return search(query, allowed, _MOST_WORKS, sort=BY_FAME)
+
+
+_MOST_SENSES = 10_000
+
+
+def nearest(vector: NDArray[np.float32], filters: Sequence[Json], size: int) -> Json:
+    """The `size` titles with the sense nearest to `vector`."""
+    return search(_senses(vector, filters, size), [], size)
+
+
+def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
+    """How near each of these titles is to `vector`: as many neighbours are asked for as they can have, which is exact."""
+    filters = [{"terms": {ID: list(title_ids)}}]
+    return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
+
+
+def _senses(vector: NDArray[np.float32], filters: Sequence[Json], k: int) -> Json:
+    asked: Mapping[str, Any] = {"vector": vector.astype(np.float64).round(6).tolist(), "k": k}
+    among = {"filter": {"bool": {"filter": list(filters)}}} if filters else {}
+    return nested("senses", {"knn": {"senses.vector": {**asked, **among}}})
+
+
+def cosine_of(score: float) -> float:
+    """The inner product behind a score of OpenSearch's `innerproduct` space: 1 + x for x ≥ 0, else 1 / (1 − x)."""
+    return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / max(score, 1e-9)

@@ -1,1 +1,0 @@
-"""What an index holds: its definition, its documents, its numbers."""

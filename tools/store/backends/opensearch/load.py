@@ -1,0 +1,342 @@
+"""Loading a catalogue: a new index is built beside the one that serves, checked, and takes over in one step.
+
+The index is named by what it is built from, so that a load of the same catalogue with the same embedder has nothing to do,
+and one that was killed goes on where it stopped. What served before stays, for requests under way and for a way back, until
+the next load.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from session.resilience.deadline import Deadline
+from tools.store.backends.embedding import batches, embed_patiently
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.definition import (
+    FORMAT,
+    Flavour,
+    Identity,
+    creation,
+    definition,
+    filling,
+    flavour_of,
+    index_name,
+    is_index_of,
+)
+from tools.store.backends.opensearch.documents import document
+from tools.store.backends.opensearch.errors import IndexMissing
+from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
+from tools.store.models import Offer, Title
+from tools.store.ports import Embedder
+from tools.store.records.title import record_of
+from tools.store.search.arrays import Floats
+from tools.store.search.ranking.names import SeriesIndex
+from tools.store.search.titles.document import headline, passages
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a load would do, or did. `there` titles were in the index before; `replaces` is what served until then."""
+
+    index: str
+    titles: int
+    there: int
+    serving: bool
+    replaces: tuple[str, ...]
+
+    @property
+    def nothing_to_do(self) -> bool:
+        return self.serving and self.there == self.titles
+
+
+_SECONDS, _LONGEST_PAUSE, _ATTEMPTS = 60.0, 15.0, 8
+_BUSY = (429, 502, 503, 504)
+Json = dict[str, Any]
+
+
+class Bulk:
+    """Writes to one index. Where ids are the store's own, a document that is sent twice is there once."""
+
+    def __init__(self, client: Client, flavour: Flavour, index: str) -> None:
+        self._client, self._flavour = client, flavour
+        # An index that is gone is waited for by OpenSearch itself, and for a minute if nothing else is said. Serverless
+        # documents neither.
+        ours = {"require_alias": "true", "timeout": "5s"}
+        self._target, self._params = (filling(index), ours) if flavour.own_ids else (index, {})
+
+    async def add(self, documents: Sequence[Json]) -> None:
+        """Raises BackendFailure when some were refused, or stayed unanswered through eight attempts, about a minute."""
+        left = list(documents)
+        failure: BackendFailure | None = None
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(min(_LONGEST_PAUSE, 0.5 * 2.0**attempt))
+            try:
+                left = await self._send(left)
+            except BackendFailure as error:
+                if not self._flavour.own_ids:
+                    raise  # nobody can say which of them arrived; the next run asks
+                failure = error
+                continue
+            if not left:
+                return
+        raise failure or DependencyFailure("The cluster stays too busy to take documents.", dependency="catalog")
+
+    async def _send(self, documents: Sequence[Json]) -> list[Json]:
+        """Those that are to be sent again."""
+        lines = [line for each in documents for line in (self._action(each), json.dumps(each, ensure_ascii=False))]
+        body = "\n".join((*lines, ""))
+        answer = await self._client.call(
+            "POST", f"/{self._target}/_bulk", body, params=self._params, deadline=Deadline.after(_SECONDS)
+        )
+        if not answer.get("errors"):
+            return []
+        again = []
+        for sent, item in zip(documents, answer["items"], strict=True):
+            ((_, result),) = item.items()
+            if result["status"] in _BUSY:
+                again.append(sent)
+            elif result["status"] >= 300:
+                message = f"The cluster refused the title {sent['title_id']!r}."
+                raise DependencyFailure(message, dependency="catalog", details={"reason": _reason(result)})
+        return again
+
+    def _action(self, document: Json) -> str:
+        return json.dumps({"index": {"_id": document["title_id"]} if self._flavour.own_ids else {}})
+
+
+def _reason(result: Json) -> str:
+    error = result.get("error")
+    return str(error.get("type", "")) if isinstance(error, dict) else ""
+
+
+_INDEX_SECONDS, _LONG_SECONDS = 30.0, 600.0
+_PAGE = 10_000
+_APPEAR_SECONDS, _POLL_SECONDS = 180.0, 1.0
+SERVING = {"refresh_interval": "60s", "blocks.write": True, "auto_expand_replicas": "0-1"}
+"""An index that serves is not written to, and has a copy where there is a second node; while it is loaded, a copy would only
+be written twice."""
+
+
+class Indices:
+    """What can be done to whole indices. Every method raises BackendFailure."""
+
+    def __init__(self, client: Client, flavour: Flavour) -> None:
+        self._client, self._flavour = client, flavour
+        self._alias = client.address.alias
+
+    async def serving(self) -> tuple[str, ...]:
+        """The indices behind the alias. Raises ValueError when an index itself has the alias's name."""
+        try:
+            found = await self._call("GET", f"/{self._alias}/_alias")
+        except IndexMissing:
+            return ()
+        if self._alias in found:
+            raise ValueError(f"{self._alias} is an index, and has to be an alias: remove it, or use another alias")
+        return tuple(sorted(found))
+
+    async def exists(self, name: str) -> bool:
+        """Raises ValueError for one that somebody else made."""
+        try:
+            found = await self._call("GET", f"/{name}/_mapping")
+        except IndexMissing:
+            return False
+        if "_meta" not in found.get(name, {}).get("mappings", {}):
+            raise ValueError(f"the index {name} was not made by a load: remove it, or use another alias")
+        return True
+
+    async def open(self, name: str, identity: Identity) -> None:
+        """Ready to be written to, made if it is not there. Another load of the same may be about to make it too."""
+        if not await self.exists(name):
+            try:
+                await self._call("PUT", f"/{name}", creation(identity, self._flavour))
+            except BackendFailure:
+                if not await self.exists(name):
+                    raise
+        await self._alias_actions({"add": {"index": name, "alias": filling(name)}})
+
+    async def places(self, name: str) -> set[int]:
+        """The places of the titles that are in the index, by pages of 10,000."""
+        await self._refresh(name)
+        found: set[int] = set()
+        after: Json = {}
+        while True:
+            page = {"size": _PAGE, "_source": False, "docvalue_fields": ["place"], "sort": [{"place": "asc"}], **after}
+            hits = (await self._call("POST", f"/{name}/_search", page))["hits"]["hits"]
+            found.update(int(hit["fields"]["place"][0]) for hit in hits)
+            if len(hits) < _PAGE:
+                return found
+            after = {"search_after": hits[-1]["sort"]}
+
+    async def finish(self, name: str, titles: int) -> None:
+        """The index made fast to search, with exactly so many titles in it, or DependencyFailure."""
+        await self._refresh(name)
+        await self._wait_for(lambda count: count >= titles, name)
+        if (found := await self._count(name)) != titles:
+            raise DependencyFailure(f"The index has {found} titles and not {titles}.", dependency="catalog")
+        if self._flavour.can_refresh:
+            # It is never written to again: one segment is searched fastest, and its graph of vectors is the best one.
+            await self._call("POST", f"/{name}/_forcemerge", params={"max_num_segments": "1"}, seconds=_LONG_SECONDS)
+            await self._call("PUT", f"/{name}/_settings", {"index": SERVING})
+
+    async def put_into_service(self, name: str) -> tuple[str, ...]:
+        """The alias moves in one step: a search sees the old index or the new one, and never neither or both. Returns what
+        served until then."""
+        old = tuple(each for each in await self.serving() if each != name)
+        off = [{"remove": {"index": each, "alias": self._alias}} for each in old]
+        done = {"remove": {"index": name, "alias": filling(name)}}
+        await self._alias_actions(*off, done, {"add": {"index": name, "alias": self._alias}})
+        return old
+
+    async def remove_all_but(self, kept: set[str]) -> None:
+        """Removes older indices of this alias, finished or not."""
+        found = await self._call("GET", f"/{self._alias}-*/_alias")
+        for name in sorted(found):
+            if name not in kept and is_index_of(self._alias, name):
+                await self._call("DELETE", f"/{name}")
+
+    async def _alias_actions(self, *actions: Json) -> None:
+        await self._call("POST", "/_aliases", {"actions": actions})
+
+    async def _refresh(self, name: str) -> None:
+        """Serverless refreshes by itself, within a minute: there it is waited until what was written stays the same."""
+        if self._flavour.can_refresh:
+            await self._call("POST", f"/{name}/_refresh")
+
+    async def _wait_for(self, enough: Callable[[int], bool], name: str) -> None:
+        end = Deadline.after(_APPEAR_SECONDS)
+        while not self._flavour.can_refresh and not enough(await self._count(name)):
+            if end.expired():
+                raise TimedOut("The titles do not appear in the index.", dependency="catalog")
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def _count(self, name: str) -> int:
+        body = {"size": 0, "track_total_hits": True}
+        return int((await self._call("POST", f"/{name}/_search", body))["hits"]["total"]["value"])
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        params: Json | None = None,
+        seconds: float = _INDEX_SECONDS,
+    ) -> Json:
+        return await self._client.call(method, path, body, params=params, deadline=Deadline.after(seconds))
+
+
+Record = tuple[Title, tuple[Offer, ...]]
+Progress = Callable[[int, int, str], None]
+"""(done, total, what), called on the event loop."""
+_CHUNK = 32
+_BATCH_TEXTS, _BATCH_CHARACTERS = 32, 3_200
+_LOAD_ATTEMPTS = 10
+"""At one batch, in about five minutes."""
+
+
+async def load(
+    client: Client,
+    records: Sequence[Record],
+    embedder: Embedder | None,
+    *,
+    progress: Progress | None = None,
+    dry_run: bool = False,
+) -> Plan:
+    """Brings `records` into service and says what it did; with `dry_run`, what it would do, and changes nothing.
+
+    Raises BackendFailure when the cluster or the embedder stays away, and ValueError when the alias is no alias.
+    """
+    loading = Loading(client, records, embedder, progress or (lambda done, total, what: None))
+    plan = await loading.plan()
+    if not dry_run and not plan.nothing_to_do:
+        await loading.run(plan)
+    return plan
+
+
+class Loading:
+    """One load."""
+
+    def __init__(self, client: Client, records: Sequence[Record], embedder: Embedder | None, progress: Progress) -> None:
+        flavour = flavour_of(client.address)
+        self._identity = identity_of(records, embedder, flavour)
+        self._records, self._progress = records, progress
+        self._name = index_name(client.address.alias, self._identity)
+        self._indices = Indices(client, flavour)
+        self._bulk = Bulk(client, flavour, self._name)
+        self._embedder = embedder
+
+    async def plan(self) -> Plan:
+        serving = await self._indices.serving()
+        there = await self._indices.places(self._name) if await self._indices.exists(self._name) else set()
+        replaces = tuple(name for name in serving if name != self._name)
+        return Plan(self._name, len(self._records), len(there), self._name in serving, replaces)
+
+    async def run(self, plan: Plan) -> None:
+        """Raises BackendFailure, and ValueError when another load has taken over in the meantime."""
+        try:
+            await self._run(plan)
+        except BackendFailure:
+            if plan.serving or not await self._overtaken():
+                raise
+
+    async def _overtaken(self) -> bool:
+        """Whether another load has done the same. Raises ValueError when it has done something else."""
+        if not await self._indices.exists(self._name):
+            raise ValueError(
+                f"another load took over and removed {self._name}, which this one was filling: nothing of this one is left; "
+                "when the other has ended, run it again if this is the catalogue that should serve"
+            )
+        return self._name in await self._indices.serving()
+
+    async def _run(self, plan: Plan) -> None:
+        await self._indices.open(self._name, self._identity)
+        missing = sorted(set(range(len(self._records))) - await self._indices.places(self._name))
+        series = SeriesIndex([title for title, _ in self._records])
+        done = len(self._records) - len(missing)
+        self._progress(done, len(self._records), "titles")
+        for chunk in _chunks(missing):
+            await self._bulk.add(await self._documents(chunk, series))
+            done += len(chunk)
+            self._progress(done, len(self._records), "titles")
+        await self._indices.finish(self._name, len(self._records))
+        replaced = await self._indices.put_into_service(self._name)
+        await self._indices.remove_all_but({self._name, *plan.replaces, *replaced})
+        self._progress(done, len(self._records), "in service")
+
+    async def _documents(self, places: Sequence[int], series: SeriesIndex) -> list[dict[str, Any]]:
+        titles = [self._records[place][0] for place in places]
+        vectors = await self._vectors(titles)
+        rows = zip(places, titles, vectors, strict=True)
+        return [document(title, self._records[place][1], place, series.of(place), vector) for place, title, vector in rows]
+
+    async def _vectors(self, titles: Sequence[Title]) -> Sequence[Floats | None]:
+        if self._embedder is None:
+            return [None] * len(titles)
+        texts = [[headline(title), *passages(title)] for title in titles]
+        parts = [
+            await embed_patiently(self._embedder, batch, _LOAD_ATTEMPTS)
+            for batch in batches(chain.from_iterable(texts), _BATCH_TEXTS, _BATCH_CHARACTERS)
+        ]
+        return np.split(np.concatenate(parts), np.cumsum([len(group) for group in texts])[:-1])
+
+
+def identity_of(records: Sequence[Record], embedder: Embedder | None, flavour: Flavour) -> Identity:
+    """By the records as they will be stored: order counts, spelling of the file does not."""
+    digest = sha256()
+    for title, offers in records:
+        digest.update(json.dumps(record_of(title, offers), sort_keys=True).encode() + b"\n")
+    name, dimensions = (None, 0) if embedder is None else (embedder.name, embedder.dimensions)
+    return Identity(FORMAT, definition(dimensions, flavour), name, dimensions, len(records), digest.hexdigest()[:32])
+
+
+def _chunks(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (places[start : start + _CHUNK] for start in range(0, len(places), _CHUNK))

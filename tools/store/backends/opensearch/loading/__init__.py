@@ -1,1 +1,0 @@
-"""A catalogue into an index, and the index into service."""

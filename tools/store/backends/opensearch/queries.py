@@ -1,0 +1,256 @@
+"""Titles that may be to a reader's taste: recalled by the cluster, about in the order that the rule will give them here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tools.store.backends.opensearch.definition import FOUND, ID
+from tools.store.backends.opensearch.dsl import (
+    BEST_KNOWN_FIRST,
+    BY_FAME,
+    NOTHING,
+    Json,
+    author_query,
+    begins_or_ends,
+    by,
+    column,
+    columns,
+    constant,
+    either,
+    filter_queries,
+    nested,
+    prefix,
+    search,
+    term,
+)
+from tools.store.models import Called, Conditions, Facets, ReaderQuery
+from tools.store.search.query.parsed import ParsedQuery, Tone
+from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.taste import Profile, TasteWeights
+from tools.store.search.text.characters import has_kanji
+from tools.store.search.text.readings import readings
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound_key
+from tools.store.search.text.tokens import grams
+from tools.store.search.titles.names import MOST_TITLES, ExactName
+
+_WHOLE, _MAIN, _AUTHOR, _FAMILY = "whole", "main", "author", "family"
+
+
+def called(names: Mapping[str, ExactName]) -> Json:
+    """Aggregations: a bucket for each name and way to be called so, with the best known of the titles in it."""
+    asked = {f"{way} {place}": query for place, name in enumerate(names.values()) for way, query in _ways(name).items()}
+    titles = {"top_hits": {"size": MOST_TITLES, "sort": BY_FAME, **columns(ID)}}
+    buckets = {"filters": {"filters": asked}, "aggs": {"titles": titles}}
+    query = {"bool": {"filter": [either(list(asked.values()))]}}
+    return {"query": query, "size": 0, "track_total_hits": False, "aggs": {"names": buckets}}
+
+
+def called_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, Called]:
+    """What goes by each of them, all of them. Raises LookupError and TypeError for an answer that is none."""
+    buckets = answer["aggregations"]["names"]["buckets"]
+    return {name: _called(buckets, place) for place, name in enumerate(names)}
+
+
+def index_of(answer: Mapping[str, Any]) -> str | None:
+    """Which index has answered, where it found anything."""
+    buckets = answer["aggregations"]["names"]["buckets"].values()
+    return next((str(hit["_index"]) for each in buckets for hit in each["titles"]["hits"]["hits"]), None)
+
+
+def _ways(name: ExactName) -> dict[str, Json]:
+    ways = {_WHOLE: _name(name.key, False), _AUTHOR: nested("people", term("people.spellings", name.key))}
+    if name.may_precede_subtitle:
+        ways[_MAIN] = _name(name.key, True)
+    if name.may_be_written_family:
+        ways[_FAMILY] = nested("people", prefix("people.spellings", name.key))
+    elif name.may_be_family:
+        ways[_FAMILY] = nested("people", term("people.family", name.key))
+    return ways
+
+
+def _name(key: str, main: bool) -> Json:
+    return nested("names", {"bool": {"filter": [term("names.key", key), {"term": {"names.main": main}}]}})
+
+
+def _called(buckets: Mapping[str, Any], place: int) -> Called:
+    def found(*ways: str) -> Mapping[str, Any]:
+        """The first way by which anything is called so."""
+        every = (buckets.get(f"{way} {place}") for way in ways)
+        return next((each for each in every if each is not None and each["doc_count"]), {})
+
+    titles = found(_WHOLE, _MAIN)
+    hits = titles["titles"]["hits"]["hits"] if titles else ()
+    return Called(tuple(column(hit, ID) for hit in hits), int(found(_AUTHOR, _FAMILY).get("doc_count", 0)))
+
+
+RECALL = 80
+MOST_TERMS = 120
+"""So many terms of a description are looked for; queries are at most 400 characters."""
+_LONGEST_CJK_NAME = 12
+_ENOUGH_GRAMS, _LONG_KEY = 4, 16
+
+
+def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Conditions) -> dict[str, Json]:
+    """The searches for a query that asks for something, by the name of what they find: of each the best `size` that pass
+    `allowed`. `asked` says whose prices order titles."""
+    keys = [*parsed.names, *parsed.aliases]
+    found = {
+        "names": search(titles_called(keys, parsed.subject, parsed.readings), allowed, size, sort=BEST_KNOWN_FIRST),
+        "people": search(titles_by(AskedAuthor(parsed)), allowed, size, sort=BEST_KNOWN_FIRST),
+    }
+    for i, (author, rest) in enumerate(parsed.titles_beside_authors()):
+        found[f"works{i}"] = search(titles_called([sound_key(rest)], rest), [*allowed, author_query(author)], size // 2)
+    for which, terms in (("words", parsed.terms), ("translated", parsed.translations)):
+        if terms:
+            found[which] = search(titles_with(terms), allowed, size)
+    if parsed.themes or parsed.moods or parsed.genre:
+        found["tags"] = _tagged(parsed, allowed, size, by(parsed.ordering, asked))
+    return found
+
+
+def anchor(name: str, aliases: Sequence[str]) -> Json:
+    """Titles that may be called `name` or one of `aliases` (sound keys), with all that is needed to search on from one of
+    them."""
+    called = search(titles_called([sound_key(name), *aliases], name, readings(name)), [], RECALL // 4)
+    return {**called, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
+
+
+def titles_called(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Json:
+    """Titles with a name like one of `keys`: it, what begins with it, what shares many grams, what `text` spells,
+    what its kanji may be read as.
+
+    Grams are costly, and the keys after the first are other ways to write it: those are looked for as they stand.
+    """
+    likely = [_named(key) for key in keys if key]
+    skeleton = consonants(text) if is_loanword(text) else ""
+    if len(skeleton) >= MIN_CONSONANTS:
+        likely.append(constant(term("names.loan", skeleton), 300.0))
+    if read:
+        likely.append(constant({"terms": {"names.key": list(read)}}, 500.0))
+        likely.append(_shares_grams("names.grams", read[0]))
+    if likely and keys[0]:
+        likely.append(_shares_grams("names.grams", keys[0]))
+    return nested("names", {"dis_max": {"queries": likely}}) if likely else NOTHING
+
+
+def _named(key: str) -> Json:
+    return either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)])
+
+
+def _shares_grams(field: str, key: str) -> Json:
+    """The longest grams alone, where there are enough of them: short ones are in half of all names."""
+    found = list(dict.fromkeys(grams(key)))
+    longest = [gram for gram in found if len(gram) == len(found[-1])]
+    told = longest if len(longest) >= _ENOUGH_GRAMS else found
+    least = "25%" if len(key) < _LONG_KEY else "35%"
+    return {"match": {field: {"query": " ".join(told), "minimum_should_match": least}}}
+
+
+def titles_by(author: AskedAuthor) -> Json:
+    """Titles by an author who may be the asked one; nothing when there is no word in it."""
+    asked, key = author.name, author.name.key
+    likely = [constant(term("people.spellings", key), 100.0)]
+    likely += [constant(term("people.parts", word), 5.0) for word in asked.words]
+    if has_kanji(key):
+        sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)
+        inside = sorted({key[i : i + n] for n in sizes for i in range(len(key) - n + 1)})
+        likely.append(constant({"terms": {"people.spellings": inside}}, 20.0))
+        likely += [constant(q, 10.0) for word in asked.words if len(word) >= 2 for q in begins_or_ends(word)]
+    if author.readings:
+        likely += [constant({"terms": {f"people.{kind}": [*author.readings]}}, 15.0) for kind in ("spellings", "parts")]
+    if len(key) in TYPO_LENGTHS:
+        likely.append(_shares_grams("people.grams", key))
+    return nested("people", either(likely)) if key else NOTHING
+
+
+def titles_with(terms: Iterable[str]) -> Json:
+    """Titles whose text has some of `terms`."""
+    return either([term("prose", each) for each in list(terms)[:MOST_TERMS]])
+
+
+def _tagged(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
+    """Titles with the most of the query's themes, the best known first where no other ordering is asked for. `all` counts
+    those that have every one."""
+    themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in parsed.themes]
+    themes += [_suiting(tone) for tone in parsed.moods]
+    if parsed.genre is not None:
+        themes.append(term("genre", parsed.genre))
+    count = {"all": {"filter": {"bool": {"filter": themes}}}}
+    sort = [{"_score": "desc"}, *ordering]
+    return search(either([constant(theme, 1.0) for theme in themes]), allowed, size, sort=sort, aggs=count)
+
+
+def _suiting(tone: Tone) -> Json:
+    """Titles with a tag of the mood, where it has any, and none of the wrong tone."""
+    wanted = [{"terms": {"tags": list(tone.wanted)}}] if tone.wanted else []
+    return {"bool": {"filter": wanted, "must_not": {"terms": {"tags": list(tone.unwanted)}}}}
+
+
+_MOST_TAGS, _MOST_AUTHORS = 200, 500
+
+
+def like_facets(
+    shares: Mapping[str, float], facets: Facets, filters: Sequence[Json], size: int, weights: Weights
+) -> Json | None:
+    """The search for the best matches; None when nothing can match. `shares` are those of the tags (`tag_shares`)."""
+    heaviest = sorted(shares, key=lambda tag: -shares[tag])[:_MOST_TAGS]
+    shared = [constant(term("tags", tag), shares[tag]) for tag in heaviest]
+    if facets.authors:
+        theirs = {"terms": {"people.name": list(facets.authors)[:_MOST_AUTHORS]}}
+        shared.append(constant(nested("people", theirs), weights.same_author))
+    if not shared:
+        return None
+    more = [constant(term("genre", facets.genre), weights.same_genre)] if facets.genre else []
+    fame = {"field_value_factor": {"field": "prior", "factor": weights.alike_prior, "missing": 0.0}}
+    query = {"bool": {"must": [either(shared)], "should": more}}
+    famed = {"function_score": {"query": query, "functions": [fame], "boost_mode": "sum"}}
+    return search(famed, filters, size, sort=[{"_score": "desc"}, {"place": "asc"}])
+
+
+TASTE_RECALL = 300
+_TASTE_MOST_TAGS, _MOST_VALUES = 100, 200
+_ALL: Json = {"match_all": {}}
+
+
+def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Json:
+    """The search for titles that have something of what is liked, of what was asked for, and of fame: the sum of the first
+    two times the square of the last."""
+    filters = [*filter_queries(query.conditions), *_asked(query)]
+    liked = [constant(_ALL, weights.unfamiliar), *_liked(profile, weights), *_wanted(query)]
+    fame = {"field_value_factor": {"field": "prior", "modifier": "square", "missing": 0.0}}
+    famed = {"function_score": {"query": either(liked), "functions": [fame], "boost_mode": "multiply"}}
+    body = search(famed, filters, TASTE_RECALL, sort=[{"_score": "desc"}, {"place": "asc"}])
+    body["query"]["bool"]["must_not"] = [{"terms": {ID: list(query.known)}}] if query.known else []
+    return body
+
+
+def _asked(query: ReaderQuery) -> list[Json]:
+    """What makes a title an answer at all."""
+    if query.fits is not None:
+        return [{"terms": {ID: list(query.fits)}}]
+    asked = [{"terms": {"tags": sorted({tag for group in query.wanted for tag in group})}}] if query.wanted else []
+    return [*asked, *([{"terms": {"tags": list(query.mood)}}] if query.mood else [])]
+
+
+def _wanted(query: ReaderQuery) -> list[Json]:
+    groups = [{"terms": {"tags": list(group)}} for group in query.wanted]
+    return [constant(group, 1.0) for group in [*groups, *(term("tags", tag) for tag in query.mood)]]
+
+
+def _liked(profile: Profile, weights: TasteWeights) -> list[Json]:
+    tags = {tag: weights.tags * share for tag, share in _heaviest(profile.tags, _TASTE_MOST_TAGS).items()}
+    authors = {name: weights.author * share for name, share in _heaviest(profile.authors, _MOST_VALUES).items()}
+    genres = {name: weights.readership * share for name, share in profile.readerships.items()}
+    magazines = {name: weights.magazine * share**0.5 for name, share in _heaviest(profile.magazines, _MOST_VALUES).items()}
+    return [
+        *(constant(term("tags", tag), worth) for tag, worth in tags.items() if worth > 0),
+        *(constant(nested("people", term("people.name", name)), worth) for name, worth in authors.items()),
+        *(constant(term("genre", name), worth) for name, worth in genres.items()),
+        *(constant(term("magazine", name), worth) for name, worth in magazines.items()),
+    ]
+
+
+def _heaviest(shares: Mapping[str, float], most: int) -> dict[str, float]:
+    return {name: shares[name] for name in sorted(shares, key=lambda name: -shares[name])[:most]}

@@ -1,1 +1,0 @@
-"""Recalling titles and handing them to the ranking."""

@@ -1,0 +1,156 @@
+"""Which index serves at the moment, and its numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
+from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.definition import FORMAT, Identity
+from tools.store.backends.opensearch.errors import IndexMissing, MalformedAnswer
+from tools.store.failures import DependencyFailure
+from tools.store.identifiers import GENRES
+from tools.store.models import CatalogTerms
+from tools.store.search.arrays import Floats
+from tools.store.search.likeness import tag_shares
+
+Json = dict[str, Any]
+_K1, _B = 1.2, 0.25
+_KEPT_TERMS = 20_000
+_MOST_TAGS, _MOST_MAGAZINES = 5_000, 2_000
+NUMBERS: Json = {
+    "size": 0,
+    "track_total_hits": True,
+    "aggs": {
+        "length": {"avg": {"field": "prose_length"}},
+        "tags": {"terms": {"field": "tags", "size": _MOST_TAGS}},
+        "magazines": {"terms": {"field": "magazine", "size": _MOST_MAGAZINES}},
+        "readerships": {"terms": {"field": "genre", "size": len(GENRES)}},
+    },
+}
+"""The search whose answer `Statistics` is made of."""
+
+
+class Statistics:
+    """The numbers that weigh words and tags, the same that the embedded catalogue computes from all its titles.
+
+    BM25 (Robertson & Zaragoza 2009) with k1 = 1.2, b = 0.25. Terms' document frequencies are learnt as queries ask for them.
+    """
+
+    def __init__(self, name: str, identity: Identity, answer: Mapping[str, Any]) -> None:
+        """`answer` is that to `NUMBERS`. Raises LookupError and TypeError when it is none."""
+        self.name, self.identity = name, identity
+        self.titles = int(answer["hits"]["total"]["value"])
+        self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))
+        counts = {name: _counts(answer, name) for name in ("tags", "magazines", "readerships")}
+        self.terms = CatalogTerms(**counts, titles=self.titles)
+        self._found: Lru[str, int] = Lru(_KEPT_TERMS)
+
+    def unknown(self, terms: Iterable[str]) -> list[str]:
+        """Those of `terms` whose frequency has to be asked for."""
+        return [term for term in terms if term not in self._found]
+
+    def learn(self, terms: Sequence[str], answer: Mapping[str, Any]) -> None:
+        """Takes the answer to `queries.frequencies(terms)`."""
+        buckets = answer["aggregations"]["df"]["buckets"]
+        for i, term in enumerate(terms):
+            self._found.put(term, int(buckets[str(i)]["doc_count"]))
+
+    def covered(self, asked: Sequence[Sequence[str]], documents: Sequence[Mapping[str, float]]) -> Floats:
+        """For each document the share of the idf mass of what is asked that it covers: BM25 by what weight 1 in all would
+        give. A group of terms is one word in several spellings."""
+        if not asked:
+            return np.zeros(len(documents), np.float32)
+        weights = [self._idf(*group) for group in asked]
+        most = max(1e-6, sum(weights))
+        groups: dict[str, list[int]] = defaultdict(list)
+        for place, group in enumerate(asked):
+            for term in group:
+                groups[term].append(place)
+        return np.array([self._score(groups, weights, document) / most for document in documents], np.float32)
+
+    def _score(self, groups: Mapping[str, list[int]], weights: Sequence[float], document: Mapping[str, float]) -> float:
+        """`groups` are the places of those that have a term. The work is by the terms that are shared, however many are
+        asked for: a long Japanese query has eight hundred."""
+        held: dict[int, float] = {}
+        for term in groups.keys() & document.keys():
+            for place in groups[term]:
+                held[place] = max(held.get(place, 0.0), document[term])
+        if not held:
+            return 0.0
+        norm = _K1 * (1.0 - _B + _B * sum(document.values()) / self._length)
+        # In the order of the question, or sums would differ in their last digit from process to process.
+        return sum(weights[place] * held[place] * (_K1 + 1.0) / (held[place] + norm) for place in sorted(held))
+
+    def in_vocabulary(self, terms: Sequence[str]) -> float:
+        """The share of the terms' idf mass that is in terms any title has; 0 when nothing is asked."""
+        asked = sum(map(self._idf, terms))
+        return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
+
+    def tag_shares(self, wanted: Mapping[str, float]) -> dict[str, float]:
+        """What sharing each of the wanted tags is worth (`search.likeness.tag_shares`)."""
+        return tag_shares(wanted, self.terms.tags, self.titles)
+
+    def _idf(self, *terms: str) -> float:
+        """Of one term, or of a word that several terms translate: it is as frequent as all of them."""
+        found = min(self.titles, sum(self._found.use(term) or 0 for term in terms))
+        return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))
+
+
+def _counts(answer: Mapping[str, Any], name: str) -> dict[str, int]:
+    """How many titles have each value, the most frequent first, equally frequent ones by the alphabet."""
+    return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in answer["aggregations"][name]["buckets"]}
+
+
+class IndexState:
+    """Learnt by the first call and again when hits come from another index: the alias has moved to a new catalogue."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._known: Statistics | None = None
+        self._asking = asyncio.Lock()
+
+    async def statistics(self, deadline: Deadline, *, anew: bool = False) -> Statistics:
+        """Of the index behind the alias; `anew` looks whether it still is that one. Raises BackendFailure."""
+        if self._known is not None and not anew:
+            return self._known
+        async with self._asking:
+            if self._known is None or anew:
+                self._known = await self._ask(deadline)
+            return self._known
+
+    def seen(self, name: str | None) -> None:
+        """An answer came from the index of this name."""
+        if self._known is not None and name is not None and name != self._known.name:
+            self._known = None
+
+    async def _ask(self, deadline: Deadline) -> Statistics:
+        name, identity = await self._identity(deadline)
+        if self._known is not None and self._known.name == name:
+            return self._known
+        if identity.format != FORMAT:
+            message = "The index is of another version of this server: load the catalogue again."
+            raise DependencyFailure(message, dependency="catalog")
+        return Statistics(name, identity, (await self._client.searches([NUMBERS], deadline))[0])
+
+    async def _identity(self, deadline: Deadline) -> tuple[str, Identity]:
+        mappings = await self._client.call("GET", f"/{self._client.address.alias}/_mapping", deadline=deadline)
+        if len(mappings) != 1:
+            raise IndexMissing if not mappings else MalformedAnswer("the alias stands for several indices")
+        ((name, found),) = mappings.items()
+        return name, _identity_of(found)
+
+
+def _identity_of(found: Any) -> Identity:
+    try:
+        return Identity.from_meta(found["mappings"]["_meta"])
+    except (LookupError, TypeError, ValueError) as error:
+        message = "The index was not made by this server: load the catalogue."
+        raise DependencyFailure(message, dependency="catalog") from error

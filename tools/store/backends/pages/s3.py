@@ -1,0 +1,175 @@
+"""What is wrong with the bucket of the pages, found out as serving would ask it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from aiobotocore.config import AioConfig
+from aiohttp import ClientError as HttpError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
+from botocore.parsers import ResponseParserError
+
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
+from tools.store.backends.aws_address import S3Address
+from tools.store.backends.aws_client import USER_AGENT, AwsClient
+from tools.store.backends.aws_failures import answering, aws_problem, code_of
+from tools.store.backends.pages.checked import (
+    MOST_ALT_BYTES,
+    NUMBERS,
+    TOO_LARGE,
+    Found,
+    Unfit,
+    alt_name,
+    image_names,
+    page_of,
+    preview_of,
+)
+from tools.store.failures import BackendFailure, DependencyFailure
+from tools.store.models import Health, Preview
+from tools.store.models.order import MOST_PAGE_BYTES
+
+DEPENDENCY = "pages"
+POOL = 64
+CONNECT_SECONDS, READ_SECONDS = 0.5, 1.0
+MOST_NAMES = 10
+"""Of one page: what begins with its number and a full stop."""
+
+
+class S3Pages:
+    """A `PagesPort`. Get one from `open`; its connections end with it."""
+
+    def __init__(self, address: S3Address) -> None:
+        self.address = address
+        self._aws = AwsClient("s3", address.region, address.endpoint, _config(address))
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, address: S3Address) -> AsyncIterator[S3Pages]:
+        """Waits for nobody: what cannot be reached fails its calls, not the start."""
+        pages = cls(address)
+        try:
+            await pages._aws.start()
+            yield pages
+        finally:
+            await pages._aws.aclose()
+
+    async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
+        folder = f"{self.address.prefix}{title_id}/{volume}/"
+        async with answering(DEPENDENCY, deadline), _understood():
+            found = await _all_or_none([self._page(folder, number) for number in NUMBERS])
+        return preview_of(title_id, volume, found)
+
+    async def health(self, deadline: Deadline) -> Health:
+        """Never raises; asks as serving asks."""
+        try:
+            async with answering(DEPENDENCY, deadline), _understood():
+                await self.sizes(self.address.prefix, 1)
+        except BackendFailure as failure:
+            return Health(ok=False, detail=failure.message)
+        return Health(ok=True, detail="S3")
+
+    async def sizes(self, start: str, most: int = MOST_NAMES) -> dict[str, int]:
+        """The bytes of the objects whose names begin with `start`, by what follows the last slash. Raises the driver's
+        errors, and ValueError for what is no such list."""
+        client = await self._aws.ready()
+        listed = await client.list_objects_v2(Bucket=self.address.bucket, Prefix=start, MaxKeys=most)
+        if "Name" not in listed:  # the driver takes any XML for a list of nothing
+            raise ValueError("no list of a bucket")
+        return {str(each["Key"]).rpartition("/")[2]: int(each["Size"]) for each in listed.get("Contents", ())}
+
+    async def _page(self, folder: str, number: int) -> Found:
+        sizes = await self.sizes(f"{folder}{number}.")
+        name = next((name for name in image_names(number) if name in sizes), None)
+        if name is None:
+            return None
+        try:
+            if sizes[name] > MOST_PAGE_BYTES:
+                raise Unfit(TOO_LARGE)
+            wanted = [self._content(folder + name, MOST_PAGE_BYTES)]
+            if 0 < sizes.get(alt_name(number), 0) <= MOST_ALT_BYTES:
+                wanted.append(self._content(folder + alt_name(number), MOST_ALT_BYTES))
+            data, *alt = await _all_or_none(wanted)
+            return page_of(number, data, *alt)
+        except Unfit as unfit:
+            return unfit
+
+    async def _content(self, key: str, most_bytes: int) -> bytes:
+        """Reads no more than it may, whatever was listed a moment ago."""
+        client = await self._aws.ready()
+        answer = await client.get_object(Bucket=self.address.bucket, Key=key)
+        data = bytearray()
+        async with answer["Body"] as body:
+            async for chunk in body.iter_chunks():
+                data += chunk
+                if len(data) > most_bytes:
+                    raise Unfit(TOO_LARGE)
+        if len(data) != answer["ContentLength"]:
+            raise Unfit("it broke off")
+        return bytes(data)
+
+
+def _config(address: S3Address) -> AioConfig:
+    return AioConfig(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        max_pool_connections=POOL,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        user_agent=USER_AGENT,
+        response_checksum_validation="when_required",
+        s3={"addressing_style": "path" if address.endpoint else "auto"},
+    )
+
+
+async def _all_or_none(asked: list[Any]) -> list[Any]:
+    """The answers in order. Where one fails, nobody waits for the rest: they end before this does."""
+    tasks = [asyncio.ensure_future(each) for each in asked]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _understood() -> AsyncIterator[None]:
+    """The driver takes answers apart without looking what they are, and lets its HTTP client's errors through."""
+    try:
+        yield
+    except HttpError as error:
+        raise DependencyFailure("The pages broke off.", dependency=DEPENDENCY) from error
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        message = "The pages' bucket answered with something that cannot be read."
+        raise DependencyFailure(message, dependency=DEPENDENCY) from error
+
+
+SETTING = "MANGA_PAGES_URL"
+PERMISSIONS = "s3:ListBucket and s3:GetObject"
+
+
+async def diagnose(address: S3Address, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
+    """Never raises."""
+    try:
+        async with asyncio.timeout(deadline.less(0.8).remaining()):
+            pages = await stack.enter_async_context(S3Pages.open(address))
+            found = await pages.sizes(address.prefix)
+    except (TimeoutError, ConnectTimeoutError, ReadTimeoutError):
+        return Diagnosis.of(Problem("it does not answer", f"check {SETTING}, routes, VPC endpoints and security groups"))
+    except (BotoCoreError, ClientError, ResponseParserError, HttpError, OSError, EOFError) as error:
+        return Diagnosis.of(_problem(error, address))
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return Diagnosis.of(Problem("it answers with something that cannot be read", f"check what listens at {SETTING}"))
+    if not found:
+        remedy = f"put TITLE_ID/VOLUME/1.webp under it, or correct {SETTING}"
+        return Diagnosis.of(Problem("there is nothing under this prefix", remedy), state=DEGRADED)
+    return Diagnosis(OK, f"bucket {address.bucket}")
+
+
+def _problem(error: Exception, address: S3Address) -> Problem:
+    if code_of(error) == "NoSuchBucket":
+        return Problem(f"there is no bucket {address.bucket}", f"make it, or correct {SETTING}")
+    return aws_problem(error, SETTING, f"{PERMISSIONS} on {address.bucket}")

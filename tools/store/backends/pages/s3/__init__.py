@@ -1,1 +1,0 @@
-"""Pages in a bucket of S3."""

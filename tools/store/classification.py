@@ -1,0 +1,270 @@
+"""The classifiers in their order: the one that is configured, and the local one beneath it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
+from tools.store.failures import BackendFailure, TimedOut
+from tools.store.identifiers import GENRES
+from tools.store.models import CatalogTerms, Classification, Health, Neighbour
+from tools.store.ports import CatalogPort, Classifier
+from tools.store.search.query.themes import ThemeTable
+from tools.store.search.query.wordings import GENRE_WORDINGS
+from tools.store.search.ranking.weights import Weights
+from tools.store.search.text.characters import has_cjk, normalise
+from tools.store.search.text.tokens import words
+
+_ENOUGH = 5
+"""Words of content from which on a text says as much of a story as its labels were fitted on."""
+_LETTERS_A_WORD = 2.5
+"""Of Japanese, which sets no spaces."""
+_BEGINNING = 500
+"""Characters in which whatever tells of a story has told enough: no more are counted, for answers are worded on the loop."""
+_EXPLICIT = (
+    r"\b(?:18\+|r-?18\+?|adults?[- ]only|hentai|erotica?|smut|porn(?:ographic)?|x[- ]rated|nsfw|for adults only)(?![a-z])"
+)
+_EXPLICIT_JA = (
+    "(?:成人(?:向け|指定)|18禁|r-?18|官能|エロ(?:漫画|マンガ|本|同人)"
+    "|アダルト(?:漫画|マンガ|コミック|向け|(?=なし|抜き|以外)))"
+)
+_ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`telling`: how much of a story so many words can tell, 0 to 1."""
+
+    tags: frozenset[str] = frozenset()
+    readerships: frozenset[str] = frozenset()
+    telling: float = 1.0
+
+
+def telling(text: str) -> float:
+    """1 from a short sentence on. Goes by the text's beginning."""
+    plain = normalise(text[:_BEGINNING])
+    japanese = sum(map(has_cjk, plain))
+    latin = len(set(words(plain))) if japanese < len(plain) / 2 else 0
+    return min(1.0, max(latin, japanese / _LETTERS_A_WORD) / _ENOUGH)
+
+
+def is_explicit(text: str) -> bool:
+    """Whether it speaks of what is for adults alone."""
+    return _ADULT.search(normalise(text)) is not None
+
+
+def said_in(text: str) -> Said:
+    """Reads each part of the text once. Blocking: some milliseconds for 2,000 characters."""
+    plain = normalise(text)
+    tags = frozenset(tag for theme in ThemeTable.load().themes(text) for tag in theme.tags)
+    readerships = frozenset(genre for genre, wording in GENRE_WORDINGS.items() if wording.search(plain))
+    return Said(tags, readerships, telling(text))
+
+
+SHARPNESS = 15.0
+"""The weight of a neighbour falls to a third where its likeness is 0.07 less than the nearest one's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """`shares` of the weight by label. `voters`: how many voters of equal weight would be as sure (Kish, "Survey Sampling",
+    1965)."""
+
+    shares: Mapping[str, float]
+    voters: float
+
+    def surprise(self, label: str, usual: float) -> float:
+        """How far the label's share is from its `usual` one, between 0 and 1, in standard errors."""
+        usual = min(max(usual, 1e-6), 1 - 1e-6)
+        return (self.shares.get(label, 0.0) - usual) / math.sqrt(usual * (1 - usual) / self.voters)
+
+
+def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
+    """`voters` are (likeness, labels). None where nobody votes."""
+    if not voters:
+        return None
+    best = max(likeness for likeness, _ in voters)
+    weights = [math.exp(SHARPNESS * (likeness - best)) for likeness, _ in voters]
+    total, shares = sum(weights), dict[str, float]()
+    for weight, (_, labels) in zip(weights, voters, strict=True):
+        for label in labels:
+            shares[label] = shares.get(label, 0.0) + weight / total
+    return Vote(shares, total**2 / sum(weight**2 for weight in weights))
+
+
+MORE_LIKELY_THAN_NOT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """`surprise`: what a standard error above the usual share adds to the log odds; `said`: what it adds that the text says
+    the label's own name."""
+
+    offset: float
+    surprise: float
+    said: float
+
+    def log_odds(self, surprise: float, *, said: bool) -> float:
+        return self.offset + self.surprise * surprise + self.said * said
+
+
+TAGS = Curve(offset=-0.31, surprise=0.44, said=1.36)
+TAGS_BY_WORDS = Curve(offset=0.0, surprise=0.0, said=2.67)
+READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
+
+
+def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
+    """Of the tags that the neighbours carry or the text says, those that it makes likelier than they usually are, or more
+    likely than not. What a few words come near to is so much less evidence."""
+    found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
+    curve = TAGS if found else TAGS_BY_WORDS
+    confidences = {}
+    for tag in {*(found.shares if found else ()), *said.tags}:
+        if titles := terms.tags.get(tag, 0):
+            usual = _share(titles, terms.titles)
+            evidence = curve.log_odds(said.telling * _surprise(found, tag, usual), said=tag in said.tags)
+            confidence = _logistic(math.log(usual / (1 - usual)) + evidence)
+            if confidence > min(usual, MORE_LIKELY_THAN_NOT):
+                confidences[tag] = confidence
+    return surest_first(confidences)
+
+
+def readerships(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
+    """All that the catalogue has; together 1. Nothing where there is nothing to go by."""
+    found = vote([(each.likeness, (each.title.genre,)) for each in near if each.title.genre])
+    if found is None and not said.readerships:
+        return {}
+    every = sum(terms.readerships.values())
+    weights = {}
+    for readership, titles in terms.readerships.items():
+        usual = _share(titles, every)
+        surprise = said.telling * _surprise(found, readership, usual)
+        evidence = READERSHIPS.log_odds(surprise, said=readership in said.readerships)
+        weights[readership] = usual * math.exp(min(evidence, 50.0))
+    total = sum(weights.values())
+    return surest_first({readership: weight / total for readership, weight in weights.items()})
+
+
+def surest_first(confidences: Mapping[str, float]) -> dict[str, float]:
+    """Equal ones by the alphabet."""
+    return dict(sorted(confidences.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _surprise(found: Vote | None, label: str, usual: float) -> float:
+    return 0.0 if found is None else found.surprise(label, usual)
+
+
+def _share(titles: int, every: int) -> float:
+    """With a title more that has the label and one that has not: nothing is certain."""
+    return (min(titles, every) + 1) / (every + 2)
+
+
+def _logistic(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-max(min(log_odds, 50.0), -50.0)))
+
+
+NEIGHBOURS = 40
+LONGEST_CHARACTERS = 500
+"""What is embedded of a text: longer ones blur, and others wait for the encoder meanwhile."""
+LOCAL = "local"
+UNKNOWN_TITLES = 10
+"""Of which a tag is taken to be one's, where nobody knows."""
+
+
+class LocalClassifier:
+    """A `Classifier` over a catalogue."""
+
+    def __init__(self, catalog: CatalogPort) -> None:
+        self._catalog = catalog
+        self._meant_at_all = Weights().meant_at_all
+
+    async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
+        """Goes by words alone where the text has no vector in time, and says so. Raises BackendFailure."""
+        near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
+        if near is None and deadline.expired():
+            raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
+        said = await asyncio.to_thread(said_in, text)
+        # Something is nearest to any text, however little of it is about manga.
+        voters = near if near and near[0].likeness >= self._meant_at_all else ()
+        late = ("vector",) if near is None else ()
+        labels = readerships(voters, said, terms), tags(voters, said, terms)
+        return Classification(*labels, LOCAL, late, words_alone=not near)
+
+    async def by_words(self, text: str, terms: CatalogTerms | None) -> Classification:
+        """Without asking anybody. Without the catalogue's own words every theme that the text names is one."""
+        said = await asyncio.to_thread(said_in, text)
+        terms = terms or CatalogTerms(dict.fromkeys(said.tags, 1), {}, dict.fromkeys(GENRES, 1), UNKNOWN_TITLES)
+        labels = readerships((), said, terms), tags((), said, terms)
+        return Classification(*labels, LOCAL, ("catalog",), words_alone=True)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._catalog.health(deadline)
+
+
+KEPT = 256
+LEAST_TITLES = 5
+"""Of a tag that fewer titles carry nothing can be learned."""
+MERITS = frozenset({"Award Winning"})
+"""Tags of what became of a title, which no story tells."""
+
+
+class Classifying:
+    """`remote` is the configured one; None where that is the local one. What the local one said of the latest texts is at
+    hand for when there is no time to ask it again."""
+
+    def __init__(self, catalog: CatalogPort, remote: Classifier | None = None) -> None:
+        self._catalog, self.remote = catalog, remote
+        self._local = LocalClassifier(catalog)
+        self._terms: CatalogTerms | None = None
+        self._at_hand: Lru[bytes, Classification] = Lru(KEPT)
+
+    async def classify(self, text: str, deadline: Deadline) -> Classification:
+        """By the configured classifier. Raises BackendFailure."""
+        terms = await self._known_terms(deadline)
+        if self.remote is None:
+            return await self._locally(text, terms, deadline)
+        # Whoever falls back has no time to embed: the local answer is made beside the other.
+        own, theirs = await asyncio.gather(
+            self._locally(text, terms, deadline), self.remote.classify(text, terms, deadline), return_exceptions=True
+        )
+        if isinstance(own, BaseException) and not isinstance(own, BackendFailure):
+            raise own
+        if isinstance(theirs, BaseException):
+            raise theirs
+        return theirs
+
+    async def fall_back(self, text: str) -> Classification:
+        """The local answer as far as it is at hand, else by words alone. Asks nobody, and raises nothing."""
+        return self._at_hand.use(_key(text)) or await self._local.by_words(text, self._terms)
+
+    async def _locally(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
+        found = await self._local.classify(text, terms, deadline)
+        if not found.degraded:
+            self._at_hand.put(_key(text), found)
+        return found
+
+    async def _known_terms(self, deadline: Deadline) -> CatalogTerms:
+        """The latest that the catalogue said."""
+        try:
+            self._terms = offered(await self._catalog.terms(deadline))
+        except BackendFailure:
+            if self._terms is None:
+                raise
+        return self._terms
+
+
+def offered(terms: CatalogTerms) -> CatalogTerms:
+    """The words that a text can be labelled with."""
+    tags = {tag: titles for tag, titles in terms.tags.items() if titles >= LEAST_TITLES and tag not in MERITS}
+    return replace(terms, tags=tags)
+
+
+def _key(text: str) -> bytes:
+    """What somebody typed is not kept."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()

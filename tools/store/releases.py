@@ -1,0 +1,65 @@
+"""Releases as tools read them: a month is asked for once in a while, and stands in for a day when it cannot be asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from session.resilience.clocks import Clock
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
+from tools.store.audience import audience_of
+from tools.store.models import Audience, Release, Title, VolumeStock
+from tools.store.ports import ReleasesPort
+
+
+def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStock]]) -> Iterator[Release]:
+    """Of volumes of these titles, beside their title's id; those without a day, or of another title, are passed over."""
+    known = {title.title_id: title for title in titles}
+    for title_id, volume in volumes:
+        title = known.get(title_id)
+        if title is not None and volume.release_date is not None:
+            adult = audience_of(title) is Audience.ADULT
+            rank = title.popularity_rank
+            yield Release(title_id, volume.volume, volume.format, volume.release_date, rank, adult)
+
+
+FRESH_SECONDS = 300.0
+LAST_KNOWN_SECONDS = 86_400.0
+MONTHS = 36
+"""Months that are remembered: those to come, and a year back."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Month:
+    releases: tuple[Release, ...]
+    read_at: float
+
+
+@dataclass(slots=True)
+class ReleaseReader:
+    """A small cache in the process before the port: a day of release changes a few times a year. With `fresh` off everything
+    is asked, and what was read is remembered for bad times alone."""
+
+    port: ReleasesPort
+    clock: Clock = time.monotonic
+    fresh: bool = True
+    _months: Lru[str, _Month] = field(default_factory=lambda: Lru(MONTHS))
+
+    async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
+        """As the port's. Raises `BackendFailure` when nothing is fresh and the backend does not answer."""
+        if self.fresh and (known := self._within(month, FRESH_SECONDS)) is not None:
+            return known
+        told = await self.port.of_month(month, deadline)
+        releases = tuple(each for each in told if each.month == month)  # whatever a backend holds under it
+        self._months.put(month, _Month(releases, self.clock()))
+        return releases
+
+    def last_known(self, month: str) -> tuple[Release, ...] | None:
+        """What was read of the month within a day."""
+        return self._within(month, LAST_KNOWN_SECONDS)
+
+    def _within(self, month: str, seconds: float) -> tuple[Release, ...] | None:
+        known = self._months.use(month)
+        return known.releases if known is not None and self.clock() - known.read_at <= seconds else None

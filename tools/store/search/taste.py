@@ -1,0 +1,264 @@
+"""The rule: how much a title is to a reader's taste.
+
+    worth = (likeness to what is liked, less that to what is disliked) × fame^a × e^(-c |fame - usual fame|) × fit
+
+The product, as in a log-linear model, lets fame choose among what is equally like, and never bring in what is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tools.store.models import ReaderQuery, Title, Weighed
+from tools.store.search.arrays import Floats, Mask
+from tools.store.search.titles.names import prior
+
+
+@dataclass(frozen=True, slots=True)
+class TasteWeights:
+    """`tags` … `years`: what a title's likeness in each is worth. `disliked`: what likeness in tags to what is disliked
+    takes away. `unfamiliar`: what a title is worth that is like nothing.
+
+    Exponents are `fame` and, among hits of a search, `fame_of_hits`, of how well known a title is; `mood`, of how much of a
+    mood it is; `fit` and `fit_new`, of how much of the wanted themes it has, for a theme that is `usual` among what a reader
+    likes (the share of their titles that have it), and for one that is new to them, or whose taste is not known.
+    `least_fit`: the share of the most that any title has of them, below which one is no answer.
+
+    `reach`: how fast a title is worth less that is better or less known than what is liked. `unwanted`: what is left of one
+    of the wrong tone."""
+
+    tags: float = 1.0
+    readership: float = 0.2
+    magazine: float = 0.4
+    author: float = 0.4
+    years: float = 0.8
+    disliked: float = 0.1
+    fame: float = 2.0
+    reach: float = 2.0
+    fit: float = 0.3
+    least_fit: float = 0.5
+    fit_new: float = 3.0
+    usual: float = 0.3
+    mood: float = 2.0
+    fame_of_hits: float = 0.3
+    unfamiliar: float = 0.05
+    unwanted: float = 0.1
+    rarity: float = 0.75
+    """Exponent of a tag's inverse document frequency."""
+    span: float = 6.0
+    """Years after which likeness in time has fallen to 1/e."""
+
+
+Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Shares are 0 to 1, of all that is liked; `tags` and `disliked` are to be multiplied by a title's own unit vector of
+    tags. `authors`: the most that a title by each tells. `years`: the first years of what is liked, with their shares.
+    `fame`: how well known it is on average, None where nothing is liked. `mass`: how much is known, from nothing to 1."""
+
+    tags: Shares
+    disliked: Shares
+    readerships: Shares
+    magazines: Shares
+    authors: Shares
+    years: Mapping[int, float]
+    fame: float | None
+    mass: float
+
+    def __bool__(self) -> bool:
+        return bool(self.tags or self.readerships or self.magazines or self.authors)
+
+
+class Rarity:
+    """How much a tag says: its inverse document frequency, flattened. `counts`: how many of `titles` carry each tag."""
+
+    def __init__(self, counts: Mapping[str, int], titles: int, weights: TasteWeights) -> None:
+        self._counts, self._titles, self._exponent = counts, max(2, titles), weights.rarity
+
+    def __call__(self, tag: str) -> float:
+        found = self._counts.get(tag)
+        return math.log(1.0 + self._titles / found) ** self._exponent if found else 0.0
+
+    def unit(self, tags: Iterable[str]) -> dict[str, float]:
+        """The unit vector of a title's tags; empty where none of them says anything."""
+        weights = {tag: self(tag) for tag in tags}
+        length = math.sqrt(sum(weight * weight for weight in weights.values()))
+        return {tag: weight / length for tag, weight in weights.items() if weight} if length else {}
+
+
+def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
+    """What is liked less than one title's worth in all counts as less: a look at a title is not yet a taste."""
+    liked, disliked = query.liked, [Weighed(title, 1.0) for title in query.disliked]
+    told = sum(each.weight for each in liked)
+    mass = max(1.0, told)
+    tags = _vector(liked, rarity, mass)
+    for tag, weight in query.themes.items():
+        tags[tag] = tags.get(tag, 0.0) + (weight / mass if rarity(tag) else 0.0)
+    return Profile(
+        tags=tags,
+        disliked=_vector(disliked, rarity, max(1.0, len(disliked))),
+        readerships=_shares(liked, lambda title: [title.genre], mass),
+        magazines=_shares(liked, lambda title: [title.magazine], mass),
+        authors=_authors(liked),
+        years=_years(liked, mass),
+        fame=sum(each.weight * prior(each.title) for each in liked) / told if told else None,
+        mass=min(1.0, told),
+    )
+
+
+def _vector(liked: Iterable[Weighed], rarity: Rarity, mass: float) -> dict[str, float]:
+    total: dict[str, float] = defaultdict(float)
+    for each in liked:
+        for tag, weight in rarity.unit(dict.fromkeys(each.title.tags)).items():
+            total[tag] += each.weight * weight / mass
+    return dict(total)
+
+
+def _shares(liked: Iterable[Weighed], values: Callable[[Title], Iterable[str | None]], mass: float) -> dict[str, float]:
+    total: dict[str, float] = defaultdict(float)
+    for each in liked:
+        for value in dict.fromkeys(values(each.title)):
+            if value is not None:
+                total[value] += each.weight / mass
+    return dict(total)
+
+
+def _authors(liked: Iterable[Weighed]) -> dict[str, float]:
+    most: dict[str, float] = {}
+    for each in liked:
+        for author in each.title.authors:
+            most[author.name] = min(1.0, max(each.weight, most.get(author.name, 0.0)))
+    return most
+
+
+def _years(liked: Iterable[Weighed], mass: float) -> dict[int, float]:
+    total: dict[int, float] = defaultdict(float)
+    for each in liked:
+        if each.title.start_year is not None:
+            total[each.title.start_year] += each.weight / mass
+    return dict(total)
+
+
+class TasteCandidates(Protocol):
+    """All arrays have one row a candidate."""
+
+    prior: Floats
+    """How well known each is, 0 to 1."""
+
+    def sharing(self, tags: Mapping[str, float]) -> Floats:
+        """The product of each title's unit vector of tags with these weights."""
+        ...
+
+    def tagged(self, tags: Sequence[str]) -> Mask:
+        """Whether each carries one of the tags."""
+        ...
+
+    def of_readerships(self, shares: Mapping[str, float]) -> Floats:
+        """The share of each title's readership."""
+        ...
+
+    def of_magazines(self, shares: Mapping[str, float]) -> Floats:
+        """The share of each title's magazine."""
+        ...
+
+    def of_authors(self, shares: Mapping[str, float]) -> Floats:
+        """The largest share among each title's authors."""
+        ...
+
+    def near_years(self, years: Mapping[int, float], span: float) -> Floats:
+        """How near each title's first year is to these: the shares, each times exp(-distance / span), summed."""
+        ...
+
+    def worth(self, fits: Mapping[str, float]) -> Floats:
+        """What is said of each title by id; 0 of those that are not named."""
+        ...
+
+
+_LEAST_FAME = np.float32(0.02)
+"""What nothing is known of can still be chosen where nothing else fits."""
+
+
+def worth(query: ReaderQuery, profile: Profile, titles: TasteCandidates, rarity: Rarity, weights: TasteWeights) -> Floats:
+    """For each candidate, 0 for those that have nothing of what was asked for."""
+    found = fit(query, profile, titles, rarity, weights) * fame(query, profile, titles, weights)
+    if profile:
+        found = found * likeness(profile, titles, weights)
+    if query.unwanted:
+        found = np.where(titles.tagged(query.unwanted), found * np.float32(weights.unwanted), found)
+    return np.asarray(found, np.float32)
+
+
+def fame(query: ReaderQuery, profile: Profile, titles: TasteCandidates, weights: TasteWeights) -> Floats:
+    """What being well known is worth. A search has weighed it already, so that among its hits it counts little."""
+    known = np.maximum(titles.prior, _LEAST_FAME)
+    if query.fits is not None:
+        return np.asarray(known ** np.float32(weights.fame_of_hits), np.float32)
+    found = known ** np.float32(weights.fame)
+    if profile.fame is not None:
+        found = found * np.exp(np.float32(-weights.reach) * np.abs(titles.prior - np.float32(profile.fame)))
+    return np.asarray(found, np.float32)
+
+
+def likeness(profile: Profile, titles: TasteCandidates, weights: TasteWeights) -> Floats:
+    """To what is liked; never below what an unfamiliar title is worth."""
+    score = np.float32(weights.tags) * titles.sharing(profile.tags)
+    score = score + np.float32(weights.readership) * titles.of_readerships(profile.readerships)
+    score = score + np.float32(weights.magazine) * np.sqrt(titles.of_magazines(profile.magazines))
+    score = score + np.float32(weights.author) * titles.of_authors(profile.authors)
+    score = score + np.float32(weights.years) * titles.near_years(profile.years, weights.span)
+    if profile.disliked:
+        score = score - np.float32(weights.disliked) * titles.sharing(profile.disliked)
+    return np.asarray(np.maximum(score, np.float32(weights.unfamiliar)), np.float32)
+
+
+def fit(query: ReaderQuery, profile: Profile, titles: TasteCandidates, rarity: Rarity, weights: TasteWeights) -> Floats:
+    """0 to 1: what a search found of a title, times the share of the wanted themes that it has, times how much it is of the
+    mood. 1 for all where nothing is asked for."""
+    found: Floats = np.ones(len(titles.prior), np.float32)
+    if query.fits is not None:
+        found = found * titles.worth(query.fits)
+    if query.wanted:
+        found = found * _themes(query, profile, titles, rarity, weights)
+    if query.mood:
+        found = found * titles.sharing(rarity.unit(query.mood)) ** np.float32(weights.mood)
+    return np.asarray(found, np.float32)
+
+
+def _themes(query: ReaderQuery, profile: Profile, titles: TasteCandidates, rarity: Rarity, weights: TasteWeights) -> Floats:
+    """Each theme counts by how rare it is; one that no title has is passed over as long as another is known. What a reader
+    likes anyway is little news; a theme that their shelf lacks is what they are after, and what lacks it too fits ill."""
+    masses = [max(map(rarity, group), default=0.0) for group in query.wanted]
+    most = max(1e-6, sum(masses))
+    found: Floats = np.ones(len(titles.prior), np.float32)
+    share: Floats = np.zeros(len(titles.prior), np.float32)
+    for group, mass in zip(query.wanted, masses, strict=True):
+        had, part = _had(group, mass, titles, rarity), np.float32(mass / most)
+        exponent = weights.fit + (weights.fit_new - weights.fit) * _novelty(group, query, profile, weights)
+        share = share + part * had
+        found = found * (1 - part * (1 - had)) ** np.float32(exponent)
+    enough = share >= np.float32(weights.least_fit) * share.max(initial=0.0)
+    return np.asarray(np.where(enough, found, np.float32(0.0)), np.float32)
+
+
+def _had(group: tuple[str, ...], mass: float, titles: TasteCandidates, rarity: Rarity) -> Floats:
+    """How much of a theme each title has: of its tags the rarest says most, "Football" more than "Team Sports"."""
+    had: Floats = np.zeros(len(titles.prior), np.float32)
+    for tag in group:
+        had = np.maximum(had, np.float32(rarity(tag) / max(1e-6, mass)) * titles.tagged((tag,)))
+    return had
+
+
+def _novelty(group: tuple[str, ...], query: ReaderQuery, profile: Profile, weights: TasteWeights) -> float:
+    """0 for a theme that is usual among what the reader likes, 1 for one that is not, or where nothing is known of them."""
+    told = sum(each.weight for each in query.liked)
+    carried = sum(each.weight for each in query.liked if not set(group).isdisjoint(each.title.tags))
+    usual = min(1.0, carried / (weights.usual * told)) if told else 0.0
+    return 1.0 - usual * profile.mass
