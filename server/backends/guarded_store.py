@@ -12,25 +12,16 @@ from session.resilience.clocks import Clock, Clocks
 from session.resilience.deadline import RetryPolicy
 from session.snapshots import Snapshots
 from session.stated_preferences import StatedPreferences
-from tools.store.catalog.adult import Adult, CatalogWithoutAdult, StockWithoutAdult, TitlesWithoutAdult
+from tools.store.catalog.adult import Adult
+from tools.store.catalog.catalog import AbsentIds, StockWithoutAdult, StoreCatalog, TitlesWithoutAdult
 from tools.store.catalog.popular import PopularTitles, titles_snapshot
-from tools.store.catalog.reader import CatalogOfToday, NegativeCache, TitleReader
+from tools.store.catalog.reader import TitleReader
 from tools.store.classification import Classifying
 from tools.store.guarded.backend import Backend, BackendPolicy
-from tools.store.guarded.ports import (
-    GuardedCatalog,
-    GuardedClassifier,
-    GuardedOrders,
-    GuardedPages,
-    GuardedPreferences,
-    GuardedProfiles,
-    GuardedReleases,
-    GuardedStock,
-    GuardedTitles,
-)
+from tools.store.guarded.ports import guard_port
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
-from tools.store.ports import CatalogPort, StockPort, TitlesPort
+from tools.store.ports import StockPort, TitlesPort
 from tools.store.preferences.reader import PreferenceReader
 from tools.store.releases import ReleaseReader
 from tools.store.search.reading.reader import Reader
@@ -81,32 +72,31 @@ def guarded_store(
     same. Where titles for adults are `off`, there are none behind any of these doors."""
     clock = clocks.monotonic
     names = Backend("names", BESIDE["names"], clock)
-    guarded: CatalogPort = CatalogOfToday(GuardedCatalog(ports.catalog, backends["catalog"], names), clocks.now)
-    unhurried: CatalogPort = GuardedCatalog(ports.catalog, _behind("catalog", clock), names)
-    stock: StockPort = GuardedStock(ports.stock, backends["stock"])
-    records: TitlesPort = GuardedTitles(ports.titles, backends["titles"])
+    guarded = guard_port(ports.catalog, backends["catalog"], names)
+    unhurried = StoreCatalog(guard_port(ports.catalog, _behind("catalog", clock), names), clocks.now, adult)
+    catalog = StoreCatalog(guarded, clocks.now, adult, AbsentIds(clock) if cache else None)
+    stock: StockPort = guard_port(ports.stock, backends["stock"])
+    records: TitlesPort = guard_port(ports.titles, backends["titles"])
     if adult is Adult.OFF:
         stock = StockWithoutAdult(stock, TitleReader(guarded, records))
-        guarded, unhurried = CatalogWithoutAdult(guarded), CatalogWithoutAdult(unhurried)
         records = TitlesWithoutAdult(records)
-    catalog = NegativeCache(guarded, clock) if cache else guarded
-    classifier = None if ports.classifier is None else GuardedClassifier(ports.classifier, backends["classifier"])
+    classifier = None if ports.classifier is None else guard_port(ports.classifier, backends["classifier"])
     popular = PopularTitles(unhurried, titles_snapshot(Snapshots(memory), _variant(adult)), clock)
     reader = Reader(catalog, clocks.now, popular.exactly, vocabulary)
     return Store(
         catalog=catalog,
         stock=StockReader(stock, clock, fresh=cache, now=clocks.now),
-        releases=ReleaseReader(GuardedReleases(ports.releases, backends["releases"]), clock, fresh=cache),
-        orders=GuardedOrders(ports.orders, backends["orders"]),
+        releases=ReleaseReader(guard_port(ports.releases, backends["releases"]), clock, fresh=cache),
+        orders=guard_port(ports.orders, backends["orders"]),
         popular=popular,
         stock_port=stock,
-        profiles=GuardedProfiles(ports.profiles, backends["profile"]),
-        preferences=StatedPreferences(GuardedPreferences(ports.preferences, backends["profile"]), memory, clocks.now),
+        profiles=guard_port(ports.profiles, backends["profile"]),
+        preferences=StatedPreferences(guard_port(ports.preferences, backends["profile"]), memory, clocks.now),
         titles=TitleReader(catalog, records),
         records=records,
         reader=reader,
         preference_reader=PreferenceReader(reader, clock),
-        pages=GuardedPages(ports.pages, backends["pages"]),
+        pages=guard_port(ports.pages, backends["pages"]),
         classifying=Classifying(catalog, classifier),
         adult=adult,
         policies=policies,
@@ -116,7 +106,7 @@ def guarded_store(
 
 
 def stock_snapshot(store: Store, memory: SessionMemory, port: StockPort, clocks: Clocks) -> StockSnapshot:
-    guarded = GuardedStock(port, _behind("stock", clocks.monotonic))
+    guarded = guard_port(port, _behind("stock", clocks.monotonic))
     return StockSnapshot(
         guarded, store.stock, store.popular, rows_snapshot(Snapshots(memory), _variant(store.adult)), clocks.wall
     )

@@ -13,11 +13,11 @@ from server.stages.run_tool import SecondStore
 from server.standby.replica import Loaded, Replica
 from session.resilience.clocks import Clocks, WallClock
 from session.resilience.deadline import Deadline, RetryPolicy
-from tools.store.catalog.adult import Adult, CatalogWithoutAdult
-from tools.store.catalog.reader import CatalogOfToday, TitleReader
+from tools.store.catalog.catalog import StoreCatalog
+from tools.store.catalog.reader import TitleReader
 from tools.store.classification import Classifying
 from tools.store.guarded.backend import Backend, BackendPolicy
-from tools.store.guarded.ports import GuardedCatalog
+from tools.store.guarded.ports import guard_port
 from tools.store.models import Health
 from tools.store.ports import CatalogPort
 from tools.store.preferences.reader import PreferenceReader
@@ -49,10 +49,7 @@ class StandbyStore:
 
     def _over(self, standby: CatalogPort, store: Store) -> Store:
         """The store, with all that reads the catalogue reading the standby."""
-        guarded = GuardedCatalog(standby, self._backend, self._backend)
-        catalog: CatalogPort = CatalogOfToday(guarded, self._clocks.now)
-        if store.adult is Adult.OFF:
-            catalog = CatalogWithoutAdult(catalog)
+        catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
         reader = Reader(catalog, self._clocks.now, store.popular.exactly)
         return replace(
             store,

@@ -29,8 +29,19 @@ from tools.store.failures import (
     TimedOut,
 )
 from tools.store.guarded.backend import Backend, BackendPolicy
-from tools.store.guarded.ports import GuardedCatalog, GuardedOrders, GuardedProfiles, GuardedReleases, GuardedStock
+from tools.store.guarded.ports import GUARDED, NAMES, UNGUARDED, guard_port
 from tools.store.models import CatalogQuery, Conditions, ReaderQuery
+from tools.store.ports import (
+    CatalogPort,
+    Classifier,
+    OrdersPort,
+    PagesPort,
+    PreferencesPort,
+    ProfilePort,
+    ReleasesPort,
+    StockPort,
+    TitlesPort,
+)
 
 POLICY = BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, places=2)
 
@@ -279,9 +290,9 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
     behind the calls: what becomes of that is no word on how the backend answers one."""
     moody, clock = shelf.in_moods(), HandClock()
     backend = Backend("it", POLICY, clock)
-    catalog = GuardedCatalog(moody.catalog, backend, backend)
-    stock, orders = GuardedStock(moody.stock, backend), GuardedOrders(moody.orders, backend)
-    profiles, releases = GuardedProfiles(moody.profiles, backend), GuardedReleases(moody.releases, backend)
+    catalog = guard_port(moody.catalog, backend)
+    stock, orders = guard_port(moody.stock, backend), guard_port(moody.orders, backend)
+    profiles, releases = guard_port(moody.profiles, backend), guard_port(moody.releases, backend)
     viewed = Event(EventKind.VIEWED, "manga-000001", "2026-11-02T09:30:00.000Z")
     calls: list[Callable[[], Any]] = [
         lambda: catalog.search(CatalogQuery("x", Conditions(), 1), soon()),
@@ -328,7 +339,7 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
 async def test_a_late_look_up_of_names_keeps_nobody_from_searching(shelf: Shelf) -> None:
     moody, clock = shelf.in_moods(), HandClock()
     searches, names = Backend("catalog", POLICY, clock), Backend("names", POLICY, clock)
-    catalog = GuardedCatalog(moody.catalog, searches, names)
+    catalog = guard_port(moody.catalog, searches, names)
     moody.catalog.mood = Mood.FAILS
     while names.breaker.state is BreakerState.CLOSED:
         with pytest.raises(BackendFailure):
@@ -338,3 +349,19 @@ async def test_a_late_look_up_of_names_keeps_nobody_from_searching(shelf: Shelf)
         await catalog.terms(soon())
     assert searches.breaker.state is BreakerState.CLOSED
     await catalog.search(CatalogQuery("x", Conditions(), 1), soon())
+
+
+def test_every_method_of_every_port_is_known_to_the_guard() -> None:
+    kinds = [
+        CatalogPort,
+        TitlesPort,
+        StockPort,
+        ReleasesPort,
+        OrdersPort,
+        ProfilePort,
+        PreferencesPort,
+        PagesPort,
+        Classifier,
+    ]
+    methods = {name for kind in kinds for name in dir(kind) if not name.startswith("_")}
+    assert methods == GUARDED | NAMES | UNGUARDED

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from session.resilience.clocks import utc_now
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tests.support.store import Mood, Moody, Shelf
-from tools.store.catalog.reader import ABSENT_SECONDS, NegativeCache
+from tools.store.catalog.catalog import ABSENT_SECONDS, AbsentIds, StoreCatalog
 from tools.store.failures import DependencyFailure
 from tools.store.models import CatalogQuery, Conditions, ReaderQuery
 
@@ -25,8 +26,8 @@ def port(shelf: Shelf) -> Moody:
 
 
 @pytest.fixture
-def sparing(port: Moody, clock: HandClock) -> NegativeCache:
-    return NegativeCache(port, clock, draw=lambda: 0.0)
+def sparing(port: Moody, clock: HandClock) -> StoreCatalog:
+    return StoreCatalog(port, utc_now, absent=AbsentIds(clock, draw=lambda: 0.0))
 
 
 def soon() -> Deadline:
@@ -37,7 +38,7 @@ def asked(port: Moody) -> list[list[str]]:
     return [list(arguments[0]) for method, arguments in port.asked if method == "get"]
 
 
-async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: NegativeCache, port: Moody, clock: HandClock) -> None:
+async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: StoreCatalog, port: Moody, clock: HandClock) -> None:
     for _ in range(5):
         assert await sparing.get([WRONG], soon()) == {}
         clock.advance(ABSENT_SECONDS / 5 - 0.01)
@@ -47,7 +48,7 @@ async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: NegativeCa
     assert asked(port) == [[WRONG], [WRONG]]
 
 
-async def test_only_what_may_be_there_is_asked_for_and_right_ids_always_are(sparing: NegativeCache, port: Moody) -> None:
+async def test_only_what_may_be_there_is_asked_for_and_right_ids_always_are(sparing: StoreCatalog, port: Moody) -> None:
     for _ in range(2):
         assert set(await sparing.get([RIGHT, WRONG], soon())) == {RIGHT}
     assert asked(port) == [[RIGHT, WRONG], [RIGHT]]
@@ -62,14 +63,14 @@ async def test_a_title_that_a_search_came_upon_is_there_at_once(shelf: Shelf, cl
     }
     for way, comes_upon in ways.items():
         port = shelf.in_moods().catalog
-        sparing = NegativeCache(port, clock)
-        sparing._note_absent([RIGHT])
+        sparing = StoreCatalog(port, utc_now, absent=AbsentIds(clock))
+        sparing._absent.add([RIGHT])
         assert await sparing.get([RIGHT], soon()) == {}, way
         await comes_upon(sparing)
         assert set(await sparing.get([RIGHT], soon())) == {RIGHT}, way
 
 
-async def test_a_catalogue_that_fails_has_said_nothing(sparing: NegativeCache, port: Moody) -> None:
+async def test_a_catalogue_that_fails_has_said_nothing(sparing: StoreCatalog, port: Moody) -> None:
     port.mood = Mood.FAILS
     with pytest.raises(DependencyFailure):
         await sparing.get([RIGHT], soon())
@@ -78,7 +79,7 @@ async def test_a_catalogue_that_fails_has_said_nothing(sparing: NegativeCache, p
 
 
 async def test_the_time_is_jittered_and_never_longer_than_said(port: Moody, clock: HandClock) -> None:
-    early = NegativeCache(port, clock, draw=lambda: 1.0)
+    early = StoreCatalog(port, utc_now, absent=AbsentIds(clock, draw=lambda: 1.0))
     await early.get([WRONG], soon())
     clock.advance(ABSENT_SECONDS * 0.8 + 0.01)
     await early.get([WRONG], soon())
@@ -86,7 +87,7 @@ async def test_the_time_is_jittered_and_never_longer_than_said(port: Moody, cloc
 
 
 async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -> None:
-    small = NegativeCache(port, clock, capacity=2)
+    small = StoreCatalog(port, utc_now, absent=AbsentIds(clock, capacity=2))
     absent = ["manga-999991", "manga-999992", "manga-999993"]
     await small.get(absent, soon())
     await small.get(absent[1:], soon())
@@ -95,11 +96,11 @@ async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -
 
 
 async def test_the_wrong_id_that_is_repeated_is_remembered_longest(port: Moody, clock: HandClock) -> None:
-    small = NegativeCache(port, clock, capacity=2)
+    small = StoreCatalog(port, utc_now, absent=AbsentIds(clock, capacity=2))
     for wrong in ("manga-999991", "manga-999992", "manga-999991", "manga-999993", "manga-999991"):
         await small.get([wrong], soon())
     assert asked(port) == [["manga-999991"], ["manga-999992"], ["manga-999993"]]
 
 
-async def test_its_health_is_the_catalogues(sparing: NegativeCache) -> None:
+async def test_its_health_is_the_catalogues(sparing: StoreCatalog) -> None:
     assert (await sparing.health(soon())).ok

@@ -8,27 +8,13 @@ knows something is believed ("hedged requests", Dean and Barroso, "The Tail at S
 from __future__ import annotations
 
 import asyncio
-import random
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from session.resilience.clocks import Clock, Now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.failures import BackendFailure
-from tools.store.models import (
-    Called,
-    CatalogPage,
-    CatalogQuery,
-    CatalogTerms,
-    Conditions,
-    Health,
-    Neighbour,
-    ReaderQuery,
-    Title,
-)
-from tools.store.models.values import day_in_japan
+from tools.store.models import Title
 from tools.store.ports import CatalogPort, TitlesPort
 
 PATIENCE = 1 / 3
@@ -98,41 +84,6 @@ async def _ended(asked: asyncio.Future[TitlesById]) -> None:
         asked.exception()  # looked at, whoever was believed
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogOfToday:
-    """Says in every condition which day it is, by the wall clock `now`."""
-
-    port: CatalogPort
-    now: Now
-
-    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        return await self.port.search(replace(query, conditions=self._today(query.conditions)), deadline)
-
-    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        return await self.port.get(title_ids, deadline)
-
-    async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        return await self.port.popular(self._today(conditions), limit, deadline)
-
-    async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        return await self.port.for_reader(replace(query, conditions=self._today(query.conditions)), deadline)
-
-    async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        return await self.port.nearest(text, limit, deadline)
-
-    async def terms(self, deadline: Deadline) -> CatalogTerms:
-        return await self.port.terms(deadline)
-
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
-        return await self.port.called(names, deadline)
-
-    async def health(self, deadline: Deadline) -> Health:
-        return await self.port.health(deadline)
-
-    def _today(self, conditions: Conditions) -> Conditions:
-        return replace(conditions, day=day_in_japan(self.now()).isoformat())
-
-
 CAPACITY = 20_000
 NATIVE = 4_000
 """Names in Japanese, which only some clients are told of."""
@@ -174,69 +125,3 @@ class TitleNames:
             self.note((title_id, title.display) for title_id, title in found.items())
             self.note_native((title_id, title.ja) for title_id, title in found.items())
         return self.known(title_ids)
-
-
-ABSENT_SECONDS = 30.0
-"""A title that is added is found after so long at the latest, and at once when a search has come upon it."""
-JITTER = 0.2
-
-
-class NegativeCache:
-    """Remembers ids that are not there, so that a model that repeats a wrong one costs the backend nothing."""
-
-    def __init__(
-        self,
-        port: CatalogPort,
-        clock: Clock = time.monotonic,
-        draw: Callable[[], float] = random.random,
-        capacity: int = 10_000,
-    ) -> None:
-        self._port = port
-        self._clock = clock
-        self._draw = draw
-        self._absent_until: Lru[str, float] = Lru(capacity)
-
-    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        now = self._clock()
-        asked = [title_id for title_id in title_ids if (self._absent_until.use(title_id) or now) <= now]
-        if not asked:
-            return {}
-        found = await self._port.get(asked, deadline)
-        self._note_absent(title_id for title_id in asked if title_id not in found)
-        return found
-
-    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        page = await self._port.search(query, deadline)
-        self._note_present(page.titles)
-        return page
-
-    async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        titles = await self._port.popular(conditions, limit, deadline)
-        self._note_present(titles)
-        return titles
-
-    async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        titles = await self._port.for_reader(query, deadline)
-        self._note_present(titles)
-        return titles
-
-    async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        return await self._port.nearest(text, limit, deadline)
-
-    async def terms(self, deadline: Deadline) -> CatalogTerms:
-        return await self._port.terms(deadline)
-
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
-        return await self._port.called(names, deadline)
-
-    async def health(self, deadline: Deadline) -> Health:
-        return await self._port.health(deadline)
-
-    def _note_absent(self, title_ids: Iterable[str]) -> None:
-        for title_id in title_ids:
-            self._absent_until.put(title_id, self._clock() + ABSENT_SECONDS * (1 - JITTER * self._draw()))
-
-    def _note_present(self, titles: Iterable[Title]) -> None:
-        if self._absent_until:
-            for title in titles:
-                self._absent_until.pop(title.title_id)

@@ -1,0 +1,168 @@
+"""The catalogue, the records and stock as tools read them: with the day in every condition, without titles for adults where
+the shop has none, and without asking again for ids that are not there."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from session.resilience.clocks import Clock, Now
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
+from tools.store.catalog.adult import Adult, is_adult, without_adult
+from tools.store.catalog.reader import TitleReader
+from tools.store.failures import BackendFailure
+from tools.store.models import (
+    AvailabilityPage,
+    Called,
+    CatalogPage,
+    CatalogQuery,
+    CatalogTerms,
+    Conditions,
+    Health,
+    Neighbour,
+    ReaderQuery,
+    Title,
+)
+from tools.store.models.values import day_in_japan
+from tools.store.ports import CatalogPort, StockPort, TitlesPort
+
+ABSENT_SECONDS = 30.0
+"""A title that is added is found after so long at the latest, and at once when a search has come upon it."""
+JITTER = 0.2
+
+
+class AbsentIds:
+    """Ids that the catalogue lacked a moment ago: a model that repeats a wrong one costs the backend nothing."""
+
+    def __init__(
+        self, clock: Clock = time.monotonic, draw: Callable[[], float] = random.random, capacity: int = 10_000
+    ) -> None:
+        self._clock, self._draw = clock, draw
+        self._until: Lru[str, float] = Lru(capacity)
+
+    def remove_from(self, title_ids: Sequence[str]) -> list[str]:
+        now = self._clock()
+        return [title_id for title_id in title_ids if (self._until.use(title_id) or now) <= now]
+
+    def add(self, title_ids: Iterable[str]) -> None:
+        for title_id in title_ids:
+            self._until.put(title_id, self._clock() + ABSENT_SECONDS * (1 - JITTER * self._draw()))
+
+    def discard(self, titles: Iterable[Title]) -> None:
+        if self._until:
+            for title in titles:
+                self._until.pop(title.title_id)
+
+
+class StoreCatalog:
+    """A `CatalogPort` over a backend's. Adds to every condition the day in Japan by the wall clock `now`, and that nothing
+    be for adults alone where `adult` is off; leaves out ids that are `absent`, where these are remembered."""
+
+    def __init__(self, port: CatalogPort, now: Now, adult: Adult = Adult.ON, absent: AbsentIds | None = None) -> None:
+        self._port, self._now, self._absent = port, now, absent
+        self._without_adult = adult is Adult.OFF
+
+    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
+        page = await self._port.search(replace(query, conditions=self._narrowed(query.conditions)), deadline)
+        self._note_present(page.titles)
+        return replace(page, near=without_adult(page.near)) if self._without_adult else page
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        asked = title_ids if self._absent is None else self._absent.remove_from(title_ids)
+        if not asked:
+            return {}
+        found = await self._port.get(asked, deadline)
+        if self._without_adult:
+            found = remove_adult(found)
+        if self._absent is not None:
+            self._absent.add(title_id for title_id in asked if title_id not in found)
+        return found
+
+    async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        titles = await self._port.popular(self._narrowed(conditions), limit, deadline)
+        self._note_present(titles)
+        return titles
+
+    async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
+        titles = await self._port.for_reader(replace(query, conditions=self._narrowed(query.conditions)), deadline)
+        self._note_present(titles)
+        return titles
+
+    async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
+        found = await self._port.nearest(text, limit, deadline)
+        if found is None or not self._without_adult:
+            return found
+        return tuple(each for each in found if not is_adult(each.title))
+
+    async def terms(self, deadline: Deadline) -> CatalogTerms:
+        return await self._port.terms(deadline)
+
+    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+        """Ids of titles for adults too: nothing can be read by them here."""
+        return await self._port.called(names, deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._port.health(deadline)
+
+    def _narrowed(self, conditions: Conditions) -> Conditions:
+        no_adult = self._without_adult or conditions.no_adult
+        return replace(conditions, day=day_in_japan(self._now()).isoformat(), no_adult=no_adult)
+
+    def _note_present(self, titles: Iterable[Title]) -> None:
+        if self._absent is not None:
+            self._absent.discard(titles)
+
+
+def remove_adult(titles: Mapping[str, Title]) -> dict[str, Title]:
+    return {title_id: title for title_id, title in titles.items() if not is_adult(title)}
+
+
+@dataclass(frozen=True, slots=True)
+class TitlesWithoutAdult:
+    """The store's records without those of titles for adults alone."""
+
+    port: TitlesPort
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        return remove_adult(await self.port.get(title_ids, deadline))
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self.port.health(deadline)
+
+
+class StockWithoutAdult:
+    """Stock without that of titles for adults alone. It knows titles by id, so each is read once from the catalogue or the
+    records (`titles`, which leave out nothing). A title that cannot be read stays unanswered."""
+
+    def __init__(self, port: StockPort, titles: TitleReader, capacity: int = 50_000) -> None:
+        self._port, self._titles = port, titles
+        self._adult: Lru[str, bool] = Lru(capacity)
+
+    async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
+        adult = await self._find_adult(title_ids, deadline)
+        fit = [title_id for title_id in title_ids if adult.get(title_id) is False]
+        page = await self._port.availability(fit, deadline) if fit else AvailabilityPage({})
+        unread = tuple(title_id for title_id in title_ids if title_id not in adult)
+        return replace(page, unanswered=(*page.unanswered, *unread))
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self._port.health(deadline)
+
+    async def _find_adult(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, bool]:
+        """By id, those that could be read. An id that the catalogue lacks is no adult title's; that is not remembered, since
+        the title may be added."""
+        known = {title_id: adult for title_id in title_ids if (adult := self._adult.use(title_id)) is not None}
+        missing = [title_id for title_id in title_ids if title_id not in known]
+        if not missing:
+            return known
+        try:
+            reading = await self._titles.read(missing, deadline)
+        except BackendFailure:
+            return known
+        for title_id, title in reading.titles.items():
+            self._adult.put(title_id, is_adult(title))
+            known[title_id] = is_adult(title)
+        return known if reading.from_records else dict.fromkeys(missing, False) | known
