@@ -38,7 +38,7 @@ from server.telemetry.log_calls import LogLine
 from server.telemetry.log_output import dropped_lines
 from server.telemetry.metrics import Breakers, Metrics
 from server.tracing.opening import open_tracing
-from server.transport.changes.shared_bus import OwnUpdates, SharedBus
+from server.transport.changes import OwnUpdates, SharedBus
 from server.transport.mcp import Protocol
 from server.transport.relay.relayed import open_reach
 from server.version import VERSION

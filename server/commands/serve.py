@@ -27,7 +27,7 @@ from server.runtime.lifecycle import drain
 from server.runtime.signals import first_of, on_signals
 from server.telemetry.log_output import leave
 from server.transport.http.app import HttpApp, http_app
-from server.transport.http.connection.http_connection import Beside, Connections, HttpConnection
+from server.transport.http.connection import Beside, Connections, HttpConnection
 from server.transport.http.probes import Probes
 from server.transport.stdio import BoundedLines, OpenCalls, private_stdin, talk
 from server.transport.websocket.websockets import open_websockets
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def connection_class() -> Callable[..., asyncio.Protocol]:
     """Returns the quicker one where its library is installed, which has no wheel for every platform."""
     try:
-        from server.transport.http.connection.plain_requests import PlainRequests
+        from server.transport.http.plain_requests import PlainRequests
     except ImportError:
         return HttpConnection
     return PlainRequests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from server.config.settings import Settings
-from server.transport.http.connection.http_connection import Beside
+from server.transport.http.connection import Beside
 
 if TYPE_CHECKING:
     from server.application import Application

@@ -18,7 +18,7 @@ from server.config.settings import Settings
 from server.ops.observation import Observation, Process
 from server.ops.streams import Readers, Streams, Teller
 from server.ops.visitors import Visitors
-from server.transport.http.connection.http_connection import Beside
+from server.transport.http.connection import Beside
 from server.transport.http.middleware import Endpoint
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import anyio
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.bounds.slots import NoRoom, Slot, Slots, holder_of
 from server.transport.http.responses import busy
-from server.transport.http.sse.messages import HEADERS
+from server.transport.http.slots import NoRoom, Slot, Slots, holder_of
+from server.transport.http.streams import HEADERS
 from session.resilience.clocks import Clock
 from session.resilience.tasks import start_task
 

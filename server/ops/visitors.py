@@ -14,9 +14,9 @@ from server.config.settings import Settings
 from server.identity import CannotTell, Identifier, Unproven
 from server.identity.bearer import bearer_of
 from server.identity.tool_access import SERVER
-from server.transport.http.bounds.slots import holder_of
 from server.transport.http.metadata import Challenge
 from server.transport.http.responses import busy, plain
+from server.transport.http.slots import holder_of
 from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import DependencyFailure, Failure
 

@@ -22,16 +22,16 @@ from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
 from server.results import FROM_ELSEWHERE, call_tool_result
 from server.runtime.fleet_key import FleetKey
-from server.transport.batches import Extensions
 from server.transport.calls import Answer, Calls, LogLevels
-from server.transport.changes.shared_bus import OwnUpdates
-from server.transport.changes.tool_list_changes import ToolListChanges
-from server.transport.http.bounds.slots import Subscriptions
-from server.transport.primitives.methods import PrimitiveMethods
-from server.transport.primitives.watchers import Watchers
+from server.transport.changes import OwnUpdates
+from server.transport.http.slots import Subscriptions
+from server.transport.listeners import ToolListChanges
+from server.transport.messages import Extensions
+from server.transport.primitives import PrimitiveMethods
 from server.transport.request import Askers, Context, one_page
 from server.transport.store_server import NAME, TITLE, StoreServer, quietly, request_state_boundary
 from server.transport.tool_listing import ToolListing
+from server.transport.watchers import Watchers
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions

@@ -19,7 +19,7 @@ from server.identity import Identifier
 from server.identity.bearer import bearer_in
 from server.identity.caller_limits import Caller, CallerLimits
 from server.identity.request_metadata import checked_session, read_metadata
-from server.transport.http.sse.messages import STREAM, TRANSPORT
+from server.transport.http.streams import STREAM, TRANSPORT
 from tools.contract import SILENT, Client
 from tools.registry import Registered
 from tools.store.failures import Failure

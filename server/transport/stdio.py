@@ -22,7 +22,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic_core import from_json
 
-from server.transport.batches import NoBatch, excess, has_batches, is_array, refused, split
+from server.transport.messages import NoBatch, excess, has_batches, is_array, refused, split
 
 Refuse = Callable[[str], Awaitable[None]]
 

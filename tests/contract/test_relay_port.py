@@ -13,7 +13,7 @@ import pytest
 from server.transport.relay import over_redis
 from server.transport.relay.over_redis import LARGEST_MESSAGE, RedisRelay
 from server.transport.relay.over_sockets import READY_SECONDS, SocketRelay
-from server.transport.relay.post import Gone, Relay, Unreached, new_name
+from server.transport.relay.port import Gone, Relay, Unreached, new_name
 from session.keys import relay, relay_alive
 from session.redis.address import RedisAddress
 from session.redis.multiplexed import MultiplexedRedis

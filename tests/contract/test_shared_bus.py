@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
 
-from server.transport.changes.shared_bus import LARGEST_BYTES, SharedBus, write
+from server.transport.changes import LARGEST_BYTES, SharedBus, write
 from session.keys import CHANGES
 from session.redis import connection as byte_side
 from session.redis import subscriber
@@ -26,7 +26,7 @@ from tests.support.valkey import PrivateValkey, ask, eventually, private_valkey
 
 TOOLS = ToolsListChanged()
 EVENTS: list[ServerEvent] = [TOOLS, PromptsListChanged(), ResourcesListChanged(), ResourceUpdated("manga://policies/返品")]
-LOGGERS = ("session.redis.subscriber", "server.transport.changes.shared_bus")
+LOGGERS = ("session.redis.subscriber", "server.transport.changes")
 
 
 @pytest.fixture(scope="module")

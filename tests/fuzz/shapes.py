@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from server.transport.batches import DEEPEST, MOST_VALUES
+from server.transport.messages import DEEPEST, MOST_VALUES
 
 MARK = "a shape of its own"
 """A text in whose place a body takes a shape that no encoder would write."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from server.transport.batches import MOST_VALUES
-from server.transport.http.bounds.bodies import MOST_BYTES
+from server.transport.http.bodies import MOST_BYTES
+from server.transport.messages import MOST_VALUES
 from tests.support.process import serving
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, ask, call, in_2026, message
 from tests.support.sse import SseClient

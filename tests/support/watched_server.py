@@ -32,7 +32,7 @@ from server.telemetry import log_calls as repeats
 from server.telemetry import metrics
 from server.tracing import environment, sending
 from server.tracing import sending as spans
-from server.transport.changes import shared_bus as own_updates
+from server.transport import changes as own_updates
 from session import keys, memory
 from session.history import LastShown
 from tools.store.backends.embedded import customers as profile

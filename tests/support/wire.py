@@ -8,7 +8,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from server.transport.http.connection.http_connection import Connections
+from server.transport.http.connection import Connections
 from tests.support.written import Written
 
 

@@ -23,8 +23,8 @@ KNOWN = raw.call("get_manga_details", {"title_id": "manga-002001"})
 LARGE = raw.call("search_manga_catalog", {"query": "high school love story", "max_results": 20})
 SHORT = f"""
 import sys
-from server.transport.http.streamable import endpoint as mcp_endpoint
-from server.transport.http.connection import connections
+from server.transport.http import streamable as mcp_endpoint
+from server.transport.http import connection as connections
 connections.REQUEST_SECONDS = connections.ANSWER_SECONDS = {PATIENCE}
 mcp_endpoint.MOST_SESSIONS = 20
 from server.commands import serve as process

@@ -14,8 +14,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.transport.http.bounds.bodies import Admission, Bodies, BoundedHead, FairQueue, InFairQueue
-from server.transport.http.connection.http_connection import Beside, Upgrades
+from server.transport.http.bodies import Admission, Bodies, BoundedHead, FairQueue, InFairQueue
+from server.transport.http.connection import Beside, Upgrades
+from server.transport.http.direct_calls import DirectTools
 from server.transport.http.metadata import RESOURCES, WELL_KNOWN, Challenge, MetadataChallenge, ResourceMetadata
 from server.transport.http.middleware import (
     AllowedOrigins,
@@ -29,10 +30,9 @@ from server.transport.http.middleware import (
 from server.transport.http.probes import Probes
 from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sessions import Sessions
-from server.transport.http.sse.direct import DirectTools
-from server.transport.http.sse.messages import MESSAGES
-from server.transport.http.sse.streams import SseStreams
-from server.transport.http.streamable.endpoint import McpEndpoint
+from server.transport.http.sse import SseStreams
+from server.transport.http.streamable import McpEndpoint
+from server.transport.http.streams import MESSAGES
 
 if TYPE_CHECKING:
     from server.application import Application

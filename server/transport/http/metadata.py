@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from server.identity.tool_access import as_issued
-from server.transport.http.sse.messages import MESSAGES
+from server.transport.http.streams import MESSAGES
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 RESOURCES = ("", "/mcp", "/sse")

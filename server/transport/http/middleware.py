@@ -16,10 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.identity import CannotTell, Identifier, Unproven
 from server.identity.bearer import bearer_of
 from server.runtime.lifecycle import Lifecycle
-from server.transport.http.bounds.bodies import FairQueue
-from server.transport.http.bounds.slots import holder_of
+from server.transport.http.bodies import FairQueue
 from server.transport.http.metadata import WELL_KNOWN, Challenge
 from server.transport.http.responses import busy, plain
+from server.transport.http.slots import holder_of
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 

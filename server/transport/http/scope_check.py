@@ -15,7 +15,7 @@ from server.call import RequestMetadata
 from server.identity import Identifier
 from server.identity.bearer import bearer_in
 from server.identity.request_metadata import read_metadata
-from server.transport.http.bounds.bodies import Posted
+from server.transport.http.bodies import Posted
 from server.transport.http.metadata import Challenge
 from server.transport.http.responses import plain
 from tools.primitive_registry import PrimitiveRegistry

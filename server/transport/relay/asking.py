@@ -18,12 +18,12 @@ from starlette.types import Receive, Scope, Send
 from server.identity import Identifier
 from server.identity.bearer import bearer_of
 from server.identity.request_metadata import PREFIX
-from server.transport.http.bounds.bodies import read_message
+from server.transport.http.answers import INVALID_REQUEST, Unanswered, error_of, is_stream, refusal
+from server.transport.http.bodies import read_message
 from server.transport.http.responses import busy, plain
-from server.transport.http.streamable.answered import INVALID_REQUEST, Unanswered, error_of, is_stream, refusal
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, Taken
-from server.transport.relay.post import ANSWERED, GONE, UNREACHED, Counts, Gone, Relay, Unreached, Unsure
-from server.transport.relay.post import LOST as LOST_IT
+from server.transport.relay.port import ANSWERED, GONE, UNREACHED, Counts, Gone, Relay, Unreached, Unsure
+from server.transport.relay.port import LOST as LOST_IT
 from session.resilience.tasks import start_task
 
 MOST_UNREAD_BYTES = 2**20

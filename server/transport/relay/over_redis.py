@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from server.transport.relay.post import Gone, Heard, Missed, Unreached, Unsure, new_name
+from server.transport.relay.port import Gone, Heard, Missed, Unreached, Unsure, new_name
 from session.failures import MemoryUnavailable, Unanswered
 from session.keys import relay, relay_alive, relay_message
 from session.redis.keyvalue import Command, Reply

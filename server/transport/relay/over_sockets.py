@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from server.transport.relay.post import Gone, Heard, Missed, Unreached, new_name
+from server.transport.relay.port import Gone, Heard, Missed, Unreached, new_name
 
 LENGTH = struct.Struct(">I")
 LARGEST_MESSAGE = 2**27

@@ -21,13 +21,13 @@ from server.config.settings import Settings
 from server.identity import Identifier
 from server.runtime.background import Background
 from server.runtime.fleet_key import FleetKey
-from server.transport.http.bounds.slots import holder_of
 from server.transport.http.reach import OwnSessions, Reach, Read
+from server.transport.http.slots import holder_of
 from server.transport.relay.asking import Asking
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Taken, decoded
 from server.transport.relay.over_redis import RedisRelay
 from server.transport.relay.over_sockets import SocketRelay
-from server.transport.relay.post import NAME, Counts, Relay, SealedRelay
+from server.transport.relay.port import NAME, Counts, Relay, SealedRelay
 from server.transport.relay.serving import Serving
 from session.redis.subscriber import Redis
 

@@ -19,7 +19,7 @@ from server.identity.bearer import VOUCHED
 from server.transport.http.responses import busy
 from server.transport.relay.asking import in_place
 from server.transport.relay.frames import MESSAGES, Ask, Left, Pairs, Part, Taken
-from server.transport.relay.post import Gone, Relay, Unreached
+from server.transport.relay.port import Gone, Relay, Unreached
 from session.resilience.lru import Lru
 from session.resilience.tasks import start_task
 

@@ -11,12 +11,12 @@ from uvicorn._types import WebSocketEvent
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
 
-from server.transport.http.connection.http_connection import Connections
+from server.transport.http.connection import Connections
 
 
 class Unfinished:
     """Bytes of them, at most `most` together; a single one may hold as much of that as is left over, so that there is always
-    room for one more (as `server.transport.http.bounds.bodies` shares out what it reads)."""
+    room for one more (as `server.transport.http.bodies` shares out what it reads)."""
 
     def __init__(self, most: int) -> None:
         self._room = most

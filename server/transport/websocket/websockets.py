@@ -26,15 +26,15 @@ from uvicorn.protocols.utils import ClientDisconnected
 from server.config.settings import Settings
 from server.identity import CannotTell, Unproven
 from server.identity.bearer import bearer_of
-from server.transport.http.bounds.bodies import TOGETHER, Admission, Bodies
-from server.transport.http.bounds.slots import NoRoom, Slots, holder_of, owner_of
-from server.transport.http.connection.http_connection import Connections, Upgrades
+from server.transport.http.bodies import TOGETHER, Admission, Bodies
+from server.transport.http.connection import Connections, Upgrades
+from server.transport.http.direct_calls import DirectTools
+from server.transport.http.inbox import Refused, take
 from server.transport.http.responses import busy, plain
 from server.transport.http.settling import settled
-from server.transport.http.sse.direct import DirectTools
-from server.transport.http.sse.inbox import Refused, take
-from server.transport.http.sse.messages import STREAM, TRANSPORT, Incoming, Outgoing, SseStream
-from server.transport.http.sse.streams import FINISH_SECONDS, IDLE_SECONDS, PING_SECONDS, UNUSED_SECONDS, converse
+from server.transport.http.slots import NoRoom, Slots, holder_of, owner_of
+from server.transport.http.sse import FINISH_SECONDS, IDLE_SECONDS, PING_SECONDS, UNUSED_SECONDS, converse
+from server.transport.http.streams import STREAM, TRANSPORT, Incoming, Outgoing, SseStream
 from server.transport.websocket.connection import Unfinished
 from session.resilience.clocks import Clock
 

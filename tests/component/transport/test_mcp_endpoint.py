@@ -16,12 +16,12 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
-from server.transport.http.bounds.bodies import LONGEST_NAME, Admission, Bodies
-from server.transport.http.bounds.slots import Subscriptions
-from server.transport.http.sse.streams import SseStreams
-from server.transport.http.streamable.answered import ENDED
-from server.transport.http.streamable.endpoint import McpEndpoint
-from server.transport.http.streamable.sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
+from server.transport.http.answers import ENDED
+from server.transport.http.bodies import LONGEST_NAME, Admission, Bodies
+from server.transport.http.slots import Subscriptions
+from server.transport.http.sse import SseStreams
+from server.transport.http.streamable import McpEndpoint
+from server.transport.http.streamable_sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, call, message

@@ -19,7 +19,7 @@ from uvicorn.server import ServerState
 
 from server.commands.serve import PatientServer
 from server.identity.jwt.access_token import StrictJwt
-from server.transport.http.connection.http_connection import Connections, HttpConnection, StrictParser
+from server.transport.http.connection import Connections, HttpConnection, StrictParser
 from server.transport.store_server import StoreServer
 
 OVERRIDDEN = [
@@ -59,7 +59,7 @@ def test_what_is_overridden_where_requests_are_read_in_c() -> None:
     pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-    from server.transport.http.connection.plain_requests import PlainRequests
+    from server.transport.http.plain_requests import PlainRequests
 
     written = {"connection_made", "connection_lost", "data_received", "pause_writing", "resume_writing"}
     read = {"on_header", "on_headers_complete", "on_response_complete"}

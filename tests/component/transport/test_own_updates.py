@@ -12,7 +12,7 @@ import pytest
 from mcp.client import Client
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent
 
-from server.transport.changes.shared_bus import OwnUpdated, read, write
+from server.transport.changes import OwnUpdated, read, write
 from session.keys import owner
 from tests.support.cases import cases
 from tests.support.inmemory import LEGACY_WORDS, connected

@@ -13,9 +13,9 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from server.transport import mcp
-from server.transport.http.sse.direct import DirectTools
-from server.transport.http.streamable import plain_calls
-from server.transport.http.streamable.plain_calls import PlainCalls
+from server.transport.http import plain_calls
+from server.transport.http.direct_calls import DirectTools
+from server.transport.http.plain_calls import PlainCalls
 from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import Connection, call, in_2026, message

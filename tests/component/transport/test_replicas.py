@@ -14,8 +14,8 @@ from server.flags import follower as following
 from server.flags.evaluation import Flags
 from server.flags.follower import Follower
 from server.identity.tool_access import ToolAccess
-from server.transport.changes.shared_bus import SharedBus
-from server.transport.changes.tool_list_changes import ToolListChanges
+from server.transport.changes import SharedBus
+from server.transport.listeners import ToolListChanges
 from server.transport.tool_listing import ToolListing
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import KeyValue

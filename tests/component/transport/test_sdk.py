@@ -22,7 +22,7 @@ from mcp.shared.message import SessionMessage
 from starlette.types import Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.transport.http.sse.messages import Incoming, Outgoing
+from server.transport.http.streams import Incoming, Outgoing
 from server.wiring import open_app
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, call, in_2026, message
 

@@ -21,8 +21,8 @@ from server.call import Principal
 from server.flags.document import parse
 from server.flags.evaluation import Flags
 from server.identity.tool_access import ToolAccess
-from server.transport.changes import tool_list_changes as audiences
-from server.transport.changes.tool_list_changes import METHOD, WINDOW_SECONDS, ToolListChanges
+from server.transport import listeners as audiences
+from server.transport.listeners import METHOD, WINDOW_SECONDS, ToolListChanges
 from server.transport.tool_listing import ToolListing
 from tests.support.pipeline import registered, registry_of
 from tests.support.virtual_time import running_clock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import Message
 
-from server.transport.http.streamable.answered import Answered, is_answer
+from server.transport.http.answers import Answered, is_answer
 from tests.support.cases import cases
 
 HEAD: Message = {

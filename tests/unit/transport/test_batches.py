@@ -9,7 +9,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from server.transport.batches import MOST_MESSAGES, NoBatch, has_batches, id_of, is_array, split
+from server.transport.messages import MOST_MESSAGES, NoBatch, has_batches, id_of, is_array, split
 from server.transport.stdio import BatchedLines
 from tests.support.cases import cases
 

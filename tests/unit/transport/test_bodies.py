@@ -8,8 +8,8 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive
 
-from server.transport.batches import MOST_VALUES
-from server.transport.http.bounds.bodies import AT_ONCE, TOGETHER, Bodies, read_again
+from server.transport.http.bodies import AT_ONCE, TOGETHER, Bodies, read_again
+from server.transport.messages import MOST_VALUES
 
 MOST = 100
 

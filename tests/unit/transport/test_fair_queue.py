@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from server.transport.http.bounds.bodies import AT_ONCE, FairQueue, customer_of
+from server.transport.http.bodies import AT_ONCE, FairQueue, customer_of
 
 FLOOD = 20 * AT_ONCE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from server.transport.batches import DEEPEST, TOO_DEEP
+from server.transport.messages import DEEPEST, TOO_DEEP
 from server.transport.stdio import BoundedLines
 
 MOST = 200

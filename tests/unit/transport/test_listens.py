@@ -15,8 +15,8 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
-from server.transport.http.bounds.bodies import MOST_BYTES, Admission, Posted
-from server.transport.http.bounds.slots import ASK_FOR_LESS, LONGEST_URI, METHOD, MOST_URIS, Subscriptions, holder_of
+from server.transport.http.bodies import MOST_BYTES, Admission, Posted
+from server.transport.http.slots import ASK_FOR_LESS, LONGEST_URI, METHOD, MOST_URIS, Subscriptions, holder_of
 from tests.support.cases import cases
 
 

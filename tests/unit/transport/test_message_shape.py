@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from server.config.settings import Settings
-from server.transport.batches import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, excess
+from server.transport.messages import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, excess
 from tests.support.cases import cases
 from tests.support.fuzzing import examples
 from tools.registry import Registry

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.transport.http.bounds.slots import LOCAL, NoRoom, Slot, Slots, holder_of
+from server.transport.http.slots import LOCAL, NoRoom, Slot, Slots, holder_of
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.fuzzing import examples

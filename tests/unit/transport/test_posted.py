@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from server.transport.batches import Extensions
-from server.transport.http.bounds.bodies import MOST_BYTES, Admission, Posted, trimmed_initialize
-from server.transport.http.bounds.slots import METHOD, Subscriptions
+from server.transport.http.bodies import MOST_BYTES, Admission, Posted, trimmed_initialize
+from server.transport.http.slots import METHOD, Subscriptions
+from server.transport.messages import Extensions
 from tests.support.cases import cases
 from tests.support.raw import INITIALIZE, message
 from tools.primitives.resource import Extension

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.transport.http.streamable.answered import Unanswered
+from server.transport.http.answers import Unanswered
 from server.transport.relay.asking import MOST_UNREAD_BYTES, Answer, Lost, in_place
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, Taken, decoded
-from server.transport.relay.post import NAME, new_name
+from server.transport.relay.port import NAME, new_name
 from server.transport.relay.relayed import named, parted
 from tests.support.cases import cases
 

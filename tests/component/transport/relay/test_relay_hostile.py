@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.identity import TrustEverybody
 from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Part
 from server.transport.relay.over_redis import RedisRelay
-from server.transport.relay.post import Counts
+from server.transport.relay.port import Counts
 from server.transport.relay.relayed import Relayed
 from session.keys import relay
 from session.redis.address import RedisAddress

@@ -17,9 +17,9 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic_core import from_json
 
 from server.transport import mcp
-from server.transport.http.sse.direct import DirectTools
-from server.transport.http.sse.messages import Incoming, Outgoing
-from server.transport.http.sse.streams import converse
+from server.transport.http.direct_calls import DirectTools
+from server.transport.http.sse import converse
+from server.transport.http.streams import Incoming, Outgoing
 from tests.support import process
 from tests.support.cases import cases
 from tests.support.inprocess import in_process

@@ -18,10 +18,12 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
-from server.transport.http.bounds.bodies import Admission, Bodies
-from server.transport.http.bounds.slots import Subscriptions
-from server.transport.http.sse import inbox, messages, streams
-from server.transport.http.sse.streams import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
+from server.transport.http import inbox
+from server.transport.http import sse as streams
+from server.transport.http import streams as messages
+from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.slots import Subscriptions
+from server.transport.http.sse import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
 from tests.support.clocks import HandClock
 
 MOST_BYTES = 4096

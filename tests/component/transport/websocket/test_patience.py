@@ -19,9 +19,9 @@ from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 from wsproto.events import CloseConnection, Event, Message, Ping, Pong
 
-from server.transport.http.bounds.bodies import Admission, Bodies
-from server.transport.http.bounds.slots import Subscriptions
-from server.transport.http.connection.http_connection import ANSWER_SECONDS, REQUEST_SECONDS, Connections
+from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.connection import ANSWER_SECONDS, REQUEST_SECONDS, Connections
+from server.transport.http.slots import Subscriptions
 from server.transport.websocket.connection import (
     BURST_SECONDS,
     FRAME_SECONDS,

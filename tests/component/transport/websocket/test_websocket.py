@@ -20,9 +20,9 @@ from wsproto.events import CloseConnection, Message
 
 from server.config.settings import Settings
 from server.identity.identifier import TrustTokens
-from server.transport.http.bounds.bodies import Admission, Bodies
-from server.transport.http.bounds.slots import Subscriptions
-from server.transport.http.connection.http_connection import Connections
+from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.connection import Connections
+from server.transport.http.slots import Subscriptions
 from server.transport.websocket import websockets as opening
 from server.transport.websocket import websockets as proof
 from server.transport.websocket.connection import Unfinished, WebSocketConnection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.transport.http.connection.http_connection import ANSWER_SECONDS, FOR_PROBES, REQUEST_SECONDS, Connections
+from server.transport.http.connection import ANSWER_SECONDS, FOR_PROBES, REQUEST_SECONDS, Connections
 
 
 class Client:

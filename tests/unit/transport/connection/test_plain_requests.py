@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from server.transport.http.bounds.bodies import MOST_HEADERS
-from server.transport.http.connection.http_connection import MOST_CHUNKS, MOST_HEAD_BYTES, Connections, HttpConnection
+from server.transport.http.bodies import MOST_HEADERS
+from server.transport.http.connection import MOST_CHUNKS, MOST_HEAD_BYTES, Connections, HttpConnection
 from tests.support.wire import connected, rounds
 
 pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
 
-from server.transport.http.connection.plain_requests import PlainRequests
+from server.transport.http.plain_requests import PlainRequests
 from tests.support.cases import cases
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n"

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from server.transport.http.connection.http_connection import ANSWER_SECONDS, REQUEST_SECONDS, TOO_SLOW, Connections
+from server.transport.http.connection import ANSWER_SECONDS, REQUEST_SECONDS, TOO_SLOW, Connections
 from tests.support.clocks import HandClock
 from tests.support.wire import connected, rounds
 from tests.support.written import Written
 
 pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
 
-from server.transport.http.connection.plain_requests import PlainRequests
+from server.transport.http.plain_requests import PlainRequests
 from tests.support.cases import cases
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"

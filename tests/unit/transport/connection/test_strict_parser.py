@@ -10,8 +10,8 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from server.transport.http.bounds.bodies import MOST_HEADERS
-from server.transport.http.connection.http_connection import (
+from server.transport.http.bodies import MOST_HEADERS
+from server.transport.http.connection import (
     MOST_CHUNKS,
     MOST_HEAD_BYTES,
     Connections,

@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from server.transport.batches import NO_MESSAGE, TWICE, NoBatch, has_batches, id_of, is_array, refused, split
-from server.transport.http.bounds.bodies import Admission, Bodies, Posted, trimmed_params
-from server.transport.http.bounds.slots import holder_of, owner_of
+from server.transport.http.bodies import Admission, Bodies, Posted, trimmed_params
 from server.transport.http.responses import busy, plain
-from server.transport.http.sse.messages import MOST_UNREAD, STREAM, Outgoing, SseStream
+from server.transport.http.slots import holder_of, owner_of
+from server.transport.http.streams import MOST_UNREAD, STREAM, Outgoing, SseStream
+from server.transport.messages import NO_MESSAGE, TWICE, NoBatch, has_batches, id_of, is_array, refused, split
 
 CLASH = plain(400, TWICE).body
 

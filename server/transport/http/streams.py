@@ -22,8 +22,8 @@ from mcp.shared.message import SessionMessage
 from pydantic_core import to_json
 from starlette.types import Send
 
-from server.transport.http.bounds.slots import Slot
 from server.transport.http.responses import sent
+from server.transport.http.slots import Slot
 
 MESSAGES = "/messages/"
 """Where what belongs to a stream is posted."""

@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 from starlette.responses import JSONResponse
 from starlette.types import Message, Send
 
-from server.transport.http.bounds.bodies import Posted
+from server.transport.http.bodies import Posted
 from server.transport.http.responses import RETRY_AFTER_SECONDS
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600

@@ -15,9 +15,9 @@ from pydantic_core import from_json
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.transport.batches import NO_EXTENSIONS, Extensions, excess
-from server.transport.http.bounds.slots import FULL, METHOD, Subscriptions, holder_of
 from server.transport.http.responses import busy, plain
+from server.transport.http.slots import FULL, METHOD, Subscriptions, holder_of
+from server.transport.messages import NO_EXTENSIONS, Extensions, excess
 
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 16 * 1024

@@ -18,7 +18,7 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ServerEvent, SubscriptionBus, ToolsListChanged
 
 from server.call import Principal
-from server.transport.changes.shared_bus import as_heard_by
+from server.transport.changes import as_heard_by
 from session.resilience.tasks import start_task
 
 MOST_PRINCIPALS = 8

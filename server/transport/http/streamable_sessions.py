@@ -13,12 +13,12 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.transport.changes.tool_list_changes import SessionStreams
-from server.transport.http.bounds.bodies import Posted
-from server.transport.http.bounds.slots import NoRoom, Slot, Slots, holder_of, owner_of
+from server.transport.http.answers import INVALID_REQUEST, refusal
+from server.transport.http.bodies import Posted
 from server.transport.http.responses import busy
 from server.transport.http.settling import settled
-from server.transport.http.streamable.answered import INVALID_REQUEST, refusal
+from server.transport.http.slots import NoRoom, Slot, Slots, holder_of, owner_of
+from server.transport.listeners import SessionStreams
 from session.resilience.clocks import Clock
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from server.transport.http.bounds.bodies import MOST_HEADERS
-from server.transport.http.connection.http_connection import (
+from server.transport.http.bodies import MOST_HEADERS
+from server.transport.http.connection import (
     MOST_HEAD_BYTES,
     TOO_SLOW,
     Connections,

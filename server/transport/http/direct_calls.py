@@ -24,7 +24,7 @@ from mcp.shared.transport_context import TransportContext
 from pydantic_core import to_json
 from starlette.requests import Request as HttpRequest
 
-from server.transport.http.sse.messages import Outgoing
+from server.transport.http.streams import Outgoing
 from session.resilience.tasks import start_task
 
 Json = dict[str, Any]

@@ -12,12 +12,12 @@ from mcp.shared.exceptions import MCPError
 from server.call import Call, Outcome, Principal
 from server.identity.tool_access import ToolAccess, granted
 from server.results import content_blocks, envelope, within_bounds
-from server.transport.batches import Extensions
 from server.transport.calls import Calls, LogLevels
-from server.transport.changes.shared_bus import OwnUpdates
-from server.transport.primitives.watchers import Watchers
+from server.transport.changes import OwnUpdates
+from server.transport.messages import Extensions
 from server.transport.request import Askers, Context, one_page
 from server.transport.store_server import StoreServer, quietly
+from server.transport.watchers import Watchers
 from tools.primitive_registry import PrimitiveRegistry, Served
 from tools.primitives.read import OTHERS, TYPED, arguments_of
 from tools.primitives.resource import Prompt, Resource, ResourceTemplate

@@ -16,8 +16,8 @@ from mcp.server.subscriptions import (
     SubscriptionBus,
 )
 
-from server.transport.changes.shared_bus import as_heard_by
-from server.transport.http.bounds.slots import LONGEST_URI, MOST_URIS
+from server.transport.changes import as_heard_by
+from server.transport.http.slots import LONGEST_URI, MOST_URIS
 from session.resilience.tasks import start_task
 from tools.primitive_registry import Kind
 

@@ -16,18 +16,18 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from server.transport.batches import NoBatch, has_batches, id_of, is_array, refused, split
-from server.transport.changes.tool_list_changes import SessionStreams
-from server.transport.http.bounds.bodies import Admission, Bodies, Posted, customer_of, read_again, trimmed_initialize
-from server.transport.http.bounds.slots import holder_of
+from server.transport.http.answers import Answered, PlainRefusals, no_initialize, refusal
+from server.transport.http.bodies import Admission, Bodies, Posted, customer_of, read_again, trimmed_initialize
+from server.transport.http.direct_calls import DirectTools
+from server.transport.http.plain_calls import PlainCalls
 from server.transport.http.responses import told_when_sent
 from server.transport.http.scope_check import ScopeCheck
-from server.transport.http.sse.direct import DirectTools
-from server.transport.http.sse.messages import HEADERS
-from server.transport.http.sse.streams import SseStreams
-from server.transport.http.streamable.answered import Answered, PlainRefusals, no_initialize, refusal
-from server.transport.http.streamable.plain_calls import PlainCalls
-from server.transport.http.streamable.sessions import Sessions
+from server.transport.http.slots import holder_of
+from server.transport.http.sse import SseStreams
+from server.transport.http.streamable_sessions import Sessions
+from server.transport.http.streams import HEADERS
+from server.transport.listeners import SessionStreams
+from server.transport.messages import NoBatch, has_batches, id_of, is_array, refused, split
 
 One = Callable[[bytes, Scope, Receive, Send], Coroutine[Any, Any, None]]
 """Serves one message that was posted."""

@@ -1,7 +1,6 @@
-"""Plain calls of the 2026 era, and the list of the tools, which take the short way of those on streams
-(`server.transport.http.sse.direct`): past the SDK's tasks, channels and models, and never past its checks. What any of these
-would refuse is left to the SDK, which says why.
-"""
+"""Plain calls and tool lists of the 2026 era on the short way of `direct_calls`, after every check of the SDK.
+
+Whatever the SDK would refuse is left to it."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ from pydantic_core import from_json, to_json
 from starlette.requests import Request as HttpRequest
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.sse.direct import CALL, LIST, TOKEN, DirectTools
-from server.transport.http.sse.messages import HEADERS
+from server.transport.http.direct_calls import CALL, LIST, TOKEN, DirectTools
+from server.transport.http.streams import HEADERS
 from session.resilience.tasks import start_task
 
 Params = Mapping[str, Any]

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
-from server.transport.http.bounds.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES
+from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES
 
 MOST_HEAD_BYTES = MOST_HEADER_BYTES + MOST_TARGET_BYTES
 """Of a head, or of what follows the last chunk, that is not whole yet."""

@@ -20,14 +20,14 @@ from mcp.shared.transport_context import TransportContext
 from prometheus_client import Gauge
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.bounds.bodies import Admission, Bodies
-from server.transport.http.bounds.slots import Slots, holder_of, owner_of
+from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.direct_calls import DirectCalls, DirectTools
+from server.transport.http.inbox import SsePosts
 from server.transport.http.reach import OwnSessions
 from server.transport.http.responses import busy
 from server.transport.http.settling import settled
-from server.transport.http.sse.direct import DirectCalls, DirectTools
-from server.transport.http.sse.inbox import SsePosts
-from server.transport.http.sse.messages import HEADERS, MESSAGES, Incoming, Outgoing, SseStream
+from server.transport.http.slots import Slots, holder_of, owner_of
+from server.transport.http.streams import HEADERS, MESSAGES, Incoming, Outgoing, SseStream
 from session.resilience.clocks import Clock
 
 END_SECONDS = 2.0

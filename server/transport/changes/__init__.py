@@ -1,1 +1,0 @@
-"""Who hears that something has changed: clients whose own list is another one, here and on every replica."""

@@ -1,1 +1,0 @@
-"""What one client may take of what all of them share."""

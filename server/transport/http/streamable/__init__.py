@@ -1,1 +1,0 @@
-"""/mcp: Streamable HTTP, as far as it is not left to the SDK."""
