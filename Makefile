@@ -44,7 +44,7 @@ clients: $(CLIENTS) ## the environments of the clients that tests drive
 
 installed: $(VENV)/.dev $(CLIENTS) .cache/sbom/.lock ## every environment that check, sbom, audit and test need; -j makes them side by side
 
-test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, DynamoDB and Redis (tests/stack/README.md)
+test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, DynamoDB and Redis (tests/README.md)
 	@MANGA_TEST_STACK=1 $(PYTEST) tests/wire $(ARGS)
 
 pod: $(VENV)/.dev ## both images as one task on Fargate: a conversation, a crash, an end, a deployment (needs root, buildah, podman)

@@ -21,7 +21,7 @@ KINDS = ("live", "cache", "stale", "fallback", "partial", "error")
 HEAD = """\
 # What faults do to answers
 
-Written by `make chaos` (`python -m tests.chaos.run --write`); [README.md](README.md) says what is done and measured.
+Written by `make chaos` (`python -m tests.chaos.run --write`); [the tests' page](../README.md#chaos) says what is done and measured.
 
 """
 
