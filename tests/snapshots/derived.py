@@ -81,7 +81,8 @@ def derived() -> dict[Path, str]:
     }
     return {
         **tools,
-        ROOT / "README.md": with_tables("README.md", {"tools": tools_table(), "main settings": settings_table(MAIN)}),
+        ROOT / "README.md": with_tables("README.md", {"main settings": settings_table(MAIN)}),
+        ROOT / "infra/docs/answers.md": with_tables("infra/docs/answers.md", {"tools": tools_table()}),
         ROOT / "infra/docs/settings.md": with_tables("infra/docs/settings.md", {"settings": settings_table()}),
         ROOT / GUIDE: guide_as_the_files_are(ROOT),
         ROOT / "infra/docs/map.svg": picture(),

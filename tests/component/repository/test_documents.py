@@ -143,7 +143,7 @@ def test_every_page_of_the_guide_is_reached_from_the_readme() -> None:
 
 
 def test_contributing_is_one_page() -> None:
-    assert len(text_of("CONTRIBUTING.md").splitlines()) <= 90
+    assert len(text_of("CONTRIBUTING.md").splitlines()) <= 110
 
 
 def test_every_folder_of_tests_is_in_their_readme() -> None:
@@ -239,7 +239,7 @@ def test_the_headers_and_keys_are_those_that_are_read() -> None:
 def test_what_an_answer_can_lack_is_named() -> None:
     """The words of `degraded`."""
     for word in (*PLAIN_WORDS, "session"):
-        assert f"`{word}`" in text_of("infra/docs/results.md"), word
+        assert f"`{word}`" in text_of("infra/docs/answers.md"), word
 
 
 @cases("document", DOCUMENTS)
