@@ -8,7 +8,7 @@ from tools.results import shortening as worth
 from tools.results.details import complete, details, last_known
 from tools.results.referred import one_title
 from tools.results.rows import OFFER
-from tools.schema.parts import FOR_WHOM, STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.schema.parts import EDITION, FOR_WHOM, STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.identifiers import TITLE_ID
 
 INPUT = arguments(
@@ -45,6 +45,7 @@ OUTPUT = answer(
         "start_year": nullable("integer"),
         "end_year": nullable("integer"),
         "magazine": nullable("string"),
+        **EDITION,
         **FOR_WHOM,
         "related": listed(_RELATED),
         "offers": listed(OFFER),

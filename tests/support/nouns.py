@@ -69,6 +69,11 @@ TITLES = st.builds(
     start_year=maybe(st.integers(1000, 2000)),
     end_year=maybe(st.integers(2000, 9999)),
     related=several(TITLE_IDS),
+    publisher=maybe(TEXTS),
+    edition_language=maybe(st.sampled_from(("ja", "en-GB", "zh-Hant"))),
+    **dict.fromkeys(
+        ("cover_url", "product_url"), maybe(st.sampled_from(("https://shop.example/1.jpg?x=1", "https://a.b:8443")))
+    ),
 ).flatmap(lambda title: RATED.map(lambda counts: replace(title, **counts)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from session.resilience.deadline import Deadline
 from tools.contract import Json, ToolContext
-from tools.results.rows import author_name, authors_line, for_whom, in_stock, offered, price
+from tools.results.rows import author_name, authors_line, edition, for_whom, in_stock, offered, price
 from tools.store.catalog.adult import is_adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import Availability, Title
@@ -77,6 +77,7 @@ def facts(title: Title) -> Json:
         "start_year": title.start_year,
         "end_year": title.end_year,
         "magazine": title.magazine,
+        **edition(title),
         **for_whom(title),
     }
 

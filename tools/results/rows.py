@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tools.contract import Json, ToolContext
-from tools.schema.parts import INTEGER, STRING, record
+from tools.schema.parts import ADDRESSES, EDITION, INTEGER, STRING, record
 from tools.store.audience import audience_of, content_notes
 from tools.store.models import DIGITAL as DIGITAL
 from tools.store.models import PAPER, WHOLE, Author, Availability, Campaign, Offer, Title
@@ -85,6 +85,7 @@ def title_row(title: Title) -> Json:
         "start_year": title.start_year,
         "synopsis": shortened(title.synopsis_en or title.synopsis_ja),
         **for_whom(title),
+        **edition(title, ADDRESSES),
         "price_jpy": None,
         "in_stock": None,
     }
@@ -94,6 +95,11 @@ def for_whom(title: Title) -> Json:
     """The audience, and what to mention to who chooses for somebody else, where there is anything."""
     fit_for, notes = audience_of(title), list(content_notes(title)[:NOTES])
     return {"audience": None if fit_for is None else fit_for.value, **({"content_notes": notes} if notes else {})}
+
+
+def edition(title: Title, names: Iterable[str] = EDITION) -> Json:
+    """Publisher, language and addresses of the edition that the shop sells, as far as the record gives them."""
+    return {name: value for name in names if (value := getattr(title, name)) is not None}
 
 
 def price(offers: Sequence[Offer]) -> int | None:

@@ -68,8 +68,8 @@ def _sum(text: bytes) -> int:
 
 
 _CARD = (
-    "synopsis", "tags", "start_year", "content_notes", "status", "volumes", "genre", "title_ja", "rating", "author",
-    "audience",
+    "cover_url", "product_url", "synopsis", "tags", "start_year", "content_notes", "status", "volumes", "genre", "title_ja",
+    "rating", "author", "audience",
 )  # fmt: skip
 
 
@@ -83,9 +83,9 @@ RECOMMENDATIONS = (
     "based_on", "understood", "recommendations.reason", "recommendations[]", "relaxed[]",
 )  # fmt: skip
 DETAILS = (
-    "alt_titles", "chapters", "rating_count", "popularity_rank", "magazine", "end_year", "authors", "related[]", "related",
-    "titles", "synopsis.ja", "synopsis", "tags", "start_year", "status", "volumes", "genre", "rating", "author",
-    "content_notes", "offers", "audience",
+    "cover_url", "alt_titles", "chapters", "rating_count", "popularity_rank", "magazine", "end_year", "authors", "related[]",
+    "related", "titles", "publisher", "edition_language", "product_url", "synopsis.ja", "synopsis", "tags", "start_year",
+    "status", "volumes", "genre", "rating", "author", "content_notes", "offers", "audience",
 )  # fmt: skip
 INVENTORY = (
     "checked_query",

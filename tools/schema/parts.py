@@ -56,6 +56,9 @@ ERROR: Json = {"type": "object", "required": ["code", "name", "message", "data"]
 """What no answer is without, in few bytes: every tool's schema has them, and all of them are read in every conversation."""
 
 FOR_WHOM: Json = {"audience": nullable("string"), "content_notes": STRINGS}
+ADDRESSES: Json = dict.fromkeys(("product_url", "cover_url"), STRING)
+EDITION: Json = {"publisher": STRING, "edition_language": STRING, **ADDRESSES}
+"""What a record may give of the edition that the shop sells."""
 TITLE_ROW: Json = record(
     {
         "title_id": STRING,
@@ -69,6 +72,7 @@ TITLE_ROW: Json = record(
         "status": nullable("string"),
         "start_year": nullable("integer"),
         **FOR_WHOM,
+        **ADDRESSES,
         "synopsis": nullable("string"),
         "price_jpy": nullable("integer", "Of one volume."),
         "in_stock": nullable("boolean", "Null: not known now."),

@@ -194,9 +194,24 @@ def test_a_field_is_in_the_schema_of_what_is_answered(noun: type, field: str) ->
     assert names.get(field, field) in schema["properties"], f"{noun.__name__}.{field} is answered nowhere"
 
 
+EDITION = {
+    "publisher": "Pier Books",
+    "edition_language": "en-GB",
+    "cover_url": "https://img.shop.example/1.jpg",
+    "product_url": "https://shop.example/1",
+}
+
+
+def test_what_a_record_gives_of_its_edition_is_answered_and_no_more() -> None:
+    full, bare = Title("m-1", en="x", **EDITION), Title("m-1", en="x")
+    assert details.facts(full).items() >= EDITION.items()
+    assert title_row(full).items() >= {name: EDITION[name] for name in ("cover_url", "product_url")}.items()
+    assert not EDITION.keys() & (details.facts(bare).keys() | title_row(bare).keys())
+
+
 def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
     """Clients may drop what a schema does not name."""
-    title = Title("m-1", en="x", tags=("Gore",))
+    title = Title("m-1", en="x", tags=("Gore",), **EDITION)
     joined = {"related", *details.offers(None), "note", "truncated", "error"}
     assert details.facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
     assert title_row(title).keys() == TITLE_ROW["properties"].keys()

@@ -34,6 +34,10 @@ GOOD: dict[str, Any] = {
     "start_year": 2011,
     "end_year": 2014,
     "magazine": "Harbour",
+    "publisher": "Pier Books",
+    "edition_language": "en-GB",
+    "cover_url": "https://img.shop.example/900001.jpg",
+    "product_url": "https://shop.example/p?id=900001",
     "offers": [{"format": "physical", "price_jpy": 770, "stock": 4}, {"format": "digital", "price_jpy": 660, "stock": None}],
     "related": ["manga-900002"],
 }
@@ -112,6 +116,10 @@ def test_everything_else_may_be_null_or_absent(field: str) -> None:
         ({"offers": [reduced(until="2026-12-01") | {"list_price_jpy": 300}]}, "needs a list_price_jpy above price_jpy"),
         ({"offers": [reduced(until="2026-12-01") | {"list_price_jpy": None}]}, "needs a list_price_jpy above price_jpy"),
         ({"offers": [{"format": "digital", "price_jpy": 500}] * 2}, "$.offers[1].format 'digital' is there twice"),
+        ({"cover_url": "http://shop.example/1.jpg"}, "$.cover_url must be an address that begins with https://"),
+        ({"product_url": "https://shop.example/a b"}, "$.product_url must be an address that begins with https://"),
+        ({"cover_url": "https://u:p@shop.example/1.jpg"}, "$.cover_url must be an address that begins with https://"),
+        ({"edition_language": "English"}, "$.edition_language must be a language tag (BCP 47), such as ja or en-GB"),
         ({"volumes": 10**30}, "$.volumes must be at most 1000000000"),
     ],
 )

@@ -15,6 +15,7 @@ from tools.store.models.values import (
     ByStars,
     Count,
     ForWhom,
+    LanguageTag,
     Prose,
     Rank,
     Rating,
@@ -22,6 +23,7 @@ from tools.store.models.values import (
     Text,
     Texts,
     TitleId,
+    WebAddress,
     Year,
 )
 
@@ -61,6 +63,10 @@ class Title:
     start_year: Year | None = None
     end_year: Year | None = None
     magazine: Text | None = None
+    publisher: Text | None = None
+    edition_language: LanguageTag | None = None
+    cover_url: WebAddress | None = None
+    product_url: WebAddress | None = None
     audience: ForWhom | None = None
     related: Annotated[tuple[TitleId, ...], Field(max_length=MOST_RELATED)] = ()
 

@@ -37,6 +37,8 @@ LONGEST_NAME, LONGEST_PROSE = 1_000, 20_000
 LONGEST_LIST = 200
 MOST_RELATED = 1_000
 STARS = 5
+WEB_ADDRESS = r"https://[a-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?"
+LANGUAGE_TAG = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z", re.ASCII)
 
 
@@ -95,9 +97,23 @@ def _moment(text: str) -> str:
     return text
 
 
+def _web_address(text: str) -> str:
+    if not re.fullmatch(WEB_ADDRESS, text):
+        raise ValueError("must be an address that begins with https://")
+    return text
+
+
+def _language(text: str) -> str:
+    if not re.fullmatch(LANGUAGE_TAG, text):
+        raise ValueError("must be a language tag (BCP 47), such as ja or en-GB")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Prose = Annotated[str, Field(min_length=1, max_length=LONGEST_PROSE)]
 Texts = Annotated[tuple[Text, ...], Field(max_length=LONGEST_LIST)]
+WebAddress = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_web_address)]
+LanguageTag = Annotated[str, AfterValidator(_language), WithJsonSchema({"type": "string", "pattern": LANGUAGE_TAG})]
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Yen = Annotated[int, Field(ge=0, le=MOST)]
 Rank = Annotated[int, Field(ge=1, le=MOST)]
