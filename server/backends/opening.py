@@ -175,18 +175,18 @@ async def open_store(settings: Settings, stack: AsyncExitStack, catalog: Catalog
 
 
 def _open_shared_store(stack: AsyncExitStack, shared: SharedStore, people: Path | None) -> StorePorts:
-    from tools.store.backends.embedded.people_file import PeopleFile, SharedPreferences, SharedProfiles
+    from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 
     assert people is not None
     store = stack.enter_context(closing(EmbeddedStore.of_file(shared.file)))
-    file = stack.enter_context(closing(PeopleFile(people)))
-    return StorePorts(shared.titles, store, shared.releases, store, SharedProfiles(file), SharedPreferences(file))
+    file = stack.enter_context(closing(CustomerDatabase(people)))
+    return StorePorts(shared.titles, store, shared.releases, store, EmbeddedProfiles(file), EmbeddedPreferences(file))
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
     """Fills it from the catalogue file, whoever searches that: with OpenSearch the file still says what is sold."""
-    from tools.store.backends.embedded.customers import EmbeddedPreferences, EmbeddedProfiles
+    from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
     from tools.store.records.catalog_file import CatalogFileError, Record, load
     from tools.store.records.store_files import StoreFileError
@@ -204,7 +204,9 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
     except StoreFileError as error:
         raise SettingError(f"MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE: {error}") from None
     releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
-    return StorePorts(EmbeddedTitles(titles), store, releases, store, EmbeddedProfiles(), EmbeddedPreferences())
+    customers = stack.enter_context(closing(CustomerDatabase()))
+    profiles, preferences = EmbeddedProfiles(customers), EmbeddedPreferences(customers)
+    return StorePorts(EmbeddedTitles(titles), store, releases, store, profiles, preferences)
 
 
 def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:

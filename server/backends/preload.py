@@ -88,7 +88,7 @@ def _drivers(settings: Settings) -> list[str]:
         f"{backends}.dynamodb.store": settings.store_url != EMBEDDED,
         f"{backends}.embedded.catalog": settings.catalog_url == EMBEDDED,
         f"{backends}.embedded.stock_and_orders": settings.store_url == EMBEDDED,
-        f"{backends}.embedded.people_file": settings.store_url == EMBEDDED,
+        f"{backends}.embedded.customers": settings.store_url == EMBEDDED,
         f"{backends}.bedrock.embedder": settings.embedder.startswith("bedrock:"),
         "session.redis.cluster": "+cluster:" in settings.redis_url,
         "session.redis.multiplexed": True,

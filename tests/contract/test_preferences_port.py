@@ -14,8 +14,7 @@ from session.preferences import LONGEST, MOST_KEPT, Kept, Preference
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.embedded.customers import EmbeddedPreferences
-from tools.store.backends.embedded.people_file import PeopleFile, SharedPreferences
+from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences
 from tools.store.failures import TimedOut
 from tools.store.ports import PreferencesPort
 
@@ -33,8 +32,8 @@ async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
         yield EmbeddedPreferences()
         return
     if request.param == "shared":
-        with closing(PeopleFile(tmp_path / "people.db")) as file:
-            yield SharedPreferences(file)
+        with closing(CustomerDatabase(tmp_path / "people.db")) as file:
+            yield EmbeddedPreferences(file)
         return
     async with DynamoStore.open(request.getfixturevalue("dynamodb_address")) as store:
         yield store.preferences

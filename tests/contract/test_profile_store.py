@@ -15,8 +15,7 @@ from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKi
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.embedded.customers import EmbeddedProfiles
-from tools.store.backends.embedded.people_file import PeopleFile, SharedProfiles
+from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedProfiles
 from tools.store.failures import TimedOut
 from tools.store.ports import ProfilePort
 
@@ -34,8 +33,8 @@ async def profiles(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         yield EmbeddedProfiles(clock=lambda: NOW)
         return
     if request.param == "shared":
-        with closing(PeopleFile(tmp_path / "people.db")) as file:
-            yield SharedProfiles(file, clock=lambda: NOW)
+        with closing(CustomerDatabase(tmp_path / "people.db")) as file:
+            yield EmbeddedProfiles(file, clock=lambda: NOW)
         return
     address = request.getfixturevalue("dynamodb_address")
     async with DynamoStore.open(address, clock=lambda: NOW) as store:

@@ -1,103 +1,134 @@
-"""Long-term profiles in this process, for as long as it runs: bounded, and nothing on disk."""
+"""Long-term profiles and stated preferences in SQLite: in memory, or in a file that the processes of one server share."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
 
 from session.keys import user_hash
-from session.preferences import Kept
-from session.profile import KEPT_DAYS, RECALLED, Event, Profile, sort_key, written
+from session.preferences import Kept, decode, encode
+from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, sort_key, written
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
-from session.resilience.lru import Lru
-from tools.store.failures import TimedOut
+from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.models import Health
 
-NOTHING = Kept()
+T = TypeVar("T")
+MOST_EVENTS, MOST_STATED = 100_000, 1_000
+"""Rows of each table; the oldest are removed."""
+TABLES = """
+CREATE TABLE IF NOT EXISTS events (
+    owner TEXT NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
+    PRIMARY KEY (owner, at, kind, subject)
+);
+CREATE TABLE IF NOT EXISTS stated (owner TEXT PRIMARY KEY, revision TEXT, document BLOB NOT NULL);
+"""
 
 
-@dataclass(slots=True)
-class EmbeddedPreferences:
-    """`tools.store.ports.PreferencesPort`: those of the `people` who were last heard of."""
+class CustomerDatabase:
+    """A connection. For a file it has a thread of its own, since a write may wait 0.25 s for another process's; in memory,
+    where a query takes microseconds, it is used on the event loop."""
 
-    people: int = 1_000
-    _kept: Lru[str, Kept] = field(init=False)
+    def __init__(self, path: Path | None = None) -> None:
+        """Blocking, for some milliseconds."""
+        self._db = sqlite3.connect(path or ":memory:", timeout=0.25, check_same_thread=False, isolation_level=None)
+        self._worker: ThreadPoolExecutor | None = None
+        self._db.executescript(TABLES)
+        if path is not None:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = OFF")  # the file outlives the processes, not the server
+            self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="customers")
 
-    def __post_init__(self) -> None:
-        self._kept = Lru(self.people)
-
-    async def stated(self, user: str, deadline: Deadline) -> Kept:
-        """What is kept for a person."""
-        _in_time(deadline)
-        return self._kept.use(user_hash(user)) or NOTHING
-
-    async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Puts it in place of the state of that revision."""
-        _in_time(deadline)
-        own = user_hash(user)
-        if (self._kept.peek(own) or NOTHING).revision != in_place_of:
-            return False
-        if kept.preferences:
-            self._kept.put(own, kept)
-        else:
-            self._kept.pop(own)
-        return True
+    async def run(self, work: Callable[[sqlite3.Connection], T], deadline: Deadline) -> T:
+        """Raises TimedOut at the deadline, DependencyFailure when the file cannot be used."""
+        try:
+            if deadline.expired():
+                raise TimeoutError
+            if self._worker is None:
+                return work(self._db)
+            async with asyncio.timeout(deadline.remaining()):
+                return await asyncio.get_running_loop().run_in_executor(self._worker, work, self._db)
+        except TimeoutError as error:
+            raise TimedOut("The profile did not answer in time.", dependency="profile") from error
+        except sqlite3.Error as error:
+            raise DependencyFailure("The profile cannot be read now.", dependency="profile") from error
 
     async def health(self, deadline: Deadline) -> Health:
-        """Always well."""
-        return Health(ok=True, detail="in this process")
+        await self.run(lambda db: db.execute("SELECT 1"), deadline)
+        return Health(ok=True, detail="in this process" if self._worker is None else "in these processes")
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.shutdown(wait=True, cancel_futures=True)
+        self._db.close()
 
 
-def _in_time(deadline: Deadline) -> None:
-    if deadline.expired():
-        raise TimedOut("The preferences did not answer in time.", dependency="profile")
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class EmbeddedProfiles:
-    """`tools.store.ports.ProfilePort`: the latest events of the `people` who were last heard of."""
+    """A `ProfilePort`."""
 
-    people: int = 1_000
+    database: CustomerDatabase = field(default_factory=CustomerDatabase)
     clock: Now = utc_now
-    _events: Lru[str, list[Event]] = field(init=False)
-    """Of each person the oldest first."""
-
-    def __post_init__(self) -> None:
-        self._events = Lru(self.people)
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events, each to the profile of its user; the same one told twice counts once."""
-        _profile_in_time(deadline)
-        for user, event in entries:
-            self._add(user_hash(user), event)
+        """Adds events, each to the profile of its user; an event that is added twice is there once."""
+        rows = [(user_hash(user), event.at, event.kind.value, event.subject) for user, event in entries]
 
-    def _add(self, key: str, event: Event) -> None:
-        events = self._events.peek(key) or []
-        self._events.put(key, events)
-        where = bisect_left(events, sort_key(event), key=sort_key)
-        if events[where : where + 1] != [event]:
-            events.insert(where, event)
-        del events[:-RECALLED]
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?)", rows)
+            db.execute("DELETE FROM events WHERE rowid <= (SELECT max(rowid) FROM events) - ?", (MOST_EVENTS,))
+
+        await self.database.run(work, deadline)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         """The latest events that are still kept."""
-        _profile_in_time(deadline)
-        oldest = written(self.clock() - timedelta(days=KEPT_DAYS))
-        return Profile(tuple(event for event in reversed(self._events.use(user_hash(user)) or []) if event.at >= oldest))
+        asked = (user_hash(user), written(self.clock() - timedelta(days=KEPT_DAYS)), RECALLED)
+        sql = "SELECT kind, subject, at FROM events WHERE owner = ? AND at >= ? ORDER BY at DESC LIMIT ?"
+        rows = await self.database.run(lambda db: db.execute(sql, asked).fetchall(), deadline)
+        events = (Event(EventKind(kind), subject, at) for kind, subject, at in rows)
+        return Profile(tuple(sorted(events, key=sort_key, reverse=True)))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
-        """Removes everything that was remembered of the person."""
-        _profile_in_time(deadline)
-        self._events.pop(user_hash(user))
+        owner = user_hash(user)
+        await self.database.run(lambda db: db.execute("DELETE FROM events WHERE owner = ?", (owner,)), deadline)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Always well."""
-        return Health(ok=True, detail="in this process")
+        return await self.database.health(deadline)
 
 
-def _profile_in_time(deadline: Deadline) -> None:
-    if deadline.expired():
-        raise TimedOut("The profile did not answer in time.", dependency="profile")
+@dataclass(frozen=True, slots=True)
+class EmbeddedPreferences:
+    """A `PreferencesPort`."""
+
+    database: CustomerDatabase = field(default_factory=CustomerDatabase)
+
+    async def stated(self, user: str, deadline: Deadline) -> Kept:
+        sql, owner = "SELECT document, revision FROM stated WHERE owner = ?", user_hash(user)
+        row = await self.database.run(lambda db: db.execute(sql, (owner,)).fetchone(), deadline)
+        return Kept(decode(row[0]) or (), row[1]) if row else Kept()
+
+    async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
+        """Replaces the state of the revision `in_place_of`. False if another revision is there."""
+        owner, row = user_hash(user), (kept.revision, encode(kept.preferences))
+
+        def work(db: sqlite3.Connection) -> bool:
+            if in_place_of is None:
+                done = db.execute("INSERT OR IGNORE INTO stated VALUES (?, ?, ?)", (owner, *row)).rowcount == 1
+            else:
+                sql = "UPDATE stated SET revision = ?, document = ? WHERE owner = ? AND revision = ?"
+                done = db.execute(sql, (*row, owner, in_place_of)).rowcount == 1
+            if done and not kept.preferences:
+                db.execute("DELETE FROM stated WHERE owner = ? AND revision IS ?", (owner, kept.revision))
+            db.execute("DELETE FROM stated WHERE rowid <= (SELECT max(rowid) FROM stated) - ?", (MOST_STATED,))
+            return done
+
+        return await self.database.run(work, deadline)
+
+    async def health(self, deadline: Deadline) -> Health:
+        return await self.database.health(deadline)
