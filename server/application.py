@@ -15,18 +15,17 @@ from server.pipeline import Pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import Dependencies, Probe
 from server.runtime.lifecycle import Lifecycle
-from server.stages.run_tool import Second, no_second
+from server.stages.answer import Second, no_second
 from server.telemetry.audit import AuditLog
-from server.telemetry.events import Observer, Sink
-from server.telemetry.listeners import Listeners
+from server.telemetry.events import Listeners, Observer, Sink
 from server.telemetry.metrics import Metrics
 from server.transport.http.reach import OwnSessions, Reach
 from server.transport.mcp import Protocol
-from session.local.turns import TurnShadows
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
+from session.turn import TurnShadows
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.registry import Registry

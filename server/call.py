@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from session.begin import BeginRequest, Begun
-from session.conversation import Conversation
-from session.local.recent import Left
+from session.memory import Conversation
 from session.preferences import Preference
+from session.recent import Left
 from session.redis.keyvalue import Step
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline, Interval

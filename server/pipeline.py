@@ -1,43 +1,30 @@
-"""The way of a call, from its arrival to its outcome.
+"""The call pipeline: the ordered stages that every call passes. Read this first.
 
-A call goes through the stages in the order of the list in `build`, outermost first, and its outcome comes back through them
-in reverse. Each stage is a file of `server/stages`. It does its part before the call goes on, after the outcome has come
-back, or both; or it answers itself, and nothing further in ever runs. The innermost handler runs the tool.
-
-The list is folded twice: a call that somebody watches takes the way on which each stage notes its time, all others the plain
-one.
-
-What a stage finds out stands in the `Call` for those further in (`server/call.py`); a stage that gives up raises a `Failure`
-(`tools/store/failures.py`), which a stage further out may catch and answer differently.
+A stage (`server/stages`) awaits `inner(call)` for the rest of the way, with its own work before, after or around it, or
+answers itself. What it finds out for later stages it sets in the `Call` (`server/call.py`). To give up it raises a `Failure`
+(`tools/store/failures.py`), which a stage further out may catch. The innermost handler runs the tool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from server.call import Call, Handler, Outcome
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
-from server.runtime.profile_queue import ProfileQueue
-from server.stages.admit import Admit
+from server.stages.admission import Admit, EnforceDeadline, Shed
+from server.stages.answer import Complete, Ladder, RunTool, Second, no_second
 from server.stages.cache import Cache
-from server.stages.complete import Complete
-from server.stages.deadline import EnforceDeadline
-from server.stages.fallback import Ladder
-from server.stages.guard import Guard
 from server.stages.idempotency import Idempotency
-from server.stages.identity import Identify
-from server.stages.remember import Remember
-from server.stages.run_tool import RunTool, Second, no_second
+from server.stages.remember import ProfileQueue, Remember
+from server.stages.request import Identify, Validate
 from server.stages.session import OpenSession, Recorded, Stated, unheard
-from server.stages.shed import Shed
 from server.stages.shorten import Shorten
-from server.stages.telemetry import Audited, Telemetry
-from server.stages.validate import Validate
+from server.stages.telemetry import Audited, Guard, Telemetry
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Observer, Sink
 from session.memory import SessionMemory
@@ -45,37 +32,15 @@ from session.resilience.clocks import Clocks
 from tools.store.store import Store
 
 
-class Timed:
-    """Goes by the name of the stage's file. What runs behind the call, as a refresh does, has nobody who watches it."""
-
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self.name = type(stage).__module__.rpartition(".")[2]
-
-    async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        around = call.interval
-        if around is None:
-            return await self._stage(call, inner)
-        with around.begin("stage", self.name) as interval:
-            call.interval = interval
-            try:
-                outcome = await self._stage(call, inner)
-            finally:
-                call.interval = around
-            if outcome.failure is not None:
-                interval.end(outcome.failure.name)
-            return outcome
-
-
 class Stage(Protocol):
-    """One step of the way. It awaits `inner(call)` for all the rest of it, or answers without."""
+    """One step of the pipeline."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the stages are made of: each takes of it what it needs."""
+    """What the stages are built from."""
 
     sinks: Sequence[Sink]
     identifier: Identifier
@@ -97,9 +62,8 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """`run` takes a call to its outcome and never raises but for cancellation. The others are at hand for the application,
-    which asks what is under way, closes what flies or is still to be written, and keeps the store's fallbacks warm; and
-    `stages` names those within telemetry, as a timeline does."""
+    """`run` answers a call; it raises nothing but cancellation. `stages` are the names inside telemetry, as spans have them.
+    The application counts calls by `shed`, and closes `cache` and `profile_queue` at its end."""
 
     run: Handler
     shed: Shed
@@ -109,8 +73,8 @@ class Pipeline:
     stages: tuple[str, ...]
 
 
-def build(parts: Parts) -> Pipeline:
-    """Puts the stages around the tool."""
+def build_pipeline(parts: Parts) -> Pipeline:
+    """Builds the stages, outermost first, around the tool."""
     monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
     shed = Shed(parts.max_concurrent_calls, parts.caller_limits, monotonic)
     cache = Cache(parts.memory, parts.cache, wall)
@@ -122,38 +86,40 @@ def build(parts: Parts) -> Pipeline:
         wall=wall,
         recorded=parts.recorded,
     )
-    audited = Audited(parts.audit) if parts.audit else None
-    stages: list[Stage] = [
-        Telemetry(parts.sinks, audited, parts.observers),  # one event a call, whatever becomes of it
-        Guard(),  # failures become outcomes; the only broad except
-        shed,  # refuses what would only queue
-        Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they use this tool, and now
-        Validate(),  # cleans and checks the arguments, before any backend is asked
-        session,  # turn, limits, memory
-        Shorten(parts.memory, parts.result_tokens),  # what the model can afford to read
-        Idempotency(parts.memory),  # the same key again gets the same answer
-        Remember(parts.profile_queue, parts.clocks.now),  # what a signed-in person looked at, behind the answer
-        Complete(parts.store),  # price and stock onto whatever the rungs below answered
-        Ladder(parts.store, wall, parts.second),  # stale, a second store, then the tool's fallback, when a backend fails
-        cache,  # fresh results, and one flight for equal calls
-        Admit(monotonic),  # is there time enough to begin?
-        EnforceDeadline(),  # what is late is cancelled
-    ]
-    tool, (telemetry, *inner) = RunTool(parts.store, wall), stages
-    timed = [Timed(each) for each in inner]
-    way = partial(either, plain=fold(inner, tool), watched=fold(timed, tool))
-    names = tuple(each.name for each in timed)
-    return Pipeline(fold([telemetry], way), shed, cache, parts.profile_queue, parts.store, names)
+    telemetry = Telemetry(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
+    stages: dict[str, Stage] = {
+        "telemetry": telemetry,  # sends one event a call, whatever becomes of it
+        "guard": Guard(),  # turns failures into outcomes; the only broad except
+        "shed": shed,  # refuses what would only queue
+        "identity": Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they
+        "validate": Validate(),  # cleans and checks the arguments, before any backend is asked
+        "session": session,  # opens turn, limits and memory in one round trip, records the call in another
+        "shorten": Shorten(parts.memory, parts.result_tokens),  # cuts the result to the tokens that are left
+        "idempotency": Idempotency(parts.memory),  # answers a repeated key with the recorded result
+        "remember": Remember(parts.profile_queue, parts.clocks.now),  # queues what a customer looked at, for the profile
+        "complete": Complete(parts.store),  # joins price and stock onto the answer of any rung below
+        "fallback": Ladder(parts.store, wall, parts.second),  # stale, standby store, the tool's fallback
+        "cache": cache,  # fresh results; single flight for equal calls
+        "admit": Admit(monotonic),  # refuses what is too slow for the time that is left
+        "deadline": EnforceDeadline(),  # cancels what is late
+    }
+    handler: Handler = RunTool(parts.store, wall)
+    for name, stage in reversed(stages.items()):
+        handler = partial(run_stage, name=name, stage=stage, inner=handler)
+    return Pipeline(handler, shed, cache, parts.profile_queue, parts.store, tuple(stages)[1:])
 
 
-def either(call: Call, plain: Handler, watched: Handler) -> Coroutine[Any, Any, Outcome]:
-    """Telemetry, outside of both ways, has said whether somebody watches the call."""
-    return plain(call) if call.interval is None else watched(call)
-
-
-def fold(stages: Sequence[Stage], innermost: Handler) -> Handler:
-    """Makes one handler of them, in which the first stage is the outermost."""
-    handler = innermost
-    for stage in reversed(stages):
-        handler = partial(stage, inner=handler)
-    return handler
+async def run_stage(call: Call, *, name: str, stage: Stage, inner: Handler) -> Outcome:
+    """Runs one stage, within a span of its own where the call is observed."""
+    around = call.interval
+    if around is None:
+        return await stage(call, inner)
+    with around.begin("stage", name) as interval:
+        call.interval = interval
+        try:
+            outcome = await stage(call, inner)
+        finally:
+            call.interval = around
+        if outcome.failure is not None:
+            interval.end(outcome.failure.name)
+        return outcome

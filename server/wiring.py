@@ -24,12 +24,12 @@ from server.identity.identifier import Identifier, TrustEverybody, TrustTokens
 from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, open_packages
 from server.packages.reload_socket import Reloads
-from server.pipeline import Parts, Pipeline, build
+from server.pipeline import Parts, Pipeline, build_pipeline
 from server.runtime.background import Background
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import dependencies
 from server.runtime.lifecycle import Lifecycle
-from server.runtime.profile_queue import ProfileQueue
+from server.stages.remember import ProfileQueue
 from server.standby.opening import open_standby
 from server.telemetry.audit import AuditLog, audit_sink
 from server.telemetry.emf import tell_emf
@@ -42,10 +42,10 @@ from server.transport.changes import OwnUpdates, SharedBus
 from server.transport.mcp import Protocol
 from server.transport.relay.relayed import open_reach
 from server.version import VERSION
-from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.resilience.breaker import Breaker
 from session.resilience.rate_limit import LocalLimits, Rate
+from session.turn import TurnArithmetic, TurnShadows
 from tools.cards.extension import cards
 from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.resource import Extension, Prompt
@@ -207,7 +207,7 @@ def wire(settings: Settings, outside: Outside) -> Application:
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
     lifecycle = Lifecycle(knows=lambda: outside.flags.known)
     parts = _parts(settings, outside, limits, memory, store, own_updates)
-    pipeline = build(parts)
+    pipeline = build_pipeline(parts)
     metrics.watch_breakers(breakers.values())
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
     return Application(

@@ -1,11 +1,14 @@
-"""The budget of a user's turn: its time, and the tokens of its results where these are counted."""
+"""A user's turn: its budget of time and tokens, and the arithmetic that only ever shortens it."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
 
 LEAST_TOKENS = 150
 """With fewer left nothing is started: no result says anything in them."""
@@ -154,3 +157,228 @@ class TurnRequest:
     stated_ms: int | None = None
     stated_tokens: int | None = None
     longest_ms: int = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What this process has seen of a turn: when first, and the earliest end it ever computed. Seconds, monotonic.
+    `ahead_ms` is how far Redis's clock was ahead of this process's when it first spoke of the turn; None before."""
+
+    first_seen: float
+    ends: float
+    total_ms: int
+    ahead_ms: float | None = None
+    tokens: TokenBudget | None = None
+
+
+@dataclass(slots=True)
+class _Activity:
+    """The calls of a turn that are under way here, since when there is none, and the time between calls that counted."""
+
+    calls: int = 0
+    idle_since: float = 0.0
+    between: float = 0.0
+
+
+class TurnShadows:
+    """The process's own view of its turns, so that Redis lost, failed over or with another clock can only shorten them.
+
+    Holds at most `capacity` turns, each until `FORGET_MS` after its end.
+    """
+
+    def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000, counts: TurnClock = TurnClock.WALL) -> None:
+        self._clock = clock
+        self.counts = counts
+        self._activities: Lru[str, _Activity] = Lru(capacity)
+        self._shadows: Lru[str, Shadow] = Lru(capacity)
+
+    def __len__(self) -> int:
+        return len(self._shadows)
+
+    def enter(self, request: TurnRequest) -> None:
+        """A call begins. What was between it and the last one before is taken out of a turn that counts only its calls."""
+        activity, shadow = self._activities.use(request.key), self._shadows.peek(request.key)
+        if activity is None or shadow is None:
+            under_way = activity.calls if activity else 0
+            self._activities.put(request.key, _Activity(under_way + 1))
+            return
+        pause = 0.0 if activity.calls else max(0.0, request.arrived - activity.idle_since)
+        activity.calls += 1
+        if self.counts is TurnClock.WALL:
+            activity.between += pause
+        elif pause * 1000 > request.name.pause_ms:
+            self._shadows.pop(request.key)
+        elif pause:
+            later = replace(shadow, first_seen=shadow.first_seen + pause, ends=shadow.ends + pause)
+            self._shadows.put(request.key, later)
+
+    def leave(self, key: str) -> None:
+        """A call that has entered ends, however it went."""
+        activity = self._activities.use(key)
+        if activity is not None and activity.calls:
+            activity.calls -= 1
+            activity.idle_since = self._clock()
+            if not activity.calls and key not in self._shadows:
+                self._activities.pop(key)
+
+    def renew(self, key: str) -> None:
+        """The turn is another one from now on."""
+        if activity := self._activities.peek(key):
+            activity.between = 0.0
+
+    def between_ms(self, key: str) -> int:
+        """Time between the turn's calls that counted."""
+        activity = self._activities.peek(key)
+        return round(activity.between * 1000) if activity else 0
+
+    def live(self, key: str, name: TurnName) -> Shadow | None:
+        """The turn as seen so far; None when it is unknown, forgotten, or an unnamed one that is over."""
+        shadow = self._shadows.peek(key)
+        if shadow is None:
+            return None
+        left_ms = (shadow.ends - self._clock()) * 1000
+        over = left_ms < -FORGET_MS if name.named else left_ms - RESERVE_MS <= FLOOR_MS
+        if over:
+            self._shadows.pop(key)
+            self.renew(key)
+            return None
+        return shadow
+
+    def keep(self, key: str, shadow: Shadow) -> None:
+        self._shadows.put(key, shadow)
+        oldest_end = self._clock() - FORGET_MS / 1000
+        self._shadows.pop_while(lambda shadow: shadow.ends < oldest_end)
+
+    def spend(self, key: str, tokens: int) -> None:
+        """Counts what a call has given, where its turn counts it."""
+        shadow = self._shadows.peek(key)
+        if shadow is not None and shadow.tokens is not None:
+            self._shadows.put(key, replace(shadow, tokens=shadow.tokens.after(tokens)))
+
+    def forget(self, key: str) -> None:
+        self._shadows.pop(key)
+
+    def latest_end(self) -> float:
+        """When the last of the turns under way is over (monotonic seconds): a server that stops waits for it."""
+        return max((shadow.ends for shadow in self._shadows.values()), default=0.0)
+
+
+STEP_MS = 250
+"""Redis's clock and this one drift apart by less within a turn, trips included; more is a step of one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What Redis says of a turn; `clock_ms` is its own time then."""
+
+    elapsed_ms: int
+    total_ms: int
+    renewed: bool
+    clock_ms: int
+    tokens: TokenBudget | None = None
+
+
+class TurnArithmetic:
+    """Joins what Redis says of a turn with what this process has seen of it."""
+
+    def __init__(
+        self, budget_ms: int, shadows: TurnShadows, clock: Clock = time.monotonic, *, budget_tokens: int = 0
+    ) -> None:
+        """`budget_tokens` of a turn that states none, 0 for as many as there are."""
+        self.budget_ms = budget_ms
+        self.budget_tokens = budget_tokens
+        self._shadows = shadows
+        self._clock = clock
+
+    def enter(self, request: TurnRequest) -> None:
+        self._shadows.enter(request)
+
+    def leave(self, request: TurnRequest) -> None:
+        self._shadows.leave(request.key)
+
+    @property
+    def counts_calls(self) -> bool:
+        """Whether only the time inside calls counts."""
+        return self._shadows.counts is TurnClock.TOOLS
+
+    def ages_ms(self, request: TurnRequest, sent: float) -> tuple[int, int]:
+        """(age of the turn, age of the call) in ms as this process knows them when it sends the begin script."""
+        call_age = max(0.0, sent - request.arrived)
+        shadow = self._shadows.live(request.key, request.name)
+        turn_age = max(call_age, sent - shadow.first_seen) if shadow else call_age
+        return round(turn_age * 1000), round(call_age * 1000)
+
+    def known_over(self, request: TurnRequest) -> bool:
+        """Whether this process has seen that a named turn is used up."""
+        shadow = self._shadows.live(request.key, request.name) if request.name.named else None
+        return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
+
+    def confirmed(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
+        """The turn by Redis's answer, anchored at the moment the question was sent."""
+        if said.renewed:
+            self._shadows.renew(request.key)
+        shadow = None if said.renewed else self._shadows.live(request.key, request.name)
+        ahead_ms = said.clock_ms - sent * 1000
+        first_ahead_ms = ahead_ms if shadow is None or shadow.ahead_ms is None else shadow.ahead_ms
+        step_ms = ahead_ms - first_ahead_ms
+        # Time that only Redis's clock has made has not passed. One that steps back is held by the shadow.
+        made_ms = step_ms if step_ms > STEP_MS else 0
+        ends = sent + (said.total_ms - max(0, said.elapsed_ms - made_ms)) / 1000
+        first_seen = min(request.arrived, sent)
+        # What Redis found enough may have been used up by the trip itself.
+        turn = self._settle(request, shadow, first_seen, ends, said.total_ms, said.tokens, first_ahead_ms)
+        return self._or_anew(request, turn)
+
+    def alone(self, request: TurnRequest, now: float) -> Turn:
+        """The turn by what this process has seen, without Redis."""
+        shadow = self._shadows.live(request.key, request.name)
+        return self._or_anew(request, self._seen(request, shadow, now))
+
+    def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
+        """The turn, or in place of one that nobody named and that is used up, a new one from this call on."""
+        if request.name.named or not turn.exhausted:
+            return turn
+        self._shadows.renew(request.key)
+        return self._seen(request, None, self._clock())
+
+    def _seen(self, request: TurnRequest, shadow: Shadow | None, now: float) -> Turn:
+        first_seen = min(request.arrived, shadow.first_seen if shadow else now)
+        total_ms = shadow.total_ms if shadow else self.budget_ms
+        if request.stated_ms is not None:
+            elapsed_ms = max(0, round((request.arrived - first_seen) * 1000))
+            total_ms = min(total_ms, elapsed_ms + request.stated_ms)
+        tokens = opened(self.budget_tokens, request.stated_tokens, shadow.tokens if shadow else None)
+        return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
+
+    def apart(self, request: TurnRequest) -> Turn:
+        """A turn of this call alone, which nobody keeps: for callers whose turn cannot be told, and for refused calls."""
+        total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
+        tokens = opened(self.budget_tokens, request.stated_tokens)
+        return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)
+
+    def spend(self, request: TurnRequest, tokens: int) -> None:
+        """Counts what a call has given."""
+        self._shadows.spend(request.key, tokens)
+
+    def _settle(
+        self,
+        request: TurnRequest,
+        shadow: Shadow | None,
+        first_seen: float,
+        ends: float,
+        total_ms: int,
+        tokens: TokenBudget | None,
+        ahead_ms: float | None = None,
+    ) -> Turn:
+        if request.stated_ms is not None:
+            ends = min(ends, request.arrived + request.stated_ms / 1000)
+        if shadow is not None:
+            first_seen, ends = min(first_seen, shadow.first_seen), min(ends, shadow.ends)
+            total_ms = min(total_ms, shadow.total_ms)
+            tokens = tighter(tokens, shadow.tokens)
+        ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded on the way
+        if ahead_ms is None and shadow is not None:
+            ahead_ms = shadow.ahead_ms
+        self._shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms, tokens))
+        between_ms = self._shadows.between_ms(request.key)
+        return Turn(request.name, total_ms, Deadline(ends, self._clock), tokens, between_ms)

@@ -17,7 +17,7 @@ from tools.store.store import Store
 if TYPE_CHECKING:
     import asyncio
 
-    from session.conversation import Conversation
+    from session.memory import Conversation
     from tools.results.content import Content
     from tools.store.stock.reader import StockReading
 

@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping
 
 from server.backends.ports import Ports
-from session.memory import SessionMemory
+from session.memory import SessionMemory, Snapshots
 from session.resilience.breaker import BreakerPolicy
 from session.resilience.clocks import Clock, Clocks
 from session.resilience.deadline import RetryPolicy
-from session.snapshots import Snapshots
 from session.stated_preferences import StatedPreferences
 from tools.store.catalog.adult import Adult
 from tools.store.catalog.catalog import AbsentIds, StockWithoutAdult, StoreCatalog, TitlesWithoutAdult

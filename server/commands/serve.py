@@ -23,8 +23,7 @@ from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.ops.opening import open_ops
 from server.packages.reload_socket import Reloads, answer_reloads
-from server.runtime.lifecycle import drain
-from server.runtime.signals import first_of, on_signals
+from server.runtime.lifecycle import drain, first_of, on_signals
 from server.telemetry.log_output import leave
 from server.transport.http.app import HttpApp, http_app
 from server.transport.http.connection import Beside, Connections, HttpConnection

@@ -1,18 +1,58 @@
-"""Starting, ready, draining: what the server tells probes, and how it stops without losing an answer."""
+"""The process's life: signals, readiness, and draining without losing an answer."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from session.local.turns import TurnShadows
+from session.turn import TurnShadows
+
+TOGETHER_SECONDS = 1.0
+"""A signal to the whole process group comes twice, because make passes it on: so close together they are one."""
+
+ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
+"""Each of them would end the process at once, and what it has open without an answer."""
+
+
+def heeded() -> list[signal.Signals]:
+    """Those that whoever started the process did not have ignored, as nohup does."""
+    return [each for each in ENDING if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
+
+
+def on_signals(stop: asyncio.Event) -> None:
+    """Sets `stop` at the first signal; a later one ends the process at once."""
+    loop = asyncio.get_running_loop()
+    first = 0.0
+
+    def handle() -> None:
+        nonlocal first
+        if not stop.is_set():
+            first = loop.time()
+            stop.set()
+        elif loop.time() - first > TOGETHER_SECONDS:
+            os._exit(1)
+
+    for each in heeded():
+        loop.add_signal_handler(each, handle)
+
+
+async def first_of(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
+    """Waits for the signal, or for the work to end by itself."""
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    with suppress(asyncio.CancelledError):
+        await stopped
+
 
 if TYPE_CHECKING:
-    from server.stages.shed import Shed
+    from server.stages.admission import Shed
 
 GRACE_SECONDS = 0.2
 """A request that was on its way when the last call ended gets so long to arrive."""

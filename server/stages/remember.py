@@ -1,11 +1,137 @@
-"""What a signed-in person looked for and looked at goes into their long-term profile, behind the answer."""
+"""Searches and views of signed-in customers, queued behind the answer and written to their long-term profiles."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 from server.call import CACHE, LIVE, Call, Handler, Outcome
-from server.runtime.profile_queue import ProfileQueue
-from session.profile import Event
-from session.resilience.clocks import Now
+from session.profile import Event, EventKind, ProfileStore
+from session.resilience.breaker import Outage
+from session.resilience.clocks import Clock, Now
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
+from session.resilience.tasks import start_task
+from tools.store.failures import BackendFailure
+
+logger = logging.getLogger(__name__)
+
+MOST_WAITING = 1000
+COLLECT_SECONDS = 1.0
+ENOUGH = 25
+"""Events that are not held back any longer: what DynamoDB takes in one request."""
+WRITE_SECONDS = 0.5
+DRAIN_SECONDS = 0.5
+KNOWN_SECONDS = 600.0
+MOST_KNOWN = 5_000
+
+WRITTEN, REPEATED, DROPPED = "written", "repeated", "dropped"
+
+_What = tuple[str, EventKind, str]
+"""A user, and the kind and subject of an event."""
+
+
+@dataclass(slots=True)
+class ProfileQueue:
+    """Takes events at once and writes those of a second together, or 25 as soon as they are there, one batch at a time: a
+    trip for each would cost more than most calls do.
+
+    What a user did again while it waits is one event, the latest; what was written within ten minutes is not written again.
+    An event that finds no room, or whose batch the backend does not take within half a second, is dropped: a profile is
+    richer with it, and nothing else hangs on it.
+
+    `told` counts each as written, repeated or dropped. Nothing that is logged or counted says whose an event was, or what.
+    """
+
+    profiles: ProfileStore
+    told: Callable[[str], None]
+    clock: Clock = time.monotonic
+    _waiting: dict[_What, Event] = field(default_factory=dict)
+    _known: Lru[_What, float] = field(default_factory=lambda: Lru(MOST_KNOWN))
+    """When each was last written, or began to be, the latest last."""
+    _hurry: asyncio.Event = field(default_factory=asyncio.Event)
+    _writer: asyncio.Task[None] | None = None
+    _closed: bool = False
+    _outage: Outage = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._outage = Outage(logger, "the writing of profiles", clock=self.clock)
+
+    def put(self, user: str, event: Event) -> None:
+        what = (user, event.kind, event.subject)
+        if self._closed:
+            self.told(DROPPED)
+        elif what in self._waiting:
+            self._waiting[what] = event
+            self.told(REPEATED)
+        elif (written := self._known.peek(what)) is not None and self.clock() < written + KNOWN_SECONDS:
+            self.told(REPEATED)
+        elif len(self._waiting) >= MOST_WAITING:
+            self.told(DROPPED)
+        else:
+            self._waiting[what] = event
+            if len(self._waiting) >= ENOUGH:
+                self._hurry.set()
+            if self._writer is None or self._writer.done():
+                self._writer = start_task(self._write(), "profiles")
+
+    async def aclose(self) -> None:
+        """Takes no more, gives what is waiting a moment, then lets go of it."""
+        self._closed = True
+        self._hurry.set()
+        if self._writer is not None:
+            await asyncio.wait({self._writer}, timeout=DRAIN_SECONDS)
+            self._writer.cancel()
+            await asyncio.gather(self._writer, return_exceptions=True)
+        self._tell(DROPPED, len(self._waiting))
+        self._waiting.clear()
+
+    async def _write(self) -> None:
+        """Writes until nothing waits."""
+        while self._waiting:
+            await self._collect()
+            batch, self._waiting = self._waiting, {}
+            self._hurry.clear()
+            await self._write_batch(batch)
+
+    async def _collect(self) -> None:
+        try:
+            async with asyncio.timeout(COLLECT_SECONDS):
+                await self._hurry.wait()
+        except TimeoutError:
+            pass
+
+    async def _write_batch(self, batch: dict[_What, Event]) -> None:
+        entries = [(user, event) for (user, _, _), event in batch.items()]
+        written = False
+        self._keep_in_mind(batch)
+        try:
+            async with asyncio.timeout(WRITE_SECONDS):
+                await self.profiles.remember(entries, Deadline.after(WRITE_SECONDS, self.clock))
+            written = True
+            self._outage.over()
+        except (BackendFailure, OSError) as failure:
+            self._outage.failed(failure.name if isinstance(failure, BackendFailure) else type(failure).__name__)
+        except Exception as failure:
+            logger.error("events could not be written to profiles: %s", type(failure).__name__)
+        finally:
+            if not written:
+                for what in batch:
+                    self._known.pop(what)
+            self._tell(WRITTEN if written else DROPPED, len(batch))
+
+    def _keep_in_mind(self, batch: dict[_What, Event]) -> None:
+        now = self.clock()
+        for what in batch:
+            self._known.put(what, now)
+        self._known.pop_while(lambda written: written + KNOWN_SECONDS <= now)
+
+    def _tell(self, result: str, times: int) -> None:
+        for _ in range(times):
+            self.told(result)
 
 
 class Remember:

@@ -14,13 +14,12 @@ from server.identity.request_metadata import (
     checked_turn,
 )
 from server.results import tokens_of
-from server.stages.result_keys import cache_key, opened, words
+from server.stages.cache import cache_key, opened, words
 from server.stages.telemetry import remembered
 from session import keys
 from session.begin import BeginRequest, Begun, CachedResult, ClaimRequest, digest
-from session.conversation import Conversation
 from session.history import NOTHING, SHARED, HistoryEntry, LastShown, Recollection
-from session.memory import SessionMemory
+from session.memory import Conversation, SessionMemory
 from session.redis.keyvalue import Command, Step
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline

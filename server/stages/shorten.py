@@ -10,9 +10,7 @@ from pydantic_core import to_json
 from server.call import Call, Handler, Outcome
 from server.results import compact, finished, weight_of_notes
 from session.begin import result_set_name
-from session.memory import SessionMemory
-from session.opening import LARGEST_WHOLE
-from session.snapshots import pack
+from session.memory import LARGEST_WHOLE, SessionMemory, pack
 from tools.conditions.offers import PLACES as PLACES
 from tools.conditions.remembered import without_words
 from tools.contract import Json

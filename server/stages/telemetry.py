@@ -1,4 +1,4 @@
-"""Tells every sink of each call, with one event; in detail of those that an observer wants."""
+"""The two outermost stages: one event a call for every sink, and failures that become outcomes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.telemetry.audit import AuditLog
 from server.telemetry.events import CallFinished, Observer, Sink, TraceContext
 from session.keys import user_hash
 from session.resilience.deadline import Timeline
-from tools.store.failures import DependencyFailure, InvalidArguments, NotFound
+from tools.store.failures import DependencyFailure, Failure, InternalFailure, InvalidArguments, NotFound
 
 MOST_VIOLATIONS = 5
 
@@ -144,3 +144,25 @@ def _wants(observer: Observer, call: Call) -> bool:
     except Exception:
         logger.exception("an observer failed at call %s", call.call_id)
         return False
+
+
+logger = logging.getLogger(__name__)
+
+
+def _trace(call: Call) -> str:
+    """Names the trace to look into: that of the call, or its caller's."""
+    own = TraceContext.read((call.interval and call.interval.traceparent) or call.metadata.traceparent)
+    return "" if own is None else f", trace {own.trace_id:032x}"
+
+
+class Guard:
+    """Lets nothing out but an outcome, and cancellation."""
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        try:
+            return await inner(call)
+        except Failure as failure:
+            return Outcome(failure=failure)
+        except Exception:
+            logger.exception("call %s of %s failed unexpectedly%s", call.call_id, call.name, _trace(call))
+            return Outcome(failure=InternalFailure("Something went wrong on our side. It has been logged."))

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from server.stages.run_tool import SecondStore
+from server.stages.answer import SecondStore
 from server.standby.replica import Loaded, Replica
 from session.resilience.clocks import Clocks, WallClock
 from session.resilience.deadline import Deadline, RetryPolicy

@@ -1,4 +1,4 @@
-"""What is told of a call. Nothing in it is personal but the user's hash."""
+"""The event that ends each call, and who receives it: sinks, observers and temporary listeners."""
 
 from __future__ import annotations
 
@@ -118,3 +118,41 @@ class TurnsOver:
         words = "%d calls began when their turn was over by the time between calls, %d by that inside them. %s"
         logger.warning(words, self._between, self._inside, BETWEEN)
         self._told_at, self._between, self._inside = self._clock(), 0, 0
+
+
+class Listener(Protocol):
+    """A sink, and an observer of the calls that it wants to see in detail."""
+
+    def __call__(self, event: CallFinished) -> None: ...
+
+    def wants(self, call: Call) -> bool: ...
+
+
+class Listeners:
+    """A sink and an observer among the others, which passes on what those who listen want. Without any it costs a comparison
+    a call. What they see becomes part of no trace by it."""
+
+    traces = False
+
+    def __init__(self) -> None:
+        self._listening: tuple[Listener, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self._listening)
+
+    def __call__(self, event: CallFinished) -> None:
+        for listener in self._listening:
+            listener(event)
+
+    def wants(self, call: Call) -> bool:
+        """Asks each: they count what they see."""
+        wanted = False
+        for listener in self._listening:
+            wanted |= listener.wants(call)
+        return wanted
+
+    def begin(self, listener: Listener) -> None:
+        self._listening = (*self._listening, listener)
+
+    def end(self, listener: Listener) -> None:
+        self._listening = tuple(each for each in self._listening if each is not listener)

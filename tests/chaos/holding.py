@@ -64,7 +64,7 @@ async def holding(seconds: float = PATIENT_SECONDS) -> AsyncIterator[Held]:
     with (
         patch.dict(policies.POLICIES, catalog=patient),
         patch.object(wiring, "TOOLS", [replace(tool, timeout_ms=round(seconds * 1000)) for tool in TOOLS]),
-        patch("server.stages.shed.LONGEST_WAIT_MS", PATIENT_SECONDS * 1000),
+        patch("server.stages.admission.LONGEST_WAIT_MS", PATIENT_SECONDS * 1000),
     ):
         async with in_process(lambda ports: replace(ports, catalog=hold(ports.catalog)), settings) as server:
             yield Held(server, catalogs[0])

@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from session.memory import unpack
 from session.redis.address import RedisAddress
-from session.snapshots import unpack
 from tests.stack.dynamodb import REGION
 from tests.stack.fixtures import dynamodb_endpoint  # noqa: F401
 from tests.support.canaries import CanaryShop, Person, found

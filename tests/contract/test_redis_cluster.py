@@ -18,7 +18,6 @@ from server.backends import open_redis
 from server.config.settings import Settings
 from session.begin import BeginRequest
 from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnanswered, PartlyUnavailable, Unanswered
-from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis
@@ -30,7 +29,7 @@ from session.resilience.breaker import Breaker, BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.scripts import Script
-from session.turn import IMPLICIT, TurnRequest
+from session.turn import IMPLICIT, TurnArithmetic, TurnRequest, TurnShadows
 from tests.stack import redis_servers
 from tests.stack.children import child
 from tests.stack.redis_servers import Cluster, Redis

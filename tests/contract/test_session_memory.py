@@ -14,15 +14,13 @@ from session import keys
 from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
-from session.local.turns import TurnArithmetic, TurnShadows
-from session.memory import IDEMPOTENCY_TTL_MS, SessionMemory
-from session.opening import SESSION_TTL_MS
+from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest
+from session.turn import IMPLICIT, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases
 from tests.support.clocks import HandClock

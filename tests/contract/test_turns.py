@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from session.begin import BeginRequest, Begun
-from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import KeyValue
@@ -24,7 +23,18 @@ from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.breaker import Breaker, BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import FLOOR_MS, FORGET_MS, IMPLICIT, RESERVE_MS, TurnClock, TurnKind, TurnName, TurnRequest
+from session.turn import (
+    FLOOR_MS,
+    FORGET_MS,
+    IMPLICIT,
+    RESERVE_MS,
+    TurnArithmetic,
+    TurnClock,
+    TurnKind,
+    TurnName,
+    TurnRequest,
+    TurnShadows,
+)
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import cluster_address, forget_everything, reached
 from tests.support.valkey import Clocked, ask

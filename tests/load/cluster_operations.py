@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from session import keys
 from session.begin import BeginRequest
 from session.history import HistoryEntry, LastShown
-from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import TurnKind, TurnName, TurnRequest
+from session.turn import TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
 from tests.support.valkey import Recorded
 
 SESSIONS = 500

@@ -5,14 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 AREAS: dict[str, tuple[str, ...]] = {
-    "session": ("session/*.py", "session/local/*.py", "session/redis/*.py"),
-    "stages": (
-        "server/pipeline.py",
-        "server/call.py",
-        "server/stages/shed.py",
-        "server/stages/*.py",
-        "server/stages/shared/*.py",
-    ),
+    "session": ("session/*.py", "session/redis/*.py"),
+    "stages": ("server/pipeline.py", "server/call.py", "server/stages/*.py"),
     "identity": ("server/identity/*.py", "server/identity/jwt/*.py"),
     "validation": (
         "tools/schema/validation.py",

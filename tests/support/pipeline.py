@@ -21,7 +21,7 @@ from server.flags.evaluation import Flags
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Pipeline
 from server.results import call_tool_result
-from server.stages.run_tool import Second, no_second
+from server.stages.answer import Second, no_second
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import CallFinished, Observer
 from server.wiring import wire, with_resources

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from session.failures import MemoryUnavailable
-from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue, Step
 from session.resilience.breaker import Breaker, BreakerPolicy
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
+from session.turn import TurnArithmetic, TurnShadows
 
 
 class Away:

@@ -22,9 +22,9 @@ from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProces
 from server.backends import opening as stores
 from server.call import Principal
 from server.commands import cli
-from server.runtime import profile_queue
 from server.stages import cache
 from server.stages import cache as result_writes
+from server.stages import remember as profile_queue
 from server.stages import session as begin_request
 from server.stages import session as history_entry
 from server.stages import telemetry as call_event

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from session import keys
 from session.begin import digest
-from session.snapshots import Snapshots, pack, unpack
+from session.memory import Snapshots, pack, unpack
 
 logger = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from server.commands.workers.place import WorkerPlace
 from server.commands.workers.supervisor import Backoff, Supervisor
 from server.config.parsing import SettingError
 from server.config.settings import AUTO, Settings
-from server.runtime.signals import on_signals
+from server.runtime.lifecycle import on_signals
 from server.telemetry.log_output import leave, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
 from session.redis.embedded import SOCKET, START_SECONDS, launch_command
 

@@ -19,7 +19,7 @@ from functools import partial
 from types import FrameType
 
 from server.commands.workers.channel import WorkerEnd, channel
-from server.runtime.signals import ENDING, heeded
+from server.runtime.lifecycle import ENDING, heeded
 
 STEADY_SECONDS = 10.0
 """Whoever lived so long was well."""

@@ -128,7 +128,7 @@ async def test_details_and_searches_are_remembered_live_and_from_the_cache(kit: 
 async def test_many_calls_within_a_second_cost_one_write_and_a_repeat_none(
     kit: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.runtime.profile_queue.COLLECT_SECONDS", 3600.0)
+    monkeypatch.setattr("server.stages.remember.COLLECT_SECONDS", 3600.0)
     for _ in range(3):
         for number in range(1, 7):
             for user in ("reader", "other"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from session.failures import MemoryUnavailable
-from session.local.turns import TurnArithmetic, TurnShadows
 from session.memory import TRIP_SECONDS, SessionMemory
 from session.redis.keyvalue import Command, Reply, Step
 from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
+from session.turn import TurnArithmetic, TurnShadows
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from server.call import Call, Outcome
-from server.stages.admit import Admit
+from server.stages.admission import Admit
 from session.resilience.deadline import Deadline
 from tests.support.calls import QUERY
 from tests.support.clocks import HandClock

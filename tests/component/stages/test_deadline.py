@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from server.call import FALLBACK, Call, Outcome, RequestMetadata
-from server.stages.deadline import EnforceDeadline
-from server.stages.fallback import Ladder
+from server.stages.admission import EnforceDeadline
+from server.stages.answer import Ladder
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
@@ -98,10 +98,10 @@ async def test_a_refresh_that_hangs_by_itself_ends_with_the_tools_own_time(redis
 
 def _inner(kit: Any) -> Any:
     """What stands below the cache stage."""
-    stage = kit.pipeline.run.keywords["inner"].keywords["plain"]
-    while type(stage.func).__name__ != "Cache":
-        stage = stage.keywords["inner"]
-    return stage.keywords["inner"]
+    handler = kit.pipeline.run
+    while handler.keywords["name"] != "cache":
+        handler = handler.keywords["inner"]
+    return handler.keywords["inner"]
 
 
 def _tool(name: str) -> Tool:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from session.memory import Snapshots
 from session.redis.multiplexed import MultiplexedRedis
-from session.snapshots import Snapshots
 from tests.support.snapshots import Away, memory_over
 from tests.support.store import Mood, Shelf
 from tests.support.valkey import ask, eventually

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from session.memory import Snapshots
 from session.redis.keyvalue import KeyValue
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
-from session.snapshots import Snapshots
 from tests.support.clocks import HandClock
 from tests.support.snapshots import Away, memory_over
 from tests.support.store import Mood, Moody, Shelf

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from session.failures import MemoryUnavailable
+from session.memory import LARGEST_BYTES, LARGEST_PACKED, Snapshots, pack, unpack
 from session.redis.multiplexed import MultiplexedRedis
-from session.snapshots import LARGEST_BYTES, LARGEST_PACKED, Snapshots, pack, unpack
 from tests.support.snapshots import Away, memory_over
 from tests.support.valkey import ask
 from tools.store.models import Author, Title

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from server.call import Call, Outcome
-from server.stages.guard import Guard
+from server.stages.telemetry import Guard
 from server.telemetry.events import CallFinished
 from server.telemetry.log_calls import LogLine
 from server.telemetry.metrics import Metrics

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.stages.shed import StandingQueue
+from server.stages.admission import StandingQueue
 from tests.load.fleet.engine import Clock, Interpreter
 from tests.load.fleet.inputs import Kind, Mode, Own
 

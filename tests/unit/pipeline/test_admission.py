@@ -11,10 +11,8 @@ import pytest
 
 from server.call import Call, Outcome, Principal, RequestMetadata
 from server.identity.caller_limits import CallerLimits
-from server.stages.admit import Admit
-from server.stages.cache import Cache
-from server.stages.result_keys import flight_key
-from server.stages.shed import Shed
+from server.stages.admission import Admit, Shed
+from server.stages.cache import Cache, flight_key
 from session.begin import Begun
 from session.history import LastShown
 from session.resilience.deadline import Deadline

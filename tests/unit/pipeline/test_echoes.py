@@ -7,7 +7,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.stages.result_keys import opened, sealed
+from server.stages.cache import opened, sealed
 
 NAMES = ("understood", "relaxed")
 ASKED = {"query": "Something for Mizuki, who is Eight", "author": "c67j3stq972n", "without": ["x9k2lp4m8w"], "count": 3}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.stages.shed import CALM_SECONDS, LONGEST_WAIT_MS, STANDING_SECONDS, StandingQueue
+from server.stages.admission import CALM_SECONDS, LONGEST_WAIT_MS, STANDING_SECONDS, StandingQueue
 from tests.support.clocks import HandClock
 
 LATE = LONGEST_WAIT_MS + 1

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.stages.admit import LatencySketch
+from server.stages.admission import LatencySketch
 from tests.support.clocks import HandClock
 
 

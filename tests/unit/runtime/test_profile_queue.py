@@ -13,7 +13,7 @@ from itertools import count
 import pytest
 
 from server.call import Call, RequestMetadata
-from server.runtime.profile_queue import ENOUGH, KNOWN_SECONDS, ProfileQueue
+from server.stages.remember import ENOUGH, KNOWN_SECONDS, ProfileQueue
 from server.telemetry.metrics import Metrics
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
@@ -58,8 +58,8 @@ async def queue(
     profiles: Moody, told: Told, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[ProfileQueue]:
     """It waits for nothing more than the events that are there at once."""
-    monkeypatch.setattr("server.runtime.profile_queue.COLLECT_SECONDS", 0.0)
-    monkeypatch.setattr("server.runtime.profile_queue.WRITE_SECONDS", 30.0)
+    monkeypatch.setattr("server.stages.remember.COLLECT_SECONDS", 0.0)
+    monkeypatch.setattr("server.stages.remember.WRITE_SECONDS", 30.0)
     own = ProfileQueue(profiles, told.append, clock)
     yield own
     await own.aclose()
@@ -68,7 +68,7 @@ async def queue(
 @pytest.fixture
 def patient(queue: ProfileQueue, monkeypatch: pytest.MonkeyPatch) -> ProfileQueue:
     """Its second never ends."""
-    monkeypatch.setattr("server.runtime.profile_queue.COLLECT_SECONDS", 3600.0)
+    monkeypatch.setattr("server.stages.remember.COLLECT_SECONDS", 3600.0)
     return queue
 
 
@@ -127,7 +127,7 @@ async def test_what_happens_within_a_second_costs_one_write(patient: ProfileQueu
 async def test_a_second_ends_for_a_single_event_too_and_the_next_begins_anew(
     queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.runtime.profile_queue.COLLECT_SECONDS", 0.01)
+    monkeypatch.setattr("server.stages.remember.COLLECT_SECONDS", 0.01)
     for number in (1, 2):
         queue.put("u", event())
         await eventually(lambda number=number: told == ["written"] * number)
@@ -211,7 +211,7 @@ async def test_putting_waits_for_nobody_and_one_batch_is_written_at_a_time(
 async def test_what_finds_no_room_is_dropped_and_counted(
     queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.runtime.profile_queue.MOST_WAITING", 5)
+    monkeypatch.setattr("server.stages.remember.MOST_WAITING", 5)
     profiles.gate = asyncio.Event()
     queue.put("u", event())
     await eventually(lambda: len(profiles.asked) == 1)
@@ -248,7 +248,7 @@ async def test_a_backend_that_fails_costs_the_events_of_its_batch_and_the_next_a
 async def test_a_backend_that_hangs_costs_its_batch_a_moment(
     queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.runtime.profile_queue.WRITE_SECONDS", 0.02)
+    monkeypatch.setattr("server.stages.remember.WRITE_SECONDS", 0.02)
     profiles.mood = Mood.HANGS
     queue.put("u", event())
     await eventually(lambda: told == ["dropped"])
@@ -274,7 +274,7 @@ async def test_closing_lets_go_of_what_hangs(
     patient: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The batch under way is cancelled, those that wait are dropped, and nothing is taken any more."""
-    monkeypatch.setattr("server.runtime.profile_queue.DRAIN_SECONDS", 0.02)
+    monkeypatch.setattr("server.stages.remember.DRAIN_SECONDS", 0.02)
     profiles.mood = Mood.HANGS
     for _ in range(ENOUGH):
         patient.put("u", event())

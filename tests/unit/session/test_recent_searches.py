@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from session import recent
 from session.begin import BeginRequest, Begun
 from session.history import RECOMMENDATIONS, LastShown, read_shared
-from session.local import recent
-from session.local.recent import RecentSearches
+from session.recent import RecentSearches
 from session.resilience.deadline import Deadline
 from session.turn import Turn, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.local.turns import Shadow, TurnArithmetic, TurnShadows
 from session.resilience.deadline import Deadline
-from session.turn import IMPLICIT, Turn, TurnKind, TurnName, TurnRequest
+from session.turn import IMPLICIT, Shadow, Turn, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from session.local.turns import Shadow, TurnShadows
-from session.turn import FORGET_MS, TurnKind, TurnName
+from session.turn import FORGET_MS, Shadow, TurnKind, TurnName, TurnShadows
 from tests.support.clocks import HandClock
 
 TURN_SECONDS = 3.0

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from server.call import Call
-from server.telemetry.events import CallFinished
-from server.telemetry.listeners import Listeners
+from server.telemetry.events import CallFinished, Listeners
 from tests.support.events import an_event
 
 CALL = cast(Call, object())

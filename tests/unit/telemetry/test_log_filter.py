@@ -31,7 +31,7 @@ def test_the_same_warning_is_said_once_in_a_while_with_how_many_there_were() -> 
     assert again.getMessage() == "Invalid request (and 999 more)"
 
 
-@cases("name", ["uvicorn.error", "server.stages.guard"])
+@cases("name", ["uvicorn.error", "server.stages.telemetry"])
 def test_errors_and_this_server_s_own_lines_are_said_but_not_without_end(name: str) -> None:
     """A call that always breaks leaves a traceback each time, and a client can ask for it as often as it likes."""
     clock = Clock()

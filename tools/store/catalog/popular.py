@@ -15,10 +15,10 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from session.failures import MemoryUnavailable
+from session.memory import Snapshots
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
-from session.snapshots import Snapshots
 from tools.store.failures import Failure
 from tools.store.models import Author, Called, Conditions, Ordering, Title
 from tools.store.ports import CatalogPort

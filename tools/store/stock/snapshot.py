@@ -17,10 +17,10 @@ from datetime import datetime
 from zlib import crc32
 
 from session.failures import MemoryUnavailable
+from session.memory import Snapshots
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
-from session.snapshots import Snapshots
 from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import Failure
 from tools.store.models import Availability

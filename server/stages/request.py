@@ -1,4 +1,4 @@
-"""Who calls, whether they may use this tool, and whether they may call at all just now."""
+"""Checks of the request: the caller's identity and rights, then the arguments."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits, caller_of
 from server.identity.request_metadata import checked_expected_calls, checked_session
 from server.identity.tool_access import ToolAccess
+from tools.schema.text import clean, clean_text
 from tools.store.failures import CallerFailure, Forbidden, RateLimited
 
 
@@ -44,3 +45,29 @@ class Identify:
         call.may_use = partial(self._access.may_use, call.principal, call.session)
         self._access.check(call.tool.tool, call.principal, decision)
         call.expected_calls = checked_expected_calls(call.metadata.expected_calls)
+
+
+USER = "user_id"
+MOST_NAMED = 5
+NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing personal is in this answer."
+
+
+class Validate:
+    """Replaces the arguments by checked ones. Raises `InvalidArguments` with all that is wrong at once."""
+
+    async def __call__(self, call: Call, inner: Handler) -> Outcome:
+        given, validator = call.arguments, call.tool.validator
+        call.arguments = validator.validated(given)
+        call.validated = True
+        named = call.arguments.pop(USER, None)
+        if named is not None and not _is_caller(call, named):
+            call.impersonal = True
+            call.notes.append(NOT_THE_CALLER)
+        ignored = [name for name in validator.ignored(given) if name != USER or not _is_caller(call, clean(given.get(USER)))]
+        if ignored:
+            call.notes.append(f"Ignored: {', '.join(ignored[:MOST_NAMED])}. The caller is known without it; leave it out.")
+        return await inner(call)
+
+
+def _is_caller(call: Call, named: object) -> bool:
+    return call.principal.user is not None and named == clean_text(call.principal.user)

@@ -1,8 +1,7 @@
-"""What this process knows by itself of its conversations: for when Redis is away, and until it has what it did not take.
+"""What this process knows of its conversations: used while Redis is away, and written there once it is back.
 
-Of what two processes know the later counts, and Redis tells which that is: whatever was not written goes there with the next
-call of its conversation, or as soon as Redis is back.
-"""
+The later of two writes wins, by Redis's clock. Unwritten state goes to Redis with the conversation's next call, or as soon
+as Redis answers again."""
 
 from __future__ import annotations
 
