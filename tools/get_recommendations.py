@@ -15,7 +15,7 @@ from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.recommend.chosen import Chosen, choose
 from tools.recommend.customer import purchased
 from tools.recommend.excluded import Excluded
-from tools.recommend.reasons import POPULAR, reason
+from tools.recommend.reasons import reason, standing
 from tools.results import shortening as worth
 from tools.results.rows import title_row
 from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, arguments, listed
@@ -71,7 +71,7 @@ NOTHING_FITS = (
 NO_HISTORY = "Nothing is known of what this customer had before: say so, and ask which title they mean."
 NOTHING_LEFT = "Nothing is left under these conditions. Say so, and ask which of them could go."
 MAY_BE_OWNED = "What the customer owns is not known just now, and may be among these: say so."
-UNAVAILABLE = "Personal recommendations are not available right now; these are what other readers buy."
+UNAVAILABLE = "Personal recommendations are not available right now: these are popular titles that satisfy the conditions."
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
@@ -117,7 +117,7 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]
     said = told(want)
     answer = (
-        _answer([_card(title, POPULAR) for title in titles], ["popularity"])
+        _answer([_card(title, standing(title)) for title in titles], ["popularity"])
         | said
         | noted(said.get("note"), UNAVAILABLE, _owned(context))
     )
@@ -129,7 +129,7 @@ def _owned(context: ToolContext) -> str | None:
 
 
 def _card(title: Title, why: str) -> Json:
-    return title_row(title) | {"reason": why}
+    return title_row(title) | ({"reason": why} if why else {})
 
 
 def _answer(cards: Sequence[Json], based_on: Sequence[str]) -> Json:

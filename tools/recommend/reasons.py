@@ -1,8 +1,8 @@
-"""Why a title is recommended: facts that its card and the customer's shelf bear out, and never the customer's own words."""
+"""Why a title is recommended: facts of its record and of the customer's shelf, and never the customer's own words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tools.recommend.taste import CustomerTaste, KnownTitle
 from tools.recommend.wish import Wish
@@ -13,19 +13,24 @@ from tools.store.search.conditions.check import status_of
 MOST_TAGS = 3
 FEWEST_SHARED = 2
 WELL_RATED = 4.0
-POPULAR = "Popular with the store's readers."
 
 
 def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
-    """In English, in few words: what fits, then what it has in common with what the customer knows."""
+    """In English, in few words: what fits, then what it shares with titles that the customer knows; "" for no reason."""
     parts, shared = [*_what_fits(title, wish), *_conditions(title, wish.conditions)], _shared(title, customer)
     if shared:
         parts.append(shared)
-    elif not parts and title.tags and (wish.search or customer.known):
-        parts.append(f"known for {', '.join(title.tags[:MOST_TAGS])}")
-    sentence = "; ".join(parts) or POPULAR[:-1]
-    rated = f" Rated {title.rating:g} of 5." if title.rating is not None and title.rating >= WELL_RATED else ""
-    return sentence[0].upper() + sentence[1:] + "." + rated
+    elif not parts and title.tags and (wish.search or customer.known or title.popularity_rank is None):
+        parts.append(f"has {', '.join(title.tags[:MOST_TAGS])}")
+    rated = [f"Rated {title.rating:g} of 5."] if title.rating is not None and title.rating >= WELL_RATED else []
+    sentence = "; ".join(parts)
+    return " ".join([sentence[0].upper() + sentence[1:] + ".", *rated]) if parts else standing(title, rated)
+
+
+def standing(title: Title, rated: Sequence[str] = ()) -> str:
+    """The popularity rank of a title, as the record has it."""
+    ranked = [f"Number {title.popularity_rank} in popularity."] if title.popularity_rank is not None else []
+    return " ".join([*ranked, *rated])
 
 
 def _what_fits(title: Title, wish: Wish) -> Iterator[str]:

@@ -41,11 +41,14 @@ SHORT = Conditions(statuses=(Status.FINISHED,), volumes=Range(None, 9), years=Ra
         (a_title(1, tags=("Comedy", "Pirates", "Travel")), wish(), OWNER, "Shares Comedy, Pirates, Travel with Title 7, which you have."),
         (a_title(1, tags=("Comedy", "Pirates")), wish("Pirates"), VIEWER, "Has Pirates; shares Comedy, Pirates with Title 7, which you looked at."),
         (OWNED, wish(search="sea"), VIEWER, "You looked at it before."),
-        (a_title(1, tags=("Comedy",)), wish(), OWNER, "Known for Comedy."),
-        (a_title(1, tags=("Comedy",)), wish(search="sea"), NOBODY, "Known for Comedy."),
-        (a_title(1, tags=("Comedy",)), wish(), NOBODY, "Popular with the store's readers."),
-        (a_title(1, rating=4.0), wish(), NOBODY, "Popular with the store's readers. Rated 4 of 5."),
-        (a_title(1, rating=3.99), wish(), NOBODY, "Popular with the store's readers."),
+        (a_title(1, tags=("Comedy",)), wish(), OWNER, "Has Comedy."),
+        (a_title(1, tags=("Comedy",)), wish(search="sea"), NOBODY, "Has Comedy."),
+        (a_title(1, tags=("Comedy",)), wish(), NOBODY, "Number 1 in popularity."),
+        (Title("m-1", en="x", tags=("Comedy",)), wish(), NOBODY, "Has Comedy."),
+        (Title("m-1", en="x", rating=4.5), wish(), NOBODY, "Rated 4.5 of 5."),
+        (Title("m-1", en="x"), wish(search="sea"), NOBODY, ""),
+        (a_title(1, rating=4.0), wish(), NOBODY, "Number 1 in popularity. Rated 4 of 5."),
+        (a_title(1, rating=3.99), wish(), NOBODY, "Number 1 in popularity."),
         (a_title(1, status="Finished", volumes=1, start_year=1985), wish(conditions=SHORT), NOBODY, "Finished; 1 volume; from 1985."),
     ],
 )  # fmt: skip
@@ -74,6 +77,7 @@ titles = st.builds(
     volumes=st.sampled_from([None, 1, 12]),
     status=st.sampled_from([None, "Finished", "Publishing"]),
     start_year=st.sampled_from([None, 1985, 2020]),
+    popularity_rank=st.sampled_from([None, 3]),
 )
 stated = st.builds(
     Conditions,
@@ -103,7 +107,7 @@ def test_every_fact_of_a_reason_is_true_of_the_card(
     )
     card = title_row(title)
     assert "zebra" not in said
-    for tags in re.findall(r"(?:[Hh]as|[Kk]nown for|[Ss]hares) ([\w, ]+?)(?= with|;|\.)", said):
+    for tags in re.findall(r"(?:[Hh]as|[Ss]hares) ([\w, ]+?)(?= with|;|\.)", said):
         assert set(tags.split(", ")) <= set(card["tags"])
     for shared, known in re.findall(r"[Ss]hares ([\w, ]+) with (\w+), which", said):
         assert any(t.display == known and set(shared.split(", ")) <= set(t.tags) for t in shelf)
@@ -114,6 +118,8 @@ def test_every_fact_of_a_reason_is_true_of_the_card(
         assert int(volumes) == card["volumes"]
     for year in re.findall(r"rom (\d{4})", said):
         assert int(year) == card["start_year"]
+    for rank in re.findall(r"Number (\d+) in popularity", said):
+        assert int(rank) == title.popularity_rank
     for rating in re.findall(r"Rated ([\d.]+) of 5", said):
         assert float(rating) == card["rating"]
     if re.search("[Ff]inished", said):
