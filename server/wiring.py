@@ -43,7 +43,7 @@ from server.transport.mcp import Protocol
 from server.transport.relay.relayed import open_reach
 from server.version import VERSION
 from session.memory import SessionMemory
-from session.resilience.breaker import Breaker
+from session.resilience.breaker import CircuitBreaker
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnArithmetic, TurnShadows
 from tools.cards.extension import cards
@@ -200,7 +200,7 @@ def wire(settings: Settings, outside: Outside) -> Application:
     on_change = Breakers(clock).changed
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
-    breakers["redis"] = Breaker("redis", REDIS, clock, on_change=on_change)
+    breakers["redis"] = CircuitBreaker("redis", REDIS, clock, on_change=on_change)
     turns, rate = TurnShadows(clock, counts=settings.turn_clock), outside.rate if settings.rate_limit else None
     memory = _memory(settings, outside, breakers["redis"], turns, rate)
     store, own_updates = _store(settings, outside, backends, memory), OwnUpdates(outside.bus, memory)
@@ -255,7 +255,9 @@ def _protocol(outside: Outside, parts: Parts, pipeline: Pipeline, own: OwnUpdate
     )
 
 
-def _memory(settings: Settings, outside: Outside, breaker: Breaker, turns: TurnShadows, rate: Rate | None) -> SessionMemory:
+def _memory(
+    settings: Settings, outside: Outside, breaker: CircuitBreaker, turns: TurnShadows, rate: Rate | None
+) -> SessionMemory:
     clock = outside.clocks.monotonic
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
     return SessionMemory(outside.redis, breaker, arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)

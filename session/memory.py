@@ -19,7 +19,7 @@ from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection, b
 from session.keys import SessionKeys
 from session.recent import Left, RecentSearches
 from session.redis.keyvalue import TRIP_SECONDS, Argument, Command, Evaluation, GuardedRedis, KeyValue, Reply, Step
-from session.resilience.breaker import Breaker
+from session.resilience.breaker import CircuitBreaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline, Interval
 from session.resilience.rate_limit import LocalLimits, Rate
@@ -183,7 +183,7 @@ class SessionMemory:
     def __init__(
         self,
         redis: KeyValue,
-        breaker: Breaker,
+        breaker: CircuitBreaker,
         turns: TurnArithmetic,
         rate: Rate | None,
         local_limits: LocalLimits,

@@ -106,7 +106,7 @@ class Follower:
     async def look(self) -> bool:
         """Reads the source once, and tells whether the flags have changed. Raises `Unreadable`, `DocumentError`."""
         content = await self._source.read()
-        self._outage.over()
+        self._outage.record_recovery()
         if content is not None:
             self._content = content  # kept: a look may be cut off before it has judged, and a source says it only once
         new = self._content is not None and self._content != self._judged
@@ -123,7 +123,7 @@ class Follower:
         except DocumentError as error:
             logger.warning("flags left as they were: %s", error)
         except Unreadable as error:
-            self._outage.failed(f"{error}; the flags stay as they were")
+            self._outage.record_failure(f"{error}; the flags stay as they were")
         return False
 
     async def take_last_good(self) -> bool:

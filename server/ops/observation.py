@@ -19,7 +19,7 @@ from server.ops.waterfalls import Hashes, Waterfalls
 from server.telemetry.events import CallFinished
 from server.transport.http.reach import Reach
 from server.version import VERSION
-from session.resilience.breaker import Breaker, BreakerState
+from session.resilience.breaker import BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
 from tools.registry import Registry
 
@@ -183,12 +183,12 @@ class Observation:
             "latency_history": figures.history(),
         }
 
-    def _breakers(self) -> list[Breaker]:
+    def _breakers(self) -> list[CircuitBreaker]:
         own = {name: backend.breaker for name, backend in self._app.backends.items()}
         probed = {name: breaker for name, (_, breaker) in self._app.dependencies.probes.items() if breaker is not None}
         return list((own | probed).values())
 
-    def _breaker(self, breaker: Breaker) -> Json:
+    def _breaker(self, breaker: CircuitBreaker) -> Json:
         closed = breaker.state is BreakerState.CLOSED
         return {
             "name": breaker.name,

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from session.failures import SessionFailure
 from session.memory import SessionMemory
-from session.resilience.breaker import Breaker, BreakerState, Outage
+from session.resilience.breaker import BreakerState, CircuitBreaker, Outage
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
@@ -31,7 +31,7 @@ class Dependencies:
     """Every dependency by name, with the probe that asks it and the breaker that guards it, if any. The log says once that
     one does not answer, and once that it does again. One that is well closes its breaker, where no call does."""
 
-    probes: Mapping[str, tuple[Probe, Breaker | None]]
+    probes: Mapping[str, tuple[Probe, CircuitBreaker | None]]
     clock: Clock = time.monotonic
     _states: dict[str, dict[str, Any]] = field(default_factory=dict)
     _asked_at: float = float("-inf")
@@ -59,35 +59,35 @@ class Dependencies:
                 await self._state(name, probe, breaker)
         return LOOK_SECONDS
 
-    async def _state(self, name: str, probe: Probe, breaker: Breaker | None) -> dict[str, Any]:
+    async def _state(self, name: str, probe: Probe, breaker: CircuitBreaker | None) -> dict[str, Any]:
         started = self.clock()
         health = await _asked(probe, self.clock)
         latency_ms = round((self.clock() - started) * 1000, 2)
         self._tell(name, health)
-        while breaker is not None and health.ok and breaker.state is BreakerState.HALF_OPEN and breaker.admits():
+        while breaker is not None and health.ok and breaker.state is BreakerState.HALF_OPEN and breaker.allow_call():
             health = await self._try(probe, breaker)
         state = "ok" if breaker is None or breaker.state is BreakerState.CLOSED else breaker.state.value
         state = state if health.ok else "down"
         return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
 
-    async def _try(self, probe: Probe, breaker: Breaker) -> Health:
+    async def _try(self, probe: Probe, breaker: CircuitBreaker) -> Health:
         """Asks in place of the call that nobody makes, and tells the breaker, if all is well: less is for calls to tell."""
         era, started, health = breaker.era, self.clock(), None
         try:
             health = await _asked(probe, self.clock)
         finally:
             if health is not None and health.ok:
-                breaker.succeeded(self.clock() - started, era)
+                breaker.record_success(self.clock() - started, era)
             else:
-                breaker.ignored(era)
+                breaker.record_ignored(era)
         return health
 
     def _tell(self, name: str, health: Health) -> None:
         outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency", clock=self.clock))
         if health.ok:
-            outage.over()
+            outage.record_recovery()
         elif not health.logged:
-            outage.failed(health.detail or "it is not well")
+            outage.record_failure(health.detail or "it is not well")
 
 
 async def _asked(probe: Probe, clock: Clock) -> Health:
@@ -99,7 +99,7 @@ async def _asked(probe: Probe, clock: Clock) -> Health:
 
 
 def dependencies(
-    store: Store, memory: SessionMemory, others: Mapping[str, Probe], breakers: Mapping[str, Breaker], clock: Clock
+    store: Store, memory: SessionMemory, others: Mapping[str, Probe], breakers: Mapping[str, CircuitBreaker], clock: Clock
 ) -> Dependencies:
     """Names them in the order in which they are told. `others` are of what has no breaker."""
 

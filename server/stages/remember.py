@@ -112,9 +112,9 @@ class ProfileQueue:
             async with asyncio.timeout(WRITE_SECONDS):
                 await self.profiles.remember(entries, Deadline.after(WRITE_SECONDS, self.clock))
             written = True
-            self._outage.over()
+            self._outage.record_recovery()
         except (BackendFailure, OSError) as failure:
-            self._outage.failed(failure.name if isinstance(failure, BackendFailure) else type(failure).__name__)
+            self._outage.record_failure(failure.name if isinstance(failure, BackendFailure) else type(failure).__name__)
         except Exception as failure:
             logger.error("events could not be written to profiles: %s", type(failure).__name__)
         finally:

@@ -146,9 +146,9 @@ class Replica:
         try:
             await self.look()
         except (UnreachableError, OSError) as error:
-            self._outage.failed(str(error))
+            self._outage.record_failure(str(error))
         else:
-            self._outage.over()
+            self._outage.record_recovery()
             if self.current is not None and self._refused is None:
                 self._as_source_at = self._clock()
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from server.call import CACHE, LIVE, Call
 from server.telemetry.events import CallFinished
 from server.version import VERSION
-from session.resilience.breaker import Breaker, BreakerState, Outage
+from session.resilience.breaker import BreakerState, CircuitBreaker, Outage
 from session.resilience.clocks import Clock
 
 IN_TIME, USABLE = "in_time", "usable"
@@ -59,9 +59,9 @@ class Breakers:
         what = f"the {backend} backend, by its breaker,"
         outage = self._outages.setdefault(backend, Outage(logger, what, clock=self._clock))
         if state is BreakerState.OPEN:
-            outage.failed(why)
+            outage.record_failure(why)
         elif state is BreakerState.CLOSED:
-            outage.over()
+            outage.record_recovery()
 
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -167,7 +167,7 @@ class Metrics:
         self._held.set_function(held)
         self._most_held.set(most)
 
-    def watch_breakers(self, breakers: Iterable[Breaker]) -> None:
+    def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
         """Takes what are read as `/readyz` reads them: one that may be tried again is half open without being told."""
         for breaker in breakers:
             self._breakers.labels(breaker.name).set_function(partial(_number, breaker))
@@ -191,7 +191,7 @@ class Metrics:
         return encode(self.registry), content_type
 
 
-def _number(breaker: Breaker) -> int:
+def _number(breaker: CircuitBreaker) -> int:
     return STATES[breaker.state]
 
 

@@ -204,9 +204,9 @@ class ToldExporter(SpanExporter):
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         result = self._exporter.export(spans)
         if result is SpanExportResult.SUCCESS:
-            self._outage.over()
+            self._outage.record_recovery()
         else:
-            self._outage.failed(self._collector.why)
+            self._outage.record_failure(self._collector.why)
         return result
 
     def shutdown(self) -> None:

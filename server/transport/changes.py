@@ -201,12 +201,12 @@ class SharedBus:
             try:
                 await self._published(events)
             except (MemoryUnavailable, MemoryRefused) as failure:
-                self._outage.failed(str(failure))
+                self._outage.record_failure(str(failure))
                 for event in events:
                     self._unsaid.put(event)
                 await asyncio.sleep(AGAIN_SECONDS)
             else:
-                self._outage.over()
+                self._outage.record_recovery()
 
     async def _published(self, events: list[ServerEvent]) -> None:
         messages = [Command(("PUBLISH", CHANGES, write(event, self._own))) for event in events]

@@ -284,9 +284,9 @@ class ClusteredRedis:
         try:
             await self.nodes.initialize(last_failed_node_name=seed.name)
         except Exception as failure:  # no slots, no answer, or none that makes sense
-            self._outage.failed(_root(failure))
+            self._outage.record_failure(_root(failure))
             return False
-        self._outage.over()
+        self._outage.record_recovery()
         await self._close_unused()
         return True
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from session.failures import LeftAlone, MemoryRefused, MemoryUnavailable, PartlyUnavailable
-from session.resilience.breaker import Breaker
+from session.resilience.breaker import CircuitBreaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline, Interval
 from session.scripts import Script
@@ -61,7 +61,7 @@ class KeyValue(Protocol):
 class GuardedRedis:
     """Trips of `TRIP_SECONDS` unless they say otherwise."""
 
-    def __init__(self, redis: KeyValue, breaker: Breaker, clock: Clock) -> None:
+    def __init__(self, redis: KeyValue, breaker: CircuitBreaker, clock: Clock) -> None:
         self._redis = redis
         self._breaker = breaker
         self._clock = clock
@@ -78,23 +78,23 @@ class GuardedRedis:
             return await self._trip(steps, seconds)
 
     async def _trip(self, steps: Sequence[Step], seconds: float | None) -> list[Reply]:
-        if not self._breaker.admits():
+        if not self._breaker.allow_call():
             raise LeftAlone("Redis is being left alone")
         started, era = self._clock(), self._breaker.era
         allowed = TRIP_SECONDS if seconds is None else seconds
         try:
             replies = await self._redis.trip(steps, Deadline.after(allowed, self._clock))
         except PartlyUnavailable:
-            self._breaker.ignored(era)
+            self._breaker.record_ignored(era)
             raise
         except MemoryUnavailable as failure:
             if allowed <= self._clock() - started < TRIP_SECONDS:
-                self._breaker.ignored(era)  # this call was in a hurry, which is not Redis's fault
+                self._breaker.record_ignored(era)  # this call was in a hurry, which is not Redis's fault
             else:
-                self._breaker.failed(era, str(failure))
+                self._breaker.record_failure(era, str(failure))
             raise
         except BaseException:
-            self._breaker.ignored(era)
+            self._breaker.record_ignored(era)
             raise
         self._judge(replies, self._clock() - started, era)
         return replies
@@ -103,10 +103,10 @@ class GuardedRedis:
         """Tells the breaker what came of a trip. Raises `MemoryUnavailable` for an error reply."""
         refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
         if not refusals:
-            self._breaker.succeeded(seconds, era)
+            self._breaker.record_success(seconds, era)
             return
         if any(refusal.of_redis_itself for refusal in refusals):
-            self._breaker.failed(era, "Redis refused a command")
+            self._breaker.record_failure(era, "Redis refused a command")
         else:
-            self._breaker.ignored(era)
+            self._breaker.record_ignored(era)
         raise MemoryUnavailable("Redis refused a command")

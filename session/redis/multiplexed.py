@@ -112,7 +112,7 @@ class MultiplexedRedis:
     def _lost(self) -> None:
         self._away = True
         if not self._closing:
-            self._outage.failed("the connection has ended", for_good=True)
+            self._outage.record_failure("the connection has ended", permanent=True)
         self._dial()
 
     def _dial(self) -> None:
@@ -126,12 +126,12 @@ class MultiplexedRedis:
                 self._wire = await self.dialer.dial(self._lost)
             except Exception as failure:  # whatever it was: without this task there would never be a connection again
                 self._away = True
-                self._outage.failed(reason(failure))
+                self._outage.record_failure(reason(failure))
                 # Half of it by chance: a Redis that comes back is not greeted by all who lost it at the same moment.
                 await asyncio.sleep(pause * (0.5 + random.random() / 2))
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         self._away = False
-        self._outage.over()
+        self._outage.record_recovery()
 
 
 def _named(address: RedisAddress) -> str:

@@ -88,7 +88,7 @@ class Subscriber:
             try:
                 await self._listen_once(heard, begun)
             except Exception as failure:  # whatever it was: without this loop nothing would ever be heard again
-                self._outage.failed(reason(failure))
+                self._outage.record_failure(reason(failure))
             # Half of it by chance: a Redis that comes back is not greeted by all who lost it at the same moment.
             await asyncio.sleep(self._pause * (0.5 + random.random() / 2))
             self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
@@ -98,7 +98,7 @@ class Subscriber:
         wire = await dialer.dial(lost.set, partial(ListeningWire, heard=heard))
         try:
             await _asked(wire, Command(("SSUBSCRIBE" if self._sharded else "SUBSCRIBE", self._channel)))
-            self._outage.over()
+            self._outage.record_recovery()
             self._pause = REDIAL_SECONDS
             self.listening.set()
             begun()

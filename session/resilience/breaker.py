@@ -26,14 +26,14 @@ class Outage:
         self.why: str | None = None
         """None while all is well."""
 
-    def failed(self, why: str, *, for_good: bool = False) -> None:
-        """`for_good` is a failure that the next attempt cannot mend: one is enough."""
+    def record_failure(self, why: str, *, permanent: bool = False) -> None:
+        """`permanent` is a failure that the next attempt cannot mend: one is enough."""
         self._in_a_row += 1
-        if self.why is None and (for_good or self._in_a_row >= self._after):
+        if self.why is None and (permanent or self._in_a_row >= self._after):
             self.why, self._since = why, self._clock()
             self._logger.warning("%s is lost: %s", self._name, why)
 
-    def over(self) -> None:
+    def record_recovery(self) -> None:
         self._in_a_row = 0
         if self.why is not None:
             self.why = None
@@ -63,7 +63,7 @@ class BreakerPolicy:
     probes: int = 2
 
 
-class Breaker:
+class CircuitBreaker:
     """State machine closed → open → half-open → closed. Not thread-safe: it lives on the event loop.
 
     Every admitted call reports exactly once: `succeeded`, `failed` or, when it says nothing of the backend (the caller's
@@ -107,7 +107,7 @@ class Breaker:
     def retry_after_ms(self) -> int:
         return max(1, round((self._opens_again_at - self._clock()) * 1000)) if self._state is BreakerState.OPEN else 1
 
-    def admits(self) -> bool:
+    def allow_call(self) -> bool:
         """Whether a call may go through now; one that may has to report its end."""
         if self._state is BreakerState.OPEN:
             if self._clock() < self._opens_again_at:
@@ -119,15 +119,15 @@ class Breaker:
             self._probing += 1
         return True
 
-    def succeeded(self, seconds: float, era: int) -> None:
+    def record_success(self, seconds: float, era: int) -> None:
         slow = seconds >= self.policy.slow_seconds
         self._report(era, "slow answers" if slow else None)
 
-    def failed(self, era: int, why: str = "failures") -> None:
+    def record_failure(self, era: int, why: str = "failures") -> None:
         """`why` is for a person, and carries no address."""
         self._report(era, why)
 
-    def ignored(self, era: int) -> None:
+    def record_ignored(self, era: int) -> None:
         if era == self.era and self._state is BreakerState.HALF_OPEN:
             self._probing -= 1
 

@@ -25,7 +25,7 @@ from session.redis.diagnosis import diagnose
 from session.redis.iam import ElastiCacheIam
 from session.redis.keyvalue import Command, Evaluation, KeyValue, Reply
 from session.redis.multiplexed import MultiplexedRedis
-from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.scripts import Script
@@ -278,7 +278,7 @@ async def test_a_trip_whose_node_is_lost_under_way_may_have_been_done(redis: Clu
 async def test_one_node_that_hangs_takes_nobodys_memory_away_but_its_own(redis: ClusteredRedis, cluster: Cluster) -> None:
     """As wired, with one breaker for all: once the node is known to be away, sessions that others keep are remembered."""
     memory = SessionMemory(
-        redis, Breaker("redis", BreakerPolicy(5.0)), TurnArithmetic(3000, TurnShadows()), None, LocalLimits(Rate())
+        redis, CircuitBreaker("redis", BreakerPolicy(5.0)), TurnArithmetic(3000, TurnShadows()), None, LocalLimits(Rate())
     )
 
     async def remembers(session: str) -> bool:
@@ -508,7 +508,7 @@ async def test_memory_is_degraded_while_the_cluster_hangs_and_whole_again_after_
     with private_valkey("--cluster-enabled", "yes") as own:
         address = await as_cluster_of_one(own.address)
         async with reached(address) as redis:
-            breaker = Breaker("redis", BreakerPolicy(5.0))
+            breaker = CircuitBreaker("redis", BreakerPolicy(5.0))
             arithmetic = TurnArithmetic(3000, TurnShadows())
             memory = SessionMemory(redis, breaker, arithmetic, None, LocalLimits(Rate()))
             request = BeginRequest("s", "u", TurnRequest("key", IMPLICIT, Deadline.after(0).at), limited=False)

@@ -17,7 +17,7 @@ from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
 from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
-from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import IMPLICIT, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
@@ -37,7 +37,7 @@ class Memory:
     memory: SessionMemory
     recorded: Recorded
     clock: HandClock
-    breaker: Breaker
+    breaker: CircuitBreaker
 
     async def begin(self, session: str | None = "s", user: str | None = "u", turn: str | None = None, **more: Any) -> Begun:
         return await self.memory.begin(self.request(session, user, turn, **more))
@@ -79,7 +79,7 @@ def process(redis: KeyValue, hand: HandClock) -> Callable[..., Memory]:
 
     def make(rate: Rate | None = None, over: KeyValue | None = None) -> Memory:
         recorded = Recorded(over or Clocked(redis, hand))
-        breaker = Breaker("redis", BreakerPolicy(0.04), hand)
+        breaker = CircuitBreaker("redis", BreakerPolicy(0.04), hand)
         arithmetic = TurnArithmetic(BUDGET, TurnShadows(hand), hand)
         limits = LocalLimits(rate or Rate(), hand)
         return Memory(SessionMemory(recorded, breaker, arithmetic, rate, limits, hand), recorded, hand, breaker)
@@ -732,7 +732,7 @@ async def test_a_redis_out_of_memory_degrades() -> None:
 async def test_a_redis_that_hangs_costs_a_call_fifty_ms_and_is_then_left_alone() -> None:
     with private_valkey() as valkey:
         async with connected(valkey.address) as redis:
-            breaker = Breaker("redis", BreakerPolicy(0.04))
+            breaker = CircuitBreaker("redis", BreakerPolicy(0.04))
             memory = real_memory(redis, breaker)
             assert not (await memory.begin(real_request())).degraded
             valkey.hang()
@@ -764,9 +764,9 @@ async def test_a_redis_that_is_killed_and_started_again_is_used_again() -> None:
             assert other.turn.remaining_ms() <= 1800 + 5, "what one process knows is told to all of them"
 
 
-def real_memory(redis: KeyValue, breaker: Breaker | None = None) -> SessionMemory:
+def real_memory(redis: KeyValue, breaker: CircuitBreaker | None = None) -> SessionMemory:
     """With real clocks, as it is wired."""
-    breaker = breaker or Breaker("redis", BreakerPolicy(0.04))
+    breaker = breaker or CircuitBreaker("redis", BreakerPolicy(0.04))
     return SessionMemory(redis, breaker, TurnArithmetic(BUDGET, TurnShadows()), None, LocalLimits(Rate()))
 
 

@@ -20,7 +20,7 @@ from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import KeyValue
 from session.redis.multiplexed import MultiplexedRedis
-from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import (
@@ -61,7 +61,7 @@ class Process:
         return self.world() + self.origin
 
     def restart(self) -> None:
-        breaker = Breaker("redis", BreakerPolicy(0.04), self.clock)
+        breaker = CircuitBreaker("redis", BreakerPolicy(0.04), self.clock)
         turns = TurnArithmetic(BUDGET_MS, TurnShadows(self.clock, counts=self.counts), self.clock)
         self.memory = SessionMemory(self.redis, breaker, turns, None, LocalLimits(Rate(), self.clock), self.clock)
 

@@ -11,7 +11,7 @@ from session.begin import BeginRequest
 from session.history import HistoryEntry, LastShown
 from session.memory import SessionMemory
 from session.redis.keyvalue import Command, KeyValue, Step
-from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
 from tests.support.valkey import Recorded
@@ -36,7 +36,7 @@ class Operations:
         """By session memory itself, which sends all of them once over `redis`: the scripts are known there afterwards."""
         sent = Recorded(redis)
         rate = Rate(per_second=1_000_000, burst=1_000_000)
-        breaker = Breaker("redis", BreakerPolicy(5.0))
+        breaker = CircuitBreaker("redis", BreakerPolicy(5.0))
         memory = SessionMemory(sent, breaker, TurnArithmetic(3000, TurnShadows()), rate, LocalLimits(rate))
         for n in range(SESSIONS):
             await memory.begin(_request(n, None, None))

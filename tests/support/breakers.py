@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import asyncio
 
-from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from tests.support.clocks import HandClock
 
 
-def trip(breaker: Breaker) -> None:
+def trip(breaker: CircuitBreaker) -> None:
     """Failures until it is open."""
     while breaker.state is not BreakerState.OPEN:
-        assert breaker.admits()
-        breaker.failed(breaker.era)
+        assert breaker.allow_call()
+        breaker.record_failure(breaker.era)
 
 
-def breakers(**states: BreakerState) -> list[Breaker]:
+def breakers(**states: BreakerState) -> list[CircuitBreaker]:
     """By name, each in that state."""
     return [_in_state(name, state) for name, state in states.items()]
 
 
-def _in_state(name: str, state: BreakerState) -> Breaker:
+def _in_state(name: str, state: BreakerState) -> CircuitBreaker:
     clock = HandClock()
-    own = Breaker(name, BreakerPolicy(1.0), clock)
+    own = CircuitBreaker(name, BreakerPolicy(1.0), clock)
     if state is not BreakerState.CLOSED:
         trip(own)
     if state is BreakerState.HALF_OPEN:
@@ -31,17 +31,17 @@ def _in_state(name: str, state: BreakerState) -> Breaker:
     return own
 
 
-async def until_probed(breaker: Breaker) -> None:
+async def until_probed(breaker: CircuitBreaker) -> None:
     """Waits, by the loop's clock, until an open one would let a probe through."""
     while breaker.state is BreakerState.OPEN:
         await asyncio.sleep(breaker.retry_after_ms() / 1000)
 
 
-async def mend(breaker: Breaker) -> None:
+async def mend(breaker: CircuitBreaker) -> None:
     """Good answers until it is closed, and enough more that what was bad before counts for nothing."""
     await until_probed(breaker)
     while breaker.state is not BreakerState.CLOSED:
-        assert breaker.admits()
-        breaker.succeeded(0.0, breaker.era)
+        assert breaker.allow_call()
+        breaker.record_success(0.0, breaker.era)
     for _ in range(breaker.policy.least_calls):
-        breaker.succeeded(0.0, breaker.era)
+        breaker.record_success(0.0, breaker.era)

@@ -8,7 +8,7 @@ from typing import Any
 from session.failures import MemoryUnavailable
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue, Step
-from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnArithmetic, TurnShadows
@@ -25,4 +25,4 @@ class Away:
 
 def memory_over(redis: KeyValue) -> SessionMemory:
     turns = TurnArithmetic(3000, TurnShadows())
-    return SessionMemory(redis, Breaker("redis", BreakerPolicy(slow_seconds=10)), turns, None, LocalLimits(Rate()))
+    return SessionMemory(redis, CircuitBreaker("redis", BreakerPolicy(slow_seconds=10)), turns, None, LocalLimits(Rate()))

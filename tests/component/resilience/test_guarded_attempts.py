@@ -61,7 +61,7 @@ async def test_while_a_probe_is_out_others_are_told_to_come_back_after_an_attemp
     told = await refused_after(backend, 5)
     assert 375 <= (told.retry_after_ms or 0) <= 625
     clock.advance(1)
-    assert backend.breaker.admits(), "the probe"
+    assert backend.breaker.allow_call(), "the probe"
     assert (await refused_after(backend, 0)).retry_after_ms == 250
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from session.failures import MemoryUnavailable
 from session.memory import TRIP_SECONDS, SessionMemory
 from session.redis.keyvalue import Command, Reply, Step
-from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnArithmetic, TurnShadows
@@ -39,7 +39,7 @@ class Silent:
 )
 async def test_only_who_gave_redis_its_whole_time_says_that_it_is_slow(seconds: float | None, state: BreakerState) -> None:
     clock = HandClock(0.0)
-    breaker = Breaker("redis", BreakerPolicy(slow_seconds=10), clock)
+    breaker = CircuitBreaker("redis", BreakerPolicy(slow_seconds=10), clock)
     turns = TurnArithmetic(3000, TurnShadows(clock), clock)
     memory = SessionMemory(Silent(clock), breaker, turns, None, LocalLimits(Rate(), clock), clock)
     for _ in range(breaker.policy.in_a_row):

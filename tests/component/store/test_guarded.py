@@ -221,7 +221,7 @@ async def test_what_waits_for_a_place_says_nothing_of_the_backend() -> None:
     await asyncio.gather(*waiting, return_exceptions=True)
     assert backend.breaker.state is BreakerState.CLOSED
     for _ in range(backend.breaker.policy.in_a_row - 1):
-        backend.breaker.failed(backend.breaker.era)
+        backend.breaker.record_failure(backend.breaker.era)
     assert backend.breaker.state is BreakerState.CLOSED, "not one of them counted"
 
 

@@ -39,14 +39,14 @@ def _every_level(caplog: pytest.LogCaptureFixture) -> None:
 def test_an_outage_is_told_at_both_ends(caplog: pytest.LogCaptureFixture) -> None:
     clock = HandClock(0.0)
     outage = Outage(TOLD, "the thing", after=2, clock=clock)
-    outage.over()
-    outage.failed("once is nothing")
-    outage.over()
+    outage.record_recovery()
+    outage.record_failure("once is nothing")
+    outage.record_recovery()
     for _ in range(100):
-        outage.failed("it is away")
+        outage.record_failure("it is away")
     clock.advance(12.0)
-    outage.over()
-    outage.over()
+    outage.record_recovery()
+    outage.record_recovery()
     assert said(caplog) == [("WARNING", "the thing is lost: it is away"), ("INFO", "the thing is back after 12.0 s")]
 
 

@@ -95,9 +95,9 @@ async def test_an_attempt_that_failed_and_the_next_are_two(watched: Kit) -> None
 
 
 async def test_a_breaker_that_is_open_and_the_rung_that_answers_are_told(watched: Kit) -> None:
-    watched.guards["catalog"].breaker.failed(watched.guards["catalog"].breaker.era, "down")
+    watched.guards["catalog"].breaker.record_failure(watched.guards["catalog"].breaker.era, "down")
     for _ in range(10):
-        watched.guards["catalog"].breaker.failed(watched.guards["catalog"].breaker.era, "down")
+        watched.guards["catalog"].breaker.record_failure(watched.guards["catalog"].breaker.era, "down")
     answer = await watched.ask("search_manga_catalog", QUERY)
     timeline = watched.events[-1].timeline
     assert answer.meta["fallback"] == "cached_popular_manga"
@@ -180,8 +180,8 @@ async def test_a_refresh_behind_a_stale_answer_is_nobodys(watched: Kit) -> None:
 
 async def test_redis_that_is_away_is_told_as_what_it_is(watched: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     breaker = watched.app.memory._guarded._breaker
-    while breaker.admits():
-        breaker.failed(breaker.era, "away")
+    while breaker.allow_call():
+        breaker.record_failure(breaker.era, "away")
     await watched.ask("check_inventory", IDS, session="s")
     assert [each.outcome for each in of_kind(watched.events[-1].timeline, "redis")] == ["CIRCUIT_OPEN"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from server.ops.table import REFRESH_SECONDS, Table
 from server.runtime.health import REMEMBERED_SECONDS, Dependencies
-from session.resilience.breaker import Breaker, BreakerPolicy
+from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tools.store.models import Health
@@ -17,7 +17,7 @@ from tools.store.models import Health
 class Backend:
     def __init__(self) -> None:
         self.clock = HandClock()
-        self.breaker = Breaker("catalog", BreakerPolicy(slow_seconds=1.0), self.clock)
+        self.breaker = CircuitBreaker("catalog", BreakerPolicy(slow_seconds=1.0), self.clock)
         self.health = Health(ok=True, detail="261 titles")
         self.asked = 0
         self.answers = asyncio.Event()
@@ -63,7 +63,7 @@ async def test_a_breaker_that_opens_is_seen_at_once_and_asked_about_soon(backend
     await backend.tick()
     backend.clock.advance(2 * REMEMBERED_SECONDS)
     for _ in range(backend.breaker.policy.in_a_row):
-        backend.breaker.failed(backend.breaker.era)
+        backend.breaker.record_failure(backend.breaker.era)
     assert row(backend) == ("degraded", "261 titles")
     await backend.tick()
     assert backend.asked == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from tests.support.clocks import HandClock
 
 CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.HALF_OPEN
@@ -18,39 +18,39 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def breaker(clock: HandClock) -> Breaker:
+def breaker(clock: HandClock) -> CircuitBreaker:
     """Without jitter: it rests 0.5, 1, 2, 3, 3 … seconds."""
-    return Breaker("it", BreakerPolicy(slow_seconds=0.1), clock, jitter=lambda: 0.5)
+    return CircuitBreaker("it", BreakerPolicy(slow_seconds=0.1), clock, jitter=lambda: 0.5)
 
 
-def call(breaker: Breaker, how: str = "well") -> bool:
+def call(breaker: CircuitBreaker, how: str = "well") -> bool:
     """One call from beginning to end; whether it was let through."""
-    if not breaker.admits():
+    if not breaker.allow_call():
         return False
     report(breaker, how, breaker.era)
     return True
 
 
-def report(breaker: Breaker, how: str, era: int) -> None:
+def report(breaker: CircuitBreaker, how: str, era: int) -> None:
     match how:
         case "well":
-            breaker.succeeded(0.01, era)
+            breaker.record_success(0.01, era)
         case "slow":
-            breaker.succeeded(0.1, era)
+            breaker.record_success(0.1, era)
         case "bad":
-            breaker.failed(era)
+            breaker.record_failure(era)
         case _:
-            breaker.ignored(era)
+            breaker.record_ignored(era)
 
 
-def trip(breaker: Breaker) -> None:
+def trip(breaker: CircuitBreaker) -> None:
     for _ in range(5):
         call(breaker, "bad")
     assert breaker.state is OPEN
 
 
 @pytest.mark.parametrize("how", ["bad", "slow"])
-def test_five_bad_or_slow_calls_in_a_row_open_it(breaker: Breaker, how: str) -> None:
+def test_five_bad_or_slow_calls_in_a_row_open_it(breaker: CircuitBreaker, how: str) -> None:
     for _ in range(4):
         assert call(breaker, how)
     call(breaker)
@@ -59,11 +59,11 @@ def test_five_bad_or_slow_calls_in_a_row_open_it(breaker: Breaker, how: str) -> 
     assert breaker.state is CLOSED
     call(breaker, how)
     assert breaker.state is OPEN
-    assert not breaker.admits()
+    assert not breaker.allow_call()
     assert breaker.retry_after_ms() == 500
 
 
-def test_half_of_ten_calls_bad_open_it(breaker: Breaker) -> None:
+def test_half_of_ten_calls_bad_open_it(breaker: CircuitBreaker) -> None:
     for how in ("well", "bad") * 4:
         call(breaker, how)
     assert breaker.state is CLOSED, "eight calls say little"
@@ -73,7 +73,7 @@ def test_half_of_ten_calls_bad_open_it(breaker: Breaker) -> None:
     assert breaker.state is OPEN
 
 
-def test_a_good_call_never_opens_it(breaker: Breaker) -> None:
+def test_a_good_call_never_opens_it(breaker: CircuitBreaker) -> None:
     for how in ("bad", "bad", "well", "bad", "bad", "well", "bad"):
         call(breaker, how)
     for _ in range(3):
@@ -81,7 +81,7 @@ def test_a_good_call_never_opens_it(breaker: Breaker) -> None:
         assert breaker.state is CLOSED
 
 
-def test_what_happened_before_the_window_is_forgotten(breaker: Breaker, clock: HandClock) -> None:
+def test_what_happened_before_the_window_is_forgotten(breaker: CircuitBreaker, clock: HandClock) -> None:
     for how in ("bad", "well") * 4:
         call(breaker, how)
     clock.advance(10.1)
@@ -90,7 +90,7 @@ def test_what_happened_before_the_window_is_forgotten(breaker: Breaker, clock: H
     assert breaker.state is CLOSED
 
 
-def test_what_says_nothing_counts_for_nothing(breaker: Breaker) -> None:
+def test_what_says_nothing_counts_for_nothing(breaker: CircuitBreaker) -> None:
     for _ in range(4):
         call(breaker, "bad")
     for _ in range(50):
@@ -100,13 +100,13 @@ def test_what_says_nothing_counts_for_nothing(breaker: Breaker) -> None:
     assert breaker.state is OPEN
 
 
-def test_after_its_rest_one_probe_at_a_time_and_two_good_ones_close_it(breaker: Breaker, clock: HandClock) -> None:
+def test_after_its_rest_one_probe_at_a_time_and_two_good_ones_close_it(breaker: CircuitBreaker, clock: HandClock) -> None:
     trip(breaker)
     clock.advance(0.5)
     assert breaker.state is HALF_OPEN
-    assert breaker.admits()
-    assert not breaker.admits(), "a second probe at the same time"
-    breaker.succeeded(0.01, breaker.era)
+    assert breaker.allow_call()
+    assert not breaker.allow_call(), "a second probe at the same time"
+    breaker.record_success(0.01, breaker.era)
     assert breaker.state is HALF_OPEN
     assert call(breaker)
     assert breaker.state is CLOSED
@@ -114,7 +114,7 @@ def test_after_its_rest_one_probe_at_a_time_and_two_good_ones_close_it(breaker: 
 
 
 @pytest.mark.parametrize("how", ["bad", "slow"])
-def test_a_probe_that_fails_opens_it_for_longer_up_to_a_bound(breaker: Breaker, clock: HandClock, how: str) -> None:
+def test_a_probe_that_fails_opens_it_for_longer_up_to_a_bound(breaker: CircuitBreaker, clock: HandClock, how: str) -> None:
     trip(breaker)
     rests = []
     for _ in range(6):
@@ -125,7 +125,7 @@ def test_a_probe_that_fails_opens_it_for_longer_up_to_a_bound(breaker: Breaker, 
     assert rests == [500, 1000, 1500, 1500, 1500, 1500]
 
 
-def test_an_outage_keeps_its_beginning_however_many_probes_fail(breaker: Breaker, clock: HandClock) -> None:
+def test_an_outage_keeps_its_beginning_however_many_probes_fail(breaker: CircuitBreaker, clock: HandClock) -> None:
     clock.advance(60)
     assert (breaker.state, clock() - breaker.since) == (CLOSED, 60)
     trip(breaker)
@@ -140,7 +140,7 @@ def test_an_outage_keeps_its_beginning_however_many_probes_fail(breaker: Breaker
     assert (breaker.state, clock() - breaker.since) == (CLOSED, 0)
 
 
-def test_a_probe_that_says_nothing_makes_room_for_another(breaker: Breaker, clock: HandClock) -> None:
+def test_a_probe_that_says_nothing_makes_room_for_another(breaker: CircuitBreaker, clock: HandClock) -> None:
     trip(breaker)
     clock.advance(0.5)
     assert call(breaker, "nothing")
@@ -150,7 +150,7 @@ def test_a_probe_that_says_nothing_makes_room_for_another(breaker: Breaker, cloc
     assert breaker.state is CLOSED
 
 
-def test_once_closed_it_opens_for_the_shortest_time_again(breaker: Breaker, clock: HandClock) -> None:
+def test_once_closed_it_opens_for_the_shortest_time_again(breaker: CircuitBreaker, clock: HandClock) -> None:
     trip(breaker)
     clock.advance(0.5)
     call(breaker, "bad")
@@ -162,26 +162,28 @@ def test_once_closed_it_opens_for_the_shortest_time_again(breaker: Breaker, cloc
 
 
 @pytest.mark.parametrize("late", ["well", "slow", "bad", "nothing"])
-def test_calls_that_began_before_it_opened_are_no_word_on_the_probe(breaker: Breaker, clock: HandClock, late: str) -> None:
+def test_calls_that_began_before_it_opened_are_no_word_on_the_probe(
+    breaker: CircuitBreaker, clock: HandClock, late: str
+) -> None:
     """Fifty calls hang; the first five that time out open it; the others end while a probe is out."""
-    assert all(breaker.admits() for _ in range(50))
+    assert all(breaker.allow_call() for _ in range(50))
     before = breaker.era
     for _ in range(5):
-        breaker.failed(before)
+        breaker.record_failure(before)
     clock.advance(0.5)
-    assert breaker.admits()
+    assert breaker.allow_call()
     for _ in range(45):
         report(breaker, late, before)
     assert breaker.state is HALF_OPEN
-    assert not breaker.admits(), "the probe is out still"
-    breaker.succeeded(0.01, breaker.era)
+    assert not breaker.allow_call(), "the probe is out still"
+    breaker.record_success(0.01, breaker.era)
     assert call(breaker)
     assert breaker.state is CLOSED
 
 
 def test_changes_are_told(clock: HandClock) -> None:
     told: list[BreakerState] = []
-    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda name, state, why: told.append(state))
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda name, state, why: told.append(state))
     trip(breaker)
     clock.advance(0.5)
     call(breaker)
@@ -192,7 +194,7 @@ def test_changes_are_told(clock: HandClock) -> None:
 @given(jitter=st.floats(0, 1))
 def test_its_rest_is_jittered_by_a_quarter(jitter: float) -> None:
     clock = HandClock()
-    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: jitter)
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: jitter)
     trip(breaker)
     assert 375 <= breaker.retry_after_ms() <= 625
 
@@ -200,7 +202,7 @@ def test_its_rest_is_jittered_by_a_quarter(jitter: float) -> None:
 @given(history=st.lists(st.tuples(st.sampled_from(["well", "slow", "bad", "nothing"]), st.floats(0, 4)), max_size=80))
 def test_whatever_happens_it_is_never_closed_to_a_healthy_backend_for_long(history: list[tuple[str, float]]) -> None:
     clock = HandClock()
-    breaker = Breaker("it", BreakerPolicy(0.1), clock)
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock)
     for how, pause in history:
         clock.advance(pause)
         call(breaker, how)

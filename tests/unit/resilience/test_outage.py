@@ -14,20 +14,20 @@ def test_an_outage_begins_with_so_many_failures_in_a_row(caplog: pytest.LogCaptu
     clock = HandClock(0.0)
     outage = Outage(logging.getLogger("test"), "It", after=3, clock=clock)
     for what in ("failed", "failed", "over", "failed", "failed"):
-        outage.failed("why") if what == "failed" else outage.over()
+        outage.record_failure("why") if what == "failed" else outage.record_recovery()
         assert outage.why is None
     with caplog.at_level(logging.INFO):
-        outage.failed("the reason")
-        outage.failed("another")
+        outage.record_failure("the reason")
+        outage.record_failure("another")
         assert outage.why == "the reason"
         clock.advance(2.5)
-        outage.over()
-        outage.over()
+        outage.record_recovery()
+        outage.record_recovery()
     assert [record.getMessage() for record in caplog.records] == ["It is lost: the reason", "It is back after 2.5 s"]
     assert outage.why is None
 
 
 def test_a_failure_for_good_is_an_outage_at_once() -> None:
     outage = Outage(logging.getLogger("test"), "It", after=3)
-    outage.failed("why", for_good=True)
+    outage.record_failure("why", permanent=True)
     assert outage.why == "why"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
@@ -12,14 +12,14 @@ CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.H
 def rested(jitter: float, failed_probes: int = 0) -> int:
     """The ms that a breaker rests which opens after so many probes that failed."""
     clock = HandClock(0.0)
-    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: jitter)
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: jitter)
     for _ in range(5):
-        assert breaker.admits()
-        breaker.failed(breaker.era)
+        assert breaker.allow_call()
+        breaker.record_failure(breaker.era)
     for _ in range(failed_probes):
         clock.advance(10)
-        assert breaker.admits()
-        breaker.failed(breaker.era)
+        assert breaker.allow_call()
+        breaker.record_failure(breaker.era)
     return breaker.retry_after_ms()
 
 
@@ -35,10 +35,10 @@ def test_its_rest_is_a_quarter_shorter_to_a_quarter_longer(jitter: float, ms: in
 
 def test_what_is_left_of_its_rest_is_told_and_never_nothing() -> None:
     clock = HandClock(0.0)
-    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
     assert breaker.retry_after_ms() == 1, "closed"
     for _ in range(5):
-        breaker.failed(breaker.era)
+        breaker.record_failure(breaker.era)
     clock.advance(0.125)
     assert breaker.retry_after_ms() == 375
     clock.advance(10)
@@ -47,20 +47,20 @@ def test_what_is_left_of_its_rest_is_told_and_never_nothing() -> None:
 
 def test_it_lets_a_probe_through_from_the_moment_its_rest_is_over() -> None:
     clock = HandClock(0.0)
-    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
     for _ in range(5):
-        breaker.failed(breaker.era)
+        breaker.record_failure(breaker.era)
     clock.advance(0.5 - 2**-20)
-    assert (breaker.state, breaker.admits()) == (OPEN, False)
+    assert (breaker.state, breaker.allow_call()) == (OPEN, False)
     clock.advance(2**-20)
-    assert (breaker.state, breaker.admits()) == (HALF_OPEN, True)
+    assert (breaker.state, breaker.allow_call()) == (HALF_OPEN, True)
 
 
 @cases(("seconds", "state"), [(0.0999, CLOSED), (0.1, OPEN), (5.0, OPEN)])
 def test_an_answer_is_slow_from_the_given_seconds_on(seconds: float, state: BreakerState) -> None:
-    breaker = Breaker("it", BreakerPolicy(slow_seconds=0.1), HandClock())
+    breaker = CircuitBreaker("it", BreakerPolicy(slow_seconds=0.1), HandClock())
     for _ in range(5):
-        breaker.succeeded(seconds, breaker.era)
+        breaker.record_success(seconds, breaker.era)
     assert breaker.state is state
 
 
@@ -70,12 +70,12 @@ def test_an_answer_is_slow_from_the_given_seconds_on(seconds: float, state: Brea
 )
 def test_half_of_at_least_ten_calls_open_it(calls: str, state: BreakerState) -> None:
     """Good and bad ones, never five bad ones in a row."""
-    breaker = Breaker("it", BreakerPolicy(0.1), HandClock())
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), HandClock())
     for each in calls:
         if each == "b":
-            breaker.failed(breaker.era)
+            breaker.record_failure(breaker.era)
         else:
-            breaker.succeeded(0.0, breaker.era)
+            breaker.record_success(0.0, breaker.era)
     assert breaker.state is state
 
 
@@ -83,51 +83,51 @@ def test_half_of_at_least_ten_calls_open_it(calls: str, state: BreakerState) -> 
 def test_a_call_counts_for_ten_seconds(later: float, state: BreakerState) -> None:
     """Five good and four bad ones, and then one more bad one: together they are half of ten."""
     clock = HandClock(0.0)
-    breaker = Breaker("it", BreakerPolicy(0.1), clock)
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock)
     for _ in range(4):
-        breaker.failed(breaker.era)
-        breaker.succeeded(0.0, breaker.era)
-    breaker.succeeded(0.0, breaker.era)
+        breaker.record_failure(breaker.era)
+        breaker.record_success(0.0, breaker.era)
+    breaker.record_success(0.0, breaker.era)
     clock.advance(later)
-    breaker.failed(breaker.era)
+    breaker.record_failure(breaker.era)
     assert breaker.state is state
 
 
 def test_what_is_forgotten_is_forgotten_whole() -> None:
     """Bad calls that have left the window weigh no more among those that come after."""
     clock = HandClock(0.0)
-    breaker = Breaker("it", BreakerPolicy(0.1), clock)
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock)
     for _ in range(4):
-        breaker.failed(breaker.era)
+        breaker.record_failure(breaker.era)
     clock.advance(11)
     for _ in range(4):
-        breaker.succeeded(0.0, breaker.era)
-        breaker.failed(breaker.era)
-    breaker.succeeded(0.0, breaker.era)
-    breaker.succeeded(0.0, breaker.era)
+        breaker.record_success(0.0, breaker.era)
+        breaker.record_failure(breaker.era)
+    breaker.record_success(0.0, breaker.era)
+    breaker.record_success(0.0, breaker.era)
     assert breaker.state is CLOSED
 
 
 def test_whoever_listens_is_told_the_last_bad_calls_reason() -> None:
     told: list[tuple[str, BreakerState, str]] = []
     clock = HandClock(0.0)
-    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda *change: told.append(change))
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda *change: told.append(change))
     for why in ("one", "one", "one", "one", "last"):
-        breaker.failed(breaker.era, why)
+        breaker.record_failure(breaker.era, why)
     clock.advance(0.5)
-    breaker.admits()
-    breaker.succeeded(0.0, breaker.era)
-    breaker.admits()
-    breaker.succeeded(0.2, breaker.era)
+    breaker.allow_call()
+    breaker.record_success(0.0, breaker.era)
+    breaker.allow_call()
+    breaker.record_success(0.2, breaker.era)
     assert told == [("it", OPEN, "last"), ("it", HALF_OPEN, "last"), ("it", OPEN, "slow answers")]
 
 
 def test_a_probe_that_says_nothing_frees_one_place_and_no_more() -> None:
     clock = HandClock(0.0)
-    breaker = Breaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
+    breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
     for _ in range(5):
-        breaker.failed(breaker.era)
+        breaker.record_failure(breaker.era)
     clock.advance(0.5)
-    assert breaker.admits()
-    breaker.ignored(breaker.era)
-    assert [breaker.admits() for _ in range(3)] == [True, False, False]
+    assert breaker.allow_call()
+    breaker.record_ignored(breaker.era)
+    assert [breaker.allow_call() for _ in range(3)] == [True, False, False]

@@ -6,7 +6,7 @@ import asyncio
 
 from server.runtime.health import Dependencies
 from server.telemetry.metrics import Metrics
-from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from tests.support.breakers import trip
 from tests.support.process import until
@@ -23,7 +23,7 @@ async def test_however_many_want_to_know_at_once_each_backend_is_asked_once() ->
         await answer.wait()
         return Health(ok=True)
 
-    dependencies = Dependencies({"catalog": (probe, Breaker("catalog", BreakerPolicy(slow_seconds=1.0)))})
+    dependencies = Dependencies({"catalog": (probe, CircuitBreaker("catalog", BreakerPolicy(slow_seconds=1.0)))})
     first, *others = [asyncio.create_task(dependencies.states()) for _ in range(100)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -44,7 +44,7 @@ async def test_a_backend_that_is_well_again_closes_its_breaker_though_nobody_cal
     async def probe(deadline: Deadline) -> Health:
         return Health(ok=well)
 
-    breaker, metrics = Breaker("orders", BreakerPolicy(slow_seconds=1.0)), Metrics()
+    breaker, metrics = CircuitBreaker("orders", BreakerPolicy(slow_seconds=1.0)), Metrics()
     metrics.watch_breakers([breaker])
     dependencies = Dependencies({"orders": (probe, breaker)})
 

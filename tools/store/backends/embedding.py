@@ -99,9 +99,9 @@ class WatchedEmbedder:
             vectors = await self._embedder.embed(texts, deadline)
         except Failure as failure:
             why = f"{failure.message} Searches go by words alone."
-            self._outage.failed(why, for_good=isinstance(failure, InternalFailure))
+            self._outage.record_failure(why, permanent=isinstance(failure, InternalFailure))
             raise
-        self._outage.over()
+        self._outage.record_recovery()
         return vectors
 
     async def health(self, deadline: Deadline) -> Health:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from session.resilience.breaker import Breaker, BreakerPolicy, BreakerState
+from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Backoff, Deadline, RetryBudget, RetryPolicy
 from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure, QuestionRefused, Throttled, TimedOut
@@ -78,7 +78,7 @@ class Backend:
         on_change: Callable[[str, BreakerState, str], None] | None = None,
     ) -> None:
         self.name = name
-        self.breaker = Breaker(name, BreakerPolicy(policy.slow_seconds), clock, on_change=on_change)
+        self.breaker = CircuitBreaker(name, BreakerPolicy(policy.slow_seconds), clock, on_change=on_change)
         self._policy = policy
         self._clock = clock
         self._places = asyncio.Semaphore(policy.places)
@@ -119,14 +119,14 @@ class Backend:
         except BaseException as error:
             self._count(error, spent, era)
             raise
-        self.breaker.succeeded(spent.had(), era)
+        self.breaker.record_success(spent.had(), era)
         return result
 
     def _admit(self, deadline: Deadline) -> None:
         """Raises `TimedOut` or `CircuitOpen` where the backend is not to be asked."""
         if deadline.expired():
             raise TimedOut(f"There was no time left to ask the {self.name} backend.", dependency=self.name)
-        if not self.breaker.admits():
+        if not self.breaker.allow_call():
             raise CircuitOpen(
                 f"The {self.name} backend is left alone for a moment after failures.",
                 dependency=self.name,
@@ -143,9 +143,9 @@ class Backend:
         elif isinstance(error, BackendFailure) and not isinstance(error, QuestionRefused):
             fault = f"{error.name}, {error.message}"
         if fault is None:
-            self.breaker.ignored(era)
+            self.breaker.record_ignored(era)
         else:
-            self.breaker.failed(era, fault)
+            self.breaker.record_failure(era, fault)
 
     def _rest_ms(self) -> int:
         """Until the breaker lets a call through: the rest of its pause, or the time that the probe under way may take."""
