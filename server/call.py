@@ -13,7 +13,7 @@ from session.preferences import Preference
 from session.recent import Left
 from session.redis.keyvalue import Step
 from session.resilience.clocks import Clock
-from session.resilience.deadline import Deadline, Interval
+from session.resilience.deadline import Deadline, Span
 from session.turn import Turn
 from tools.contract import NO_TOOL, SILENT, Client, MayUse
 from tools.registry import Registered
@@ -94,7 +94,7 @@ class Call:
     clock: Clock = field(default=time.monotonic, repr=False)
     client: Client = field(default=SILENT, repr=False)
     # ---
-    interval: Interval | None = None  # telemetry, and each stage for its time: what is done now, where somebody watches
+    span: Span | None = None  # telemetry, and each stage for its time: what is done now, where somebody watches
     principal: Principal = field(default_factory=Principal)  # identity
     session: str | None = None  # identity
     expected_calls: int = 1  # identity

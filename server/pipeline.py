@@ -111,15 +111,15 @@ def build_pipeline(parts: Parts) -> Pipeline:
 
 async def run_stage(call: Call, *, name: str, stage: Stage, inner: Handler) -> Outcome:
     """Runs one stage, within a span of its own where the call is observed."""
-    around = call.interval
+    around = call.span
     if around is None:
         return await stage(call, inner)
-    with around.begin("stage", name) as interval:
-        call.interval = interval
+    with around.begin("stage", name) as span:
+        call.span = span
         try:
             outcome = await stage(call, inner)
         finally:
-            call.interval = around
+            call.span = around
         if outcome.failure is not None:
-            interval.end(outcome.failure.name)
+            span.end(outcome.failure.name)
         return outcome

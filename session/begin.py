@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from session import keys
 from session.history import HistoryEntry, LastShown
 from session.preferences import Preference
-from session.resilience.deadline import Interval
+from session.resilience.deadline import Span
 from session.turn import Turn, TurnRequest
 
 LARGEST_BYTES = 256 * 1024
@@ -110,7 +110,7 @@ class ClaimRequest:
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
     """All that a call wants to know at its beginning. None leaves a question out; `history` is asked for with the number of
-    calls that are to be summarised, `preferences` with the key of their copy. `interval` is where the trip is noted."""
+    calls that are to be summarised, `preferences` with the key of their copy. `span` is where the trip is noted."""
 
     session: str | None
     user: str | None
@@ -121,7 +121,7 @@ class BeginRequest:
     result_set: str | None = None
     history: int | None = None
     preferences: str | None = None
-    interval: Interval | None = field(default=None, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def session_keys(self) -> keys.SessionKeys | None:

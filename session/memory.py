@@ -21,7 +21,7 @@ from session.recent import Left, RecentSearches
 from session.redis.keyvalue import TRIP_SECONDS, Argument, Command, Evaluation, GuardedRedis, KeyValue, Reply, Step
 from session.resilience.breaker import CircuitBreaker
 from session.resilience.clocks import Clock
-from session.resilience.deadline import Deadline, Interval
+from session.resilience.deadline import Deadline, Span
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.resilience.tasks import run_periodically
 from session.scripts import Script
@@ -218,7 +218,7 @@ class SessionMemory:
         try:
             # A call whose turn is over is answered at once, with or without what Redis knows.
             seconds = TRIP_SECONDS / 2 if self._turns.known_over(request.turn) else None
-            replies = await self._guarded.trip(list(questions.values()), seconds, request.interval, "begin")
+            replies = await self._guarded.trip(list(questions.values()), seconds, request.span, "begin")
         except MemoryUnavailable:
             return self._begun_alone(request, degraded=True)
         answers = dict(zip(questions, replies, strict=True))
@@ -233,13 +233,13 @@ class SessionMemory:
             self.recent.written(late)
         return begun
 
-    async def end(self, steps: Sequence[Step], seconds: float | None = None, interval: Interval | None = None) -> bool:
+    async def end(self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None) -> bool:
         """The second trip: everything a call leaves behind, together. False when Redis did not confirm it in time, which is
-        at most `seconds` where the call has less than a trip's time left. It is noted within `interval`."""
+        at most `seconds` where the call has less than a trip's time left. It is noted within `span`."""
         if not steps:
             return True
         try:
-            await self._guarded.trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS), interval, "end")
+            await self._guarded.trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS), span, "end")
         except MemoryUnavailable:
             self._behind = True
             return False

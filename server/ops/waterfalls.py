@@ -11,7 +11,7 @@ from typing import Any
 from server.call import Call
 from server.telemetry.events import CallFinished
 from session.resilience.clocks import Clock, WallClock
-from session.resilience.deadline import Interval
+from session.resilience.deadline import Span
 from session.resilience.lru import Lru
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnKind
@@ -137,7 +137,7 @@ class Waterfalls:
             "degraded": list(event.degraded),
             "empty": event.empty,
             "more_intervals": timeline.more,
-            "intervals": [_interval(each, call.arrived) for each in timeline.intervals],
+            "intervals": [_span_of(each, call.arrived) for each in timeline.spans],
         }
 
     def _turn(self, call: Call) -> str:
@@ -164,15 +164,15 @@ def _of_turn(call: Call) -> Json:
     return {"started_ms_into_turn": max(0, round(into_ms)), "turn_budget_ms": call.turn.total_ms}
 
 
-def _interval(interval: Interval, arrived: float) -> Json:
-    ended, noted = interval.started if interval.ended is None else interval.ended, interval.attributes
+def _span_of(span: Span, arrived: float) -> Json:
+    ended, noted = span.started if span.ended is None else span.ended, span.attributes
     return {
-        "name": interval.name,
-        "kind": interval.kind,
-        "from_ms": round((interval.started - arrived) * 1000, 2),
-        "ms": round((ended - interval.started) * 1000, 2),
-        "parent": interval.parent,
-        "outcome": interval.outcome,
+        "name": span.name,
+        "kind": span.kind,
+        "from_ms": round((span.started - arrived) * 1000, 2),
+        "ms": round((ended - span.started) * 1000, 2),
+        "parent": span.parent,
+        "outcome": span.outcome,
         "detail": {name: value for name, value in noted.items() if is_plain(value)} if noted else noted,
     }
 

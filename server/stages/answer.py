@@ -20,10 +20,10 @@ Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json) -> Json:
     """Runs it, noted by this `name` for whoever watches the call. Raises what it raises."""
-    if call.interval is None:
+    if call.span is None:
         return await run(context, given)
-    with call.interval.begin("work", name) as interval:
-        context.deadline = context.deadline.inside(interval)
+    with call.span.begin("work", name) as span:
+        context.deadline = context.deadline.in_span(span)
         return await run(context, given)
 
 
@@ -117,7 +117,7 @@ class Complete:
         if titles is None or call.deadline is None or not _may_start(call):
             yield None
             return
-        reading = self._store.stock.read_what_is_there(titles(call.arguments), call.deadline.inside(call.interval))
+        reading = self._store.stock.read_what_is_there(titles(call.arguments), call.deadline.in_span(call.span))
         task = asyncio.create_task(reading, name="stock of a title that is being read")
         try:
             yield task

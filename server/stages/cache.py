@@ -15,7 +15,7 @@ from session.begin import CachedResult, digest, encode
 from session.memory import SessionMemory
 from session.redis.keyvalue import Command, Step
 from session.resilience.clocks import WallClock
-from session.resilience.deadline import Deadline, Interval
+from session.resilience.deadline import Deadline, Span
 from session.resilience.tasks import start_task
 from tools.conditions.remembered import LONGEST_QUOTE
 from tools.contract import SILENT, Json
@@ -147,11 +147,11 @@ def _joined(value: Any, said: str) -> Any:
 @dataclass(slots=True)
 class Flight:
     """`waiting` counts those who want its outcome; `degraded` is what the work did without; `kept` tells whether one of them
-    has seen to it that the outcome is cached; `interval` is where it is noted, if the call that began it is watched."""
+    has seen to it that the outcome is cached; `span` is where it is noted, if the call that began it is watched."""
 
     task: asyncio.Task[Outcome]
     degraded: set[str]
-    interval: Interval | None = None
+    span: Span | None = None
     waiting: int = 0
     kept: bool = False
 
@@ -165,15 +165,15 @@ class Flights(dict[str, Flight]):
         flight = self.get(key)
         if flight is None or flight.task.done() or flight.task.cancelling():
             flight = self[key] = self._depart(key, call, inner)
-        elif call.interval is not None:
-            with call.interval.begin("work", "flight", joined=_name(flight)):
+        elif call.span is not None:
+            with call.span.begin("work", "flight", joined=_name(flight)):
                 return await _outcome(call, flight), flight
         return await _outcome(call, flight), flight
 
     def _depart(self, key: str, call: Call, inner: Handler) -> Flight:
         own = detached(call)
         task = asyncio.create_task(inner(own), name=f"flight {call.name}")
-        flight = Flight(task, own.degraded, own.interval)
+        flight = Flight(task, own.degraded, own.span)
         task.add_done_callback(lambda _: self._land(key, flight))
         return flight
 
@@ -193,7 +193,7 @@ def detached(call: Call) -> Call:
 
 def _name(flight: Flight) -> str:
     """Returns the trace that its work is told in; "" where there is none."""
-    return (flight.interval and flight.interval.traceparent) or ""
+    return (flight.span and flight.span.traceparent) or ""
 
 
 async def _outcome(call: Call, flight: Flight) -> Outcome:
@@ -254,7 +254,7 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     def start(self, key: str, call: Call, inner: Handler) -> None:
         if key in self or len(self) >= MOST_REFRESHES:
             return
-        unheard = replace(detached(call), client=SILENT, interval=None)
+        unheard = replace(detached(call), client=SILENT, span=None)
         task = self[key] = start_task(self._refresh(unheard, inner), f"refresh {call.name}")
         task.add_done_callback(lambda _: self.pop(key, None))
 

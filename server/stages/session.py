@@ -68,7 +68,7 @@ class Stated:
 
     async def _ask(self, call: Call, user: str, begun: Begun) -> None:
         seconds = min(STORE_SECONDS, SHARE * max(0, begun.turn.remaining_ms()) / 1000)
-        deadline = Deadline.after(seconds, call.clock).inside(call.interval)
+        deadline = Deadline.after(seconds, call.clock).in_span(call.span)
         try:
             call.preferences = await self._store.preferences.read(user, deadline)
         except BackendFailure:
@@ -215,7 +215,7 @@ def begin_request(call: Call, *, cache: bool) -> BeginRequest:
         result_set=keys.result_set(str(wanted_set).lower()) if wanted_set else None,
         history=checked_history(call.metadata.history),
         preferences=keys.preferences(user) if user is not None and heeds(call) else None,
-        interval=call.interval,
+        span=call.span,
     )
 
 
@@ -307,8 +307,8 @@ class OpenSession:
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=begun.retry_after_ms)
         self._recall(call, begun)
         call.deadline = self._deadline(call, begun)
-        if call.interval is not None:
-            call.interval.timeline.deadline = call.deadline.at
+        if call.span is not None:
+            call.span.timeline.deadline = call.deadline.at
         try:
             outcome = await inner(call)
         except Failure as failure:
@@ -334,7 +334,7 @@ class OpenSession:
         steps = all_writes(call, outcome, self._memory, self._wall())
         if call.begun is None or call.begin_request is None or call.begun.degraded:
             return
-        if await self._memory.end(steps, _patience(call), call.interval):
+        if await self._memory.end(steps, _patience(call), call.span):
             self._memory.recent.written(call.left)
             if call.begun.listened and call.session is not None and call.tool.tool.recorded:
                 self._recorded(call.session, call.principal.user)

@@ -128,7 +128,7 @@ class Telemetry:
             parent_id=parent_id,
             sampled=any(each.traces for each in wanting),
         )
-        call.interval = timeline.call
+        call.span = timeline.call
         return timeline
 
     def _tell(self, sink: Sink, event: CallFinished) -> None:
@@ -151,7 +151,7 @@ logger = logging.getLogger(__name__)
 
 def _trace(call: Call) -> str:
     """Names the trace to look into: that of the call, or its caller's."""
-    own = TraceContext.read((call.interval and call.interval.traceparent) or call.metadata.traceparent)
+    own = TraceContext.read((call.span and call.span.traceparent) or call.metadata.traceparent)
     return "" if own is None else f", trace {own.trace_id:032x}"
 
 

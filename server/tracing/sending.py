@@ -22,7 +22,7 @@ from server.telemetry.events import CallFinished, TraceContext
 from server.tracing.environment import ENDPOINT, MOST_WAITING
 from server.version import VERSION
 from session.resilience.breaker import Outage
-from session.resilience.deadline import CANCELLED, OK, Interval, Timeline
+from session.resilience.deadline import CANCELLED, OK, Span, Timeline
 from session.resilience.diagnosis import network_problem
 
 Value = str | int | float | bool | tuple[str, ...]
@@ -67,26 +67,26 @@ def of_call(event: CallFinished) -> Attributes:
     return attributes | {name: value for name, value in known.items() if value is not None}
 
 
-def of_interval(interval: Interval, systems: Mapping[str, str]) -> Attributes:
+def span_attributes(span: Span, systems: Mapping[str, str]) -> Attributes:
     """`systems` are the databases behind the backends, by the backend's name."""
-    attributes: Attributes = {} if interval.outcome == OK else {"error.type": interval.outcome}
-    noted = dict(interval.attributes)
-    if interval.kind == "redis":
-        attributes |= {"db.system.name": REDIS, "db.operation.name": interval.name}
-    elif interval.kind == "attempt":
-        attributes |= {"manga.backend": interval.name, "db.operation.name": str(noted.pop("operation", ""))}
-        if (system := systems.get(interval.name)) is not None:
+    attributes: Attributes = {} if span.outcome == OK else {"error.type": span.outcome}
+    noted = dict(span.attributes)
+    if span.kind == "redis":
+        attributes |= {"db.system.name": REDIS, "db.operation.name": span.name}
+    elif span.kind == "attempt":
+        attributes |= {"manga.backend": span.name, "db.operation.name": str(noted.pop("operation", ""))}
+        if (system := systems.get(span.name)) is not None:
             attributes["db.system.name"] = system
     return attributes | {f"manga.{name}": value for name, value in noted.items()}
 
 
-def name_of(interval: Interval) -> str:
+def name_of(span: Span) -> str:
     """Of few names, as conventions want it: what is done, and what it is done to."""
-    if interval.kind == "attempt":
-        return f"{interval.attributes.get('operation', interval.kind)} {interval.name}"
-    if interval.kind == "redis":
-        return f"{interval.name} {REDIS}"
-    return f"{interval.kind} {interval.name}"
+    if span.kind == "attempt":
+        return f"{span.attributes.get('operation', span.kind)} {span.name}"
+    if span.kind == "redis":
+        return f"{span.name} {REDIS}"
+    return f"{span.kind} {span.name}"
 
 
 SCOPE = InstrumentationScope("manga-tools", VERSION)
@@ -105,8 +105,8 @@ class SpansOf:
         """`ended_ns` is when the call was over, by the wall clock, in nanoseconds since the epoch."""
         over = timeline.call.ended or 0.0
         yield self._of_call(event, timeline, ended_ns, over)
-        for interval in timeline.intervals:
-            yield self._of_interval(interval, timeline, ended_ns, over)
+        for span in timeline.spans:
+            yield self._of_span(span, timeline, ended_ns, over)
 
     def _of_call(self, event: CallFinished, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
         method, target = method_and_target(event.tool)
@@ -127,21 +127,21 @@ class SpansOf:
             instrumentation_scope=SCOPE,
         )
 
-    def _of_interval(self, interval: Interval, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
-        around = timeline.call if interval.parent is None else timeline.intervals[interval.parent]
-        asked = interval.kind == "redis" or (interval.kind == "attempt" and interval.name in self._systems)
-        joined = TraceContext.read(str(interval.attributes.get("joined", "")))
+    def _of_span(self, span: Span, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
+        around = timeline.call if span.parent is None else timeline.spans[span.parent]
+        asked = span.kind == "redis" or (span.kind == "attempt" and span.name in self._systems)
+        joined = TraceContext.read(str(span.attributes.get("joined", "")))
         return ReadableSpan(
-            name_of(interval),
-            _context(timeline, interval.span_id),
+            name_of(span),
+            _context(timeline, span.span_id),
             _context(timeline, around.span_id),
             self._resource,
-            of_interval(interval, self._systems),
+            span_attributes(span, self._systems),
             links=() if joined is None else (Link(SpanContext(joined.trace_id, joined.span_id, True, SAMPLED)),),
             kind=SpanKind.CLIENT if asked else SpanKind.INTERNAL,
-            status=_status(interval.outcome),
-            start_time=_nanoseconds(interval.started, ended_ns, over),
-            end_time=_nanoseconds(interval.ended or over, ended_ns, over),
+            status=_status(span.outcome),
+            start_time=_nanoseconds(span.started, ended_ns, over),
+            end_time=_nanoseconds(span.ended or over, ended_ns, over),
             instrumentation_scope=SCOPE,
         )
 

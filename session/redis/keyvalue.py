@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from session.failures import LeftAlone, MemoryRefused, MemoryUnavailable, PartlyUnavailable
 from session.resilience.breaker import CircuitBreaker
 from session.resilience.clocks import Clock
-from session.resilience.deadline import Deadline, Interval
+from session.resilience.deadline import Deadline, Span
 from session.scripts import Script
 
 TRIP_SECONDS = 0.05
@@ -67,14 +67,14 @@ class GuardedRedis:
         self._clock = clock
 
     async def trip(
-        self, steps: Sequence[Step], seconds: float | None = None, interval: Interval | None = None, name: str = "trip"
+        self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None, name: str = "trip"
     ) -> list[Reply]:
-        """One bounded trip behind the breaker, noted within `interval`. With an error reply nothing of it is used, but only
+        """One bounded trip behind the breaker, noted within `span`. With an error reply nothing of it is used, but only
         one that is about Redis itself counts against it: what is wrong with one call's command takes nobody else's memory
         away. Raises `MemoryUnavailable`."""
-        if interval is None:
+        if span is None:
             return await self._trip(steps, seconds)
-        with interval.begin("redis", name, steps=len(steps)):
+        with span.begin("redis", name, steps=len(steps)):
             return await self._trip(steps, seconds)
 
     async def _trip(self, steps: Sequence[Step], seconds: float | None) -> list[Reply]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from session.resilience.clocks import Clock
 
-MOST_INTERVALS = 128
+MOST_SPANS = 128
 OK, CANCELLED, UNFINISHED, TIMED_OUT = "ok", "cancelled", "unfinished", "TIMEOUT"
 CLOCK_SECONDS = 0.001
 """By which a loop's timer may be early."""
@@ -21,7 +21,7 @@ Detail = str | int | float | bool
 
 
 @dataclass(slots=True, eq=False)
-class Interval:
+class Span:
     """One thing that a call did, from `started` to `ended`, in seconds of the call's clock. `number` is its place in the
     timeline and `parent` that of what it was done in; the call itself, which is in no list, has -1, and its children None.
     `outcome` is "ok", the name of a failure, or "cancelled", which at the call's deadline is "TIMEOUT"; "unfinished" for
@@ -38,7 +38,7 @@ class Interval:
     outcome: str = UNFINISHED
     attributes: dict[str, Detail] = field(default_factory=dict)
 
-    def begin(self, kind: Kind, name: str, **attributes: Detail) -> Interval:
+    def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
         """What is done within this one, from now on; it ends with the block that it is entered for, by what that raises."""
         return self.timeline.begin(self, kind, name, attributes)
 
@@ -54,7 +54,7 @@ class Interval:
             return None
         return f"00-{self.timeline.trace_id:032x}-{self.span_id:016x}-01"
 
-    def __enter__(self) -> Interval:
+    def __enter__(self) -> Span:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -63,7 +63,7 @@ class Interval:
 
 
 class Timeline:
-    """At most `MOST_INTERVALS`, in the order in which they began; `more` tells how many there were besides. `sampled` tells
+    """At most `MOST_SPANS`, in the order in which they began; `more` tells how many there were besides. `sampled` tells
     whether it becomes part of a trace, and `parent_id` names the caller's own span there, if there is one."""
 
     def __init__(
@@ -80,8 +80,8 @@ class Timeline:
         self.trace_id = trace_id or _drawn(128)
         self.parent_id = parent_id
         self.sampled = sampled
-        self.call = Interval(self, "call", name, -1, None, _drawn(64), started)
-        self.intervals: list[Interval] = []
+        self.call = Span(self, "call", name, -1, None, _drawn(64), started)
+        self.spans: list[Span] = []
         self.more = 0
         self.deadline: float | None = None
         """Of the call: its work is cancelled then, which is nobody's giving up."""
@@ -90,25 +90,25 @@ class Timeline:
     def closed(self) -> bool:
         return self.call.ended is not None
 
-    def begin(self, within: Interval, kind: Kind, name: str, attributes: dict[str, Detail]) -> Interval:
+    def begin(self, within: Span, kind: Kind, name: str, attributes: dict[str, Detail]) -> Span:
         """What is not kept goes by the name of what it is in, so that nobody is told of a span that nobody will find."""
         parent = within.number if within.number >= 0 else None
-        if self.closed or len(self.intervals) >= MOST_INTERVALS:
+        if self.closed or len(self.spans) >= MOST_SPANS:
             self.more += not self.closed
-            return Interval(self, kind, name, within.number, parent, within.span_id, self.clock(), None, OK, attributes)
-        began = Interval(self, kind, name, len(self.intervals), parent, _drawn(64), self.clock(), attributes=attributes)
-        self.intervals.append(began)
+            return Span(self, kind, name, within.number, parent, within.span_id, self.clock(), None, OK, attributes)
+        began = Span(self, kind, name, len(self.spans), parent, _drawn(64), self.clock(), attributes=attributes)
+        self.spans.append(began)
         return began
 
-    def cut(self, interval: Interval) -> bool:
+    def cut(self, span: Span) -> bool:
         """Whether what is cancelled now had gone on when the call's time was over."""
         latest = None if self.deadline is None else self.deadline - CLOCK_SECONDS
-        return latest is not None and interval.started < latest <= self.clock()
+        return latest is not None and span.started < latest <= self.clock()
 
     def close(self, outcome: str) -> None:
         """The call is over: from here on nothing changes, whatever still goes on."""
         self.call.end(outcome)
-        for each in self.intervals:
+        for each in self.spans:
             each.end(UNFINISHED)
 
 
@@ -129,18 +129,18 @@ def _drawn(bits: int) -> int:
 class Deadline:
     """An absolute instant on the monotonic clock. It travels with a call, and whoever passes it on may only shorten it.
 
-    `at` is in seconds of `clock`, which is `time.monotonic` everywhere but in tests. `interval` is what is done until then,
+    `at` is in seconds of `clock`, which is `time.monotonic` everywhere but in tests. `span` is what is done until then,
     where somebody watches: whoever is given the deadline notes there what it does itself.
     """
 
     at: float
     clock: Clock = field(default=time.monotonic, compare=False, repr=False)
-    interval: Interval | None = field(default=None, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def traceparent(self) -> str | None:
         """What whoever is asked until then is told of the trace; None where there is none."""
-        return None if self.interval is None else self.interval.traceparent
+        return None if self.span is None else self.span.traceparent
 
     @classmethod
     def after(cls, seconds: float, clock: Clock = time.monotonic) -> Deadline:
@@ -156,19 +156,19 @@ class Deadline:
 
     def within(self, seconds: float) -> Deadline:
         """The earlier of this deadline and the instant `seconds` from now."""
-        return Deadline(min(self.at, self.clock() + seconds), self.clock, self.interval)
+        return Deadline(min(self.at, self.clock() + seconds), self.clock, self.span)
 
     def sooner_of(self, other: Deadline) -> Deadline:
         """The earlier of the two, for what this one is for."""
-        return self if self.at <= other.at else other.inside(self.interval)
+        return self if self.at <= other.at else other.in_span(self.span)
 
     def less(self, seconds: float) -> Deadline:
         """This deadline, `seconds` earlier: what is kept back for a later step."""
-        return Deadline(self.at - seconds, self.clock, self.interval)
+        return Deadline(self.at - seconds, self.clock, self.span)
 
-    def inside(self, interval: Interval | None) -> Deadline:
-        """The same instant, for what is done within `interval`."""
-        return self if interval is self.interval else Deadline(self.at, self.clock, interval)
+    def in_span(self, span: Span | None) -> Deadline:
+        """The same instant, for what is done within `span`."""
+        return self if span is self.span else Deadline(self.at, self.clock, span)
 
 
 @dataclass(frozen=True, slots=True)

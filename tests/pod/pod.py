@@ -102,7 +102,7 @@ class Pod:
         )
 
     def healthy(self, container: str, check: tuple[str, ...]) -> bool:
-        self.inside(container, *check)
+        self.in_span(container, *check)
         return True
 
     def connected(self) -> bool:

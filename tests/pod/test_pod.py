@@ -25,27 +25,27 @@ def both(pod: Pod) -> list[str]:
 def test_neither_may_more_than_it_needs(pod: Pod) -> None:
     """Not root, no capabilities and none to be had, a root that cannot be written and a /tmp that can."""
     for container in both(pod):
-        status = pod.inside(container, "cat", "/proc/1/status")
+        status = pod.in_span(container, "cat", "/proc/1/status")
         assert re.search(r"^Uid:\s+10001\s+10001", status, re.MULTILINE), container
         assert re.search(r"^CapEff:\s+0+$", status, re.MULTILINE), container
         assert re.search(r"^NoNewPrivs:\s+1$", status, re.MULTILINE), container
         with pytest.raises(EngineError, match="Read-only file system"):
-            pod.inside(container, "touch", "/app/written")
-        pod.inside(container, "touch", "/tmp/written")
+            pod.in_span(container, "touch", "/app/written")
+        pod.in_span(container, "touch", "/tmp/written")
 
 
 def test_they_share_a_loopback_and_have_no_other_network(pod: Pod) -> None:
-    seen = [pod.inside(each, "python", "-c", "import os; print(os.readlink('/proc/1/ns/net'))") for each in both(pod)]
+    seen = [pod.in_span(each, "python", "-c", "import os; print(os.readlink('/proc/1/ns/net'))") for each in both(pod)]
     assert seen[0] == seen[1]
     for container in both(pod):
-        devices = pod.inside(container, "cat", "/proc/net/dev").splitlines()[2:]
+        devices = pod.in_span(container, "cat", "/proc/net/dev").splitlines()[2:]
         assert [each.split(":")[0].strip() for each in devices] == ["lo"]
 
 
 def test_each_has_its_limit_of_memory(pod: Pod) -> None:
     """As the kernel has it, whichever control groups it has."""
     read = "cat /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes"
-    limits = [f"{int(pod.inside(each, 'sh', '-c', read)) >> 20}m" for each in both(pod)]
+    limits = [f"{int(pod.in_span(each, 'sh', '-c', read)) >> 20}m" for each in both(pod)]
     assert limits == [SIDECAR_MEMORY, AGENT_MEMORY]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from server.call import Call
-from session.resilience.deadline import Interval, Timeline
+from session.resilience.deadline import Span, Timeline
 
 
 @dataclass(slots=True)
@@ -21,16 +21,16 @@ class Wants:
         return not self.tools or call.name in self.tools
 
 
-def of_kind(timeline: Timeline | None, kind: str) -> list[Interval]:
+def of_kind(timeline: Timeline | None, kind: str) -> list[Span]:
     assert timeline is not None
-    return [each for each in timeline.intervals if each.kind == kind]
+    return [each for each in timeline.spans if each.kind == kind]
 
 
-def path(timeline: Timeline | None, interval: Interval) -> list[str]:
+def path(timeline: Timeline | None, span: Span) -> list[str]:
     """The names of what it was done in, the outermost first, and its own."""
     assert timeline is not None
-    names = [interval.name]
-    while interval.parent is not None:
-        interval = timeline.intervals[interval.parent]
-        names.insert(0, interval.name)
+    names = [span.name]
+    while span.parent is not None:
+        span = timeline.spans[span.parent]
+        names.insert(0, span.name)
     return names

@@ -32,7 +32,7 @@ async def test_a_call_that_nobody_wants_has_no_timeline(opener: Opener) -> None:
     observer = Wants(tools=("check_inventory",))
     kit = await opener(observers=[observer])
     answer = await kit.ask("search_manga_catalog", QUERY)
-    assert (kit.events[-1].timeline, answer.call.interval) == (None, None)
+    assert (kit.events[-1].timeline, answer.call.span) == (None, None)
     await kit.ask("check_inventory", IDS)
     assert kit.events[-1].timeline is not None
     assert observer.asked == ["search_manga_catalog", "check_inventory"]
@@ -60,9 +60,9 @@ async def test_the_stages_are_noted_each_in_the_one_around_it(watched: Kit) -> N
     assert path(timeline, tool) == [*STAGES, "search_manga_catalog"]
     assert timeline is not None
     assert (f"{timeline.trace_id:032x}", f"{timeline.parent_id:016x}") == tuple(TRACE.split("-")[1:3])
-    assert {each.outcome for each in timeline.intervals} == {"ok"}
-    for each in timeline.intervals:
-        around = timeline.call if each.parent is None else timeline.intervals[each.parent]
+    assert {each.outcome for each in timeline.spans} == {"ok"}
+    for each in timeline.spans:
+        around = timeline.call if each.parent is None else timeline.spans[each.parent]
         assert each.ended is not None
         assert around.ended is not None
         assert around.started <= each.started <= each.ended <= around.ended
@@ -130,7 +130,7 @@ async def test_a_call_that_is_cancelled_says_so_all_the_way(watched: Kit) -> Non
     assert timeline is not None
     assert timeline.call.outcome == "cancelled"
     assert {each.name: each.outcome for each in of_kind(timeline, "stage")}["cache"] == "cancelled"
-    assert not [each for each in timeline.intervals if each.ended is None]
+    assert not [each for each in timeline.spans if each.ended is None]
 
 
 async def test_a_shared_flight_is_noted_by_the_call_that_began_it(watched: Kit) -> None:
@@ -193,7 +193,7 @@ async def test_only_a_trace_is_told_to_backends(opener: Opener) -> None:
         kit.backends.stock.asked.clear()
         await kit.ask("check_inventory", IDS)
         asked = [arguments[-1] for name, arguments in kit.backends.stock.asked if name == "availability"]
-        assert [each.interval is not None for each in asked] == [True]
+        assert [each.span is not None for each in asked] == [True]
         timeline = kit.events[-1].timeline
         assert timeline is not None
         assert timeline.sampled is told
@@ -205,5 +205,5 @@ async def test_nothing_personal_is_in_a_timeline(watched: Kit, caplog: pytest.Lo
     await watched.ask("search_manga_catalog", {"query": "one secret wish"}, user="demo-user-1", session="secret-session")
     for event in watched.events:
         assert event.timeline is not None
-        said = [(each.name, each.outcome, each.attributes) for each in event.timeline.intervals]
+        said = [(each.name, each.outcome, each.attributes) for each in event.timeline.spans]
         assert not [word for word in ("MNG-DEMO1001", "demo-user-1", "secret") if word in str(said)]

@@ -21,7 +21,7 @@ PATIENT = 30.0
 def watched(*, sampled: bool) -> tuple[Timeline, Deadline]:
     deadline = Deadline.after(PATIENT)
     timeline = Timeline(deadline.clock, "a_tool", deadline.clock(), sampled=sampled)
-    return timeline, deadline.inside(timeline.call)
+    return timeline, deadline.in_span(timeline.call)
 
 
 def backend() -> Backend:
@@ -38,8 +38,8 @@ async def test_opensearch_gets_the_attempts_own_id_and_the_trace_for_its_slow_lo
             await backend().call(lambda attempt: client.call("GET", "/", deadline=attempt), deadline, "call")
         finally:
             await client.aclose()
-    assert [each.outcome for each in timeline.intervals] == ["ok", "ok"]
-    expected = [f"00-{timeline.trace_id:032x}-{each.span_id:016x}-01" for each in timeline.intervals]
+    assert [each.outcome for each in timeline.spans] == ["ok", "ok"]
+    expected = [f"00-{timeline.trace_id:032x}-{each.span_id:016x}-01" for each in timeline.spans]
     assert proxy.values("traceparent") == expected
     assert proxy.values("x-opaque-id") == [f"{timeline.trace_id:032x}"] * 2
 
@@ -55,10 +55,8 @@ async def test_dynamodb_gets_it_outside_of_the_signature(dynamodb_endpoint: str,
         await backend().call(lambda attempt: store.availability(["manga-000001"], attempt), deadline, "availability")
         await backend().call(lambda attempt: store.order("u", "MNG-DEMO1001", attempt), deadline, "order")
         await backend().call(lambda attempt: store.latest("u", 1, attempt), deadline, "latest")
-    assert [each.outcome for each in timeline.intervals] == ["ok", "ok", "ok"], "DynamoDB takes it"
-    assert proxy.values("traceparent") == [
-        f"00-{timeline.trace_id:032x}-{each.span_id:016x}-01" for each in timeline.intervals
-    ]
+    assert [each.outcome for each in timeline.spans] == ["ok", "ok", "ok"], "DynamoDB takes it"
+    assert proxy.values("traceparent") == [f"00-{timeline.trace_id:032x}-{each.span_id:016x}-01" for each in timeline.spans]
     signed = [value for value in proxy.values("authorization") if "SignedHeaders=" in value]
     assert len(signed) == 3
     assert not [value for value in signed if "traceparent" in value]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session.failures import LeftAlone, MemoryUnavailable
-from session.resilience.deadline import MOST_INTERVALS, Deadline, Timeline, outcome_of
+from session.resilience.deadline import MOST_SPANS, Deadline, Timeline, outcome_of
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.store.failures import TimedOut
@@ -24,7 +24,7 @@ def test_what_is_done_within_something_says_so_and_when() -> None:
             clock.advance(2)
         clock.advance(1)
     timeline.close("ok")
-    assert timeline.intervals == [outer, inner]
+    assert timeline.spans == [outer, inner]
     assert [(each.number, each.parent, each.started, each.ended) for each in (timeline.call, outer, inner)] == [
         (-1, None, 9.0, 14.0),
         (0, None, 10.0, 14.0),
@@ -46,51 +46,51 @@ def test_what_is_done_within_something_says_so_and_when() -> None:
 )
 def test_an_outcome_is_the_name_of_a_failure_and_nothing_that_an_error_says(error: BaseException, outcome: str) -> None:
     timeline = Timeline(HandClock(), "a_tool", 0.0)
-    with pytest.raises(type(error)), timeline.call.begin("work", "it") as interval:
+    with pytest.raises(type(error)), timeline.call.begin("work", "it") as span:
         raise error
-    assert interval.outcome == outcome == outcome_of(type(error))
+    assert span.outcome == outcome == outcome_of(type(error))
 
 
 def test_only_the_first_end_counts() -> None:
     clock = HandClock(0.0)
-    with Timeline(clock, "a_tool", 0.0).call.begin("stage", "guard") as interval:
-        interval.end("TIMEOUT")
+    with Timeline(clock, "a_tool", 0.0).call.begin("stage", "guard") as span:
+        span.end("TIMEOUT")
         clock.advance(1)
-    assert (interval.outcome, interval.ended) == ("TIMEOUT", 0.0)
+    assert (span.outcome, span.ended) == ("TIMEOUT", 0.0)
 
 
 def test_what_goes_on_when_the_call_is_over_changes_nothing_any_more() -> None:
     timeline = Timeline(HandClock(5.0), "a_tool", 5.0, sampled=True)
-    with timeline.call.begin("attempt", "stock") as interval:
+    with timeline.call.begin("attempt", "stock") as span:
         timeline.close("cancelled")
-        late = interval.begin("attempt", "stock")
-    assert (interval.outcome, interval.ended, timeline.call.outcome) == ("unfinished", 5.0, "cancelled")
-    assert (timeline.intervals, timeline.more, late.traceparent, interval.traceparent) == ([interval], 0, None, None)
+        late = span.begin("attempt", "stock")
+    assert (span.outcome, span.ended, timeline.call.outcome) == ("unfinished", 5.0, "cancelled")
+    assert (timeline.spans, timeline.more, late.traceparent, span.traceparent) == ([span], 0, None, None)
 
 
 def test_it_is_bounded_and_says_how_much_there_was_besides() -> None:
     timeline = Timeline(HandClock(), "a_tool", 0.0, sampled=True)
-    made = [timeline.call.begin("attempt", "stock") for _ in range(MOST_INTERVALS)]
+    made = [timeline.call.begin("attempt", "stock") for _ in range(MOST_SPANS)]
     beyond = made[0].begin("work", "more")
     further = beyond.begin("attempt", "stock")
-    assert (timeline.intervals, timeline.more) == (made, 2)
+    assert (timeline.spans, timeline.more) == (made, 2)
     assert further.traceparent == beyond.traceparent == made[0].traceparent, "a backend hears of a span that will be found"
 
 
 def test_a_backend_is_told_of_its_own_attempt_where_there_is_a_trace() -> None:
     sampled = Timeline(HandClock(), "a_tool", 0.0, trace_id=0xABC, parent_id=7, sampled=True)
-    interval = sampled.call.begin("attempt", "catalog")
-    assert interval.traceparent == f"00-{0xABC:032x}-{interval.span_id:016x}-01"
+    span = sampled.call.begin("attempt", "catalog")
+    assert span.traceparent == f"00-{0xABC:032x}-{span.span_id:016x}-01"
     assert Timeline(HandClock(), "a_tool", 0.0, trace_id=0xABC).call.traceparent is None
 
 
 @given(st.floats(0, 100), st.floats(0, 100))
 def test_a_deadline_keeps_what_it_is_for_whatever_is_made_of_it(first: float, second: float) -> None:
     clock = HandClock()
-    interval = Timeline(clock, "a_tool", 0.0).call
-    deadline, other = Deadline.after(first, clock).inside(interval), Deadline.after(second, clock)
+    span = Timeline(clock, "a_tool", 0.0).call
+    deadline, other = Deadline.after(first, clock).in_span(span), Deadline.after(second, clock)
     made = (deadline, deadline.within(second), deadline.less(second), deadline.sooner_of(other))
-    assert [each.interval for each in made] == [interval] * 4
-    assert other.sooner_of(deadline).interval is None
-    assert deadline.inside(interval) is deadline
-    assert deadline.inside(None) == deadline
+    assert [each.span for each in made] == [span] * 4
+    assert other.sooner_of(deadline).span is None
+    assert deadline.in_span(span) is deadline
+    assert deadline.in_span(None) == deadline

@@ -46,7 +46,7 @@ def test_they_are_children_of_one_another_with_the_ids_that_travelled() -> None:
         "begin redis",
     ]
     assert {span.context.trace_id for span in spans} == {0xABC}
-    assert [span.context.span_id for span in spans] == [made.call.span_id, *(each.span_id for each in made.intervals)]
+    assert [span.context.span_id for span in spans] == [made.call.span_id, *(each.span_id for each in made.spans)]
     parents = [span.parent.span_id if span.parent else None for span in spans]
     ids = [span.context.span_id for span in spans]
     assert parents == [0xDEF, ids[0], ids[1], ids[2], ids[2], ids[1]]

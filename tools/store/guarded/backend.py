@@ -54,8 +54,8 @@ class AttemptTime:
 
     def begin(self, deadline: Deadline) -> None:
         self.started, self.given = self.clock(), deadline.remaining()
-        if deadline.interval is not None:
-            deadline.interval.attributes["waited_ms"] = round((self.started - deadline.interval.started) * 1000, 3)
+        if deadline.span is not None:
+            deadline.span.attributes["waited_ms"] = round((self.started - deadline.span.started) * 1000, 3)
 
     def had(self) -> float:
         """Seconds so far; none while there is no place."""
@@ -91,10 +91,10 @@ class Backend:
         self._budget.earn()
         for number in range(1, self._policy.retry.attempts + 1):
             try:
-                if deadline.interval is None:
+                if deadline.span is None:
                     return await self._attempt(attempt, deadline)
-                with deadline.interval.begin("attempt", self.name, operation=operation, attempt=number) as interval:
-                    return await self._attempt(attempt, deadline.inside(interval))
+                with deadline.span.begin("attempt", self.name, operation=operation, attempt=number) as span:
+                    return await self._attempt(attempt, deadline.in_span(span))
             except (CircuitOpen, QuestionRefused):
                 raise
             except BackendFailure as failure:
