@@ -15,7 +15,7 @@ from server.pipeline import Pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import Dependencies, Probe
 from server.runtime.lifecycle import Lifecycle
-from server.stages.answer import Second, no_second
+from server.stages.answer import StandbyLookup, no_standby
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Listeners, Observer, Sink
 from server.telemetry.metrics import Metrics
@@ -35,7 +35,7 @@ from tools.store.stock.snapshot import StockSnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class Environment:
     """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
     beside the metrics, `observers` say which of them are to be seen in detail, `listeners` do both for a while; `probes` are
     of what has no breaker; `rate` is what one caller may ask for, where that is limited; `policies` are the shop's own
@@ -56,7 +56,7 @@ class Outside:
     primitives: PrimitiveRegistry = field(default_factory=PrimitiveRegistry)
     extensions: Sequence[Extension] = ()
     policies: Policies = field(default_factory=Policies)
-    second: Second = no_second
+    second: StandbyLookup = no_standby
     bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     reach: Reach = field(default_factory=OwnSessions)
     key: FleetKey = field(default_factory=FleetKey)

@@ -10,7 +10,7 @@ from typing import Any
 from session.begin import BeginRequest, Begun
 from session.memory import Conversation
 from session.preferences import Preference
-from session.recent import Left
+from session.recent import StateWrite
 from session.redis.keyvalue import Step
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline, Span
@@ -117,7 +117,7 @@ class Call:
     notes: list[str] = field(default_factory=list)  # anyone: what the model should know of the answer
     degraded: set[str] = field(default_factory=set)  # anyone: what the answer had to do without
     descended: bool = False  # fallback: the rungs below were tried
-    left: Sequence[Left] = ()  # session: what later calls of the conversation may refer to
+    left: Sequence[StateWrite] = ()  # session: what later calls of the conversation may refer to
     pending_writes: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
 
     @property

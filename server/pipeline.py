@@ -16,15 +16,15 @@ from server.call import Call, Handler, Outcome
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
-from server.stages.admission import Admit, EnforceDeadline, Shed
-from server.stages.answer import Complete, Ladder, RunTool, Second, no_second
-from server.stages.cache import Cache
-from server.stages.idempotency import Idempotency
-from server.stages.remember import ProfileQueue, Remember
-from server.stages.request import Identify, Validate
-from server.stages.session import OpenSession, Recorded, Stated, unheard
-from server.stages.shorten import Shorten
-from server.stages.telemetry import Audited, Guard, Telemetry
+from server.stages.admission import AdmitStage, DeadlineStage, ShedStage
+from server.stages.answer import CompleteStage, FallbackStage, StandbyLookup, ToolRunner, no_standby
+from server.stages.cache import CacheStage
+from server.stages.idempotency import IdempotencyStage
+from server.stages.remember import ProfileQueue, RememberStage
+from server.stages.request import IdentityStage, ValidateStage
+from server.stages.session import Recorded, SessionStage, Stated, ignore_recorded
+from server.stages.shorten import ShortenStage
+from server.stages.telemetry import Audited, GuardStage, TelemetryStage
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Observer, Sink
 from session.memory import SessionMemory
@@ -54,8 +54,8 @@ class Parts:
     result_tokens: int
     cache: bool
     clocks: Clocks
-    recorded: Recorded = unheard
-    second: Second = no_second
+    recorded: Recorded = ignore_recorded
+    second: StandbyLookup = no_standby
     audit: AuditLog | None = None
     observers: Sequence[Observer] = ()
 
@@ -66,8 +66,8 @@ class Pipeline:
     The application counts calls by `shed`, and closes `cache` and `profile_queue` at its end."""
 
     run: Handler
-    shed: Shed
-    cache: Cache
+    shed: ShedStage
+    cache: CacheStage
     profile_queue: ProfileQueue
     store: Store
     stages: tuple[str, ...]
@@ -76,9 +76,9 @@ class Pipeline:
 def build_pipeline(parts: Parts) -> Pipeline:
     """Builds the stages, outermost first, around the tool."""
     monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
-    shed = Shed(parts.max_concurrent_calls, parts.caller_limits, monotonic)
-    cache = Cache(parts.memory, parts.cache, wall)
-    session = OpenSession(
+    shed = ShedStage(parts.max_concurrent_calls, parts.caller_limits, monotonic)
+    cache = CacheStage(parts.memory, parts.cache, wall)
+    session = SessionStage(
         parts.memory,
         Stated(parts.store),
         parts.call_timeout_ms,
@@ -86,24 +86,24 @@ def build_pipeline(parts: Parts) -> Pipeline:
         wall=wall,
         recorded=parts.recorded,
     )
-    telemetry = Telemetry(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
+    telemetry = TelemetryStage(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
     stages: dict[str, Stage] = {
         "telemetry": telemetry,  # sends one event a call, whatever becomes of it
-        "guard": Guard(),  # turns failures into outcomes; the only broad except
+        "guard": GuardStage(),  # turns failures into outcomes; the only broad except
         "shed": shed,  # refuses what would only queue
-        "identity": Identify(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they
-        "validate": Validate(),  # cleans and checks the arguments, before any backend is asked
+        "identity": IdentityStage(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they
+        "validate": ValidateStage(),  # cleans and checks the arguments, before any backend is asked
         "session": session,  # opens turn, limits and memory in one round trip, records the call in another
-        "shorten": Shorten(parts.memory, parts.result_tokens),  # cuts the result to the tokens that are left
-        "idempotency": Idempotency(parts.memory),  # answers a repeated key with the recorded result
-        "remember": Remember(parts.profile_queue, parts.clocks.now),  # queues what a customer looked at, for the profile
-        "complete": Complete(parts.store),  # joins price and stock onto the answer of any rung below
-        "fallback": Ladder(parts.store, wall, parts.second),  # stale, standby store, the tool's fallback
+        "shorten": ShortenStage(parts.memory, parts.result_tokens),  # cuts the result to the tokens that are left
+        "idempotency": IdempotencyStage(parts.memory),  # answers a repeated key with the recorded result
+        "remember": RememberStage(parts.profile_queue, parts.clocks.now),  # queues views and searches for the profile
+        "complete": CompleteStage(parts.store),  # joins price and stock onto the answer of any rung below
+        "fallback": FallbackStage(parts.store, wall, parts.second),  # stale, standby store, the tool's fallback
         "cache": cache,  # fresh results; single flight for equal calls
-        "admit": Admit(monotonic),  # refuses what is too slow for the time that is left
-        "deadline": EnforceDeadline(),  # cancels what is late
+        "admit": AdmitStage(monotonic),  # refuses what is too slow for the time that is left
+        "deadline": DeadlineStage(),  # cancels what is late
     }
-    handler: Handler = RunTool(parts.store, wall)
+    handler: Handler = ToolRunner(parts.store, wall)
     for name, stage in reversed(stages.items()):
         handler = partial(run_stage, name=name, stage=stage, inner=handler)
     return Pipeline(handler, shed, cache, parts.profile_queue, parts.store, tuple(stages)[1:])

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from functools import partial
 
-from server.application import Application, Outside
+from server.application import Application, Environment
 from server.backends import OpenPorts, open_ports, open_redis
 from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
 from server.config.parsing import SettingError
@@ -32,7 +32,7 @@ from server.runtime.lifecycle import Lifecycle
 from server.stages.remember import ProfileQueue
 from server.standby.opening import open_standby
 from server.telemetry.audit import AuditLog, audit_sink
-from server.telemetry.emf import tell_emf
+from server.telemetry.emf import publish_emf
 from server.telemetry.events import TurnsOver
 from server.telemetry.log_calls import LogLine
 from server.telemetry.log_output import dropped_lines
@@ -124,18 +124,18 @@ async def open_app(
     block nor stop it. Raises what a wrong file or setting raises."""
     async with AsyncExitStack() as stack:
         metrics = Metrics()
-        background = Background(stack, metrics.background_died)
-        outside = await _open_outside(settings, stack, metrics, background, ports, local=local)
-        outside = await open_standby(settings, outside, stack, background)
-        outside = open_tracing(settings, outside, stack, os.environ)
-        packages = await open_packages(outside.registry)
-        follower = await open_flags(settings, outside.flags, outside.registry, outside.redis, stack)
-        probes = {**outside.probes, "packages": packages.health, **({"flags": follower.health} if follower else {})}
-        app = wire(settings, replace(outside, probes=probes))
+        background = Background(stack, metrics.count_background_death)
+        env = await _open_env(settings, stack, metrics, background, ports, local=local)
+        env = await open_standby(settings, env, stack, background)
+        env = open_tracing(settings, env, stack, os.environ)
+        packages = await open_packages(env.registry)
+        follower = await open_flags(settings, env.flags, env.registry, env.redis, stack)
+        probes = {**env.probes, "packages": packages.health, **({"flags": follower.health} if follower else {})}
+        app = wire(settings, replace(env, probes=probes))
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
         _run_beside(app, background, packages, follower)
-        tell_emf(settings.emf, metrics.registry, background.run)
+        publish_emf(settings.emf, metrics.registry, background.run)
         if reloads is not None:
             background.run("reload socket", partial(reloads, packages.reload))
         stack.callback(app.protocol.subscriptions.close)
@@ -162,9 +162,9 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
         background.run("flags of the fleet", follower.share)
 
 
-async def _open_outside(
+async def _open_env(
     settings: Settings, stack: AsyncExitStack, metrics: Metrics, background: Background, ports: OpenPorts, *, local: bool
-) -> Outside:
+) -> Environment:
     audit = open_audit(settings, stack)
     log_line = stack.enter_context(closing(LogLine(settings.log_tool_calls)))
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped)
@@ -174,7 +174,7 @@ async def _open_outside(
     key = FleetKey(settings.fleet_key, None if local else redis)
     policies = await asyncio.to_thread(read_policies, settings)
     background.run("key of the fleet", key.keep)
-    return Outside(
+    return Environment(
         identifier=identifier,
         redis=redis,
         ports=await ports(settings, stack),
@@ -194,46 +194,46 @@ async def _open_outside(
     )
 
 
-def wire(settings: Settings, outside: Outside) -> Application:
+def wire(settings: Settings, env: Environment) -> Application:
     """Wires the application over what it was given: the one composition, of the server and of tests."""
-    clock, metrics, registry = outside.clocks.monotonic, outside.metrics, outside.registry
+    clock, metrics, registry = env.clocks.monotonic, env.metrics, env.registry
     on_change = Breakers(clock).changed
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
     breakers["redis"] = CircuitBreaker("redis", REDIS, clock, on_change=on_change)
-    turns, rate = TurnShadows(clock, counts=settings.turn_clock), outside.rate if settings.rate_limit else None
-    memory = _memory(settings, outside, breakers["redis"], turns, rate)
-    store, own_updates = _store(settings, outside, backends, memory), OwnUpdates(outside.bus, memory)
+    turns, rate = TurnShadows(clock, counts=settings.turn_clock), env.rate if settings.rate_limit else None
+    memory = _memory(settings, env, breakers["redis"], turns, rate)
+    store, own_updates = _store(settings, env, backends, memory), OwnUpdates(env.bus, memory)
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
-    lifecycle = Lifecycle(knows=lambda: outside.flags.known)
-    parts = _parts(settings, outside, limits, memory, store, own_updates)
+    lifecycle = Lifecycle(knows=lambda: env.flags.known)
+    parts = _parts(settings, env, limits, memory, store, own_updates)
     pipeline = build_pipeline(parts)
     metrics.watch_breakers(breakers.values())
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
     return Application(
-        protocol=_protocol(outside, parts, pipeline, own_updates),
+        protocol=_protocol(env, parts, pipeline, own_updates),
         pipeline=pipeline,
         registry=registry,
-        primitives=outside.primitives,
-        identifier=outside.identifier,
+        primitives=env.primitives,
+        identifier=env.identifier,
         caller_limits=limits,
         memory=memory,
         turns=turns,
         backends=backends,
-        inventory=stock_snapshot(store, memory, outside.ports.stock, outside.clocks),
-        dependencies=dependencies(store, memory, outside.all_probes(), breakers, clock),
+        inventory=stock_snapshot(store, memory, env.ports.stock, env.clocks),
+        dependencies=dependencies(store, memory, env.all_probes(), breakers, clock),
         lifecycle=lifecycle,
         metrics=metrics,
-        flags=outside.flags,
-        listeners=outside.listeners,
-        clocks=outside.clocks,
-        prepared=outside.ports.prepared,
-        reach=outside.reach,
+        flags=env.flags,
+        listeners=env.listeners,
+        clocks=env.clocks,
+        prepared=env.ports.prepared,
+        reach=env.reach,
     )
 
 
-def _store(settings: Settings, outside: Outside, backends: Mapping[str, Backend], memory: SessionMemory) -> Store:
-    adult, ports, clocks, policies = Adult(settings.adult), outside.ports, outside.clocks, outside.policies
+def _store(settings: Settings, env: Environment, backends: Mapping[str, Backend], memory: SessionMemory) -> Store:
+    adult, ports, clocks, policies = Adult(settings.adult), env.ports, env.clocks, env.policies
     return guarded_store(
         ports,
         backends,
@@ -247,40 +247,56 @@ def _store(settings: Settings, outside: Outside, backends: Mapping[str, Backend]
     )
 
 
-def _protocol(outside: Outside, parts: Parts, pipeline: Pipeline, own: OwnUpdates) -> Protocol:
-    registry, primitives, identifier, bus = outside.registry, outside.primitives, outside.identifier, outside.bus
-    access, limits, sent = parts.access, parts.caller_limits, outside.metrics.answer_sent
+def _protocol(env: Environment, parts: Parts, pipeline: Pipeline, own: OwnUpdates) -> Protocol:
+    registry, primitives, identifier, bus = (
+        env.registry,
+        env.primitives,
+        env.identifier,
+        env.bus,
+    )
+    access, limits, sent = parts.access, parts.caller_limits, env.metrics.record_answer_sent
     return Protocol(
-        VERSION, registry, primitives, access, identifier, limits, pipeline, sent, bus, own, outside.key, outside.extensions
+        VERSION,
+        registry,
+        primitives,
+        access,
+        identifier,
+        limits,
+        pipeline,
+        sent,
+        bus,
+        own,
+        env.key,
+        env.extensions,
     )
 
 
 def _memory(
-    settings: Settings, outside: Outside, breaker: CircuitBreaker, turns: TurnShadows, rate: Rate | None
+    settings: Settings, env: Environment, breaker: CircuitBreaker, turns: TurnShadows, rate: Rate | None
 ) -> SessionMemory:
-    clock = outside.clocks.monotonic
+    clock = env.clocks.monotonic
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
-    return SessionMemory(outside.redis, breaker, arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)
+    return SessionMemory(env.redis, breaker, arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)
 
 
 def _parts(
-    settings: Settings, outside: Outside, limits: CallerLimits, memory: SessionMemory, store: Store, own: OwnUpdates
+    settings: Settings, env: Environment, limits: CallerLimits, memory: SessionMemory, store: Store, own: OwnUpdates
 ) -> Parts:
     return Parts(
-        sinks=(outside.metrics, *outside.sinks, outside.listeners),
-        observers=(*outside.observers, outside.listeners),
-        identifier=outside.identifier,
-        access=ToolAccess(outside.registry, outside.flags),
+        sinks=(env.metrics, *env.sinks, env.listeners),
+        observers=(*env.observers, env.listeners),
+        identifier=env.identifier,
+        access=ToolAccess(env.registry, env.flags),
         memory=memory,
         caller_limits=limits,
         store=store,
-        profile_queue=ProfileQueue(store.profiles, outside.metrics.profile_event, outside.clocks.monotonic),
+        profile_queue=ProfileQueue(store.profiles, env.metrics.count_profile_event, env.clocks.monotonic),
         max_concurrent_calls=settings.max_concurrent_calls,
         call_timeout_ms=settings.call_timeout_ms,
         result_tokens=settings.result_tokens,
         cache=settings.cache,
-        clocks=outside.clocks,
+        clocks=env.clocks,
         recorded=own.recorded,
-        audit=outside.audit,
-        second=outside.second,
+        audit=env.audit,
+        second=env.second,
     )

@@ -19,17 +19,17 @@ class Unanswered(MemoryUnavailable):
     """What was asked of Redis was sent, and may have been done."""
 
 
-class LeftAlone(MemoryUnavailable):
+class MemoryCircuitOpen(MemoryUnavailable):
     """Redis is not asked, because its breaker is open."""
 
     name = "CIRCUIT_OPEN"
 
 
-class PartlyUnavailable(MemoryUnavailable):
+class NodeUnavailable(MemoryUnavailable):
     """A node of a cluster is known to be away, which cost no time and says nothing of the nodes that are there."""
 
 
-class PartlyUnanswered(PartlyUnavailable, Unanswered):
+class NodeUnanswered(NodeUnavailable, Unanswered):
     """A node of a cluster was lost while it was asked."""
 
 

@@ -17,7 +17,7 @@ from session.begin import BeginRequest, Begun, Claim, ClaimRequest, decode
 from session.failures import MemoryUnavailable
 from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection, by_groups, read_calls, read_ids, read_shared
 from session.keys import SessionKeys
-from session.recent import Left, RecentSearches
+from session.recent import RecentState, StateWrite
 from session.redis.keyvalue import TRIP_SECONDS, Argument, Command, Evaluation, GuardedRedis, KeyValue, Reply, Step
 from session.resilience.breaker import CircuitBreaker
 from session.resilience.clocks import Clock
@@ -196,7 +196,7 @@ class SessionMemory:
         self._rate = rate
         self._local_limits = local_limits
         self._clock = clock
-        self.recent = RecentSearches(clock)
+        self.recent = RecentState(clock)
         self._ahead_ms = time.time() * 1000 - clock() * 1000  # how far Redis's clock is, until it has said so itself
         self._behind = False
         self._recording = Recording()
@@ -217,7 +217,7 @@ class SessionMemory:
             return self._begun_alone(request, degraded=False)
         try:
             # A call whose turn is over is answered at once, with or without what Redis knows.
-            seconds = TRIP_SECONDS / 2 if self._turns.known_over(request.turn) else None
+            seconds = TRIP_SECONDS / 2 if self._turns.is_known_exhausted(request.turn) else None
             replies = await self._guarded.trip(list(questions.values()), seconds, request.span, "begin")
         except MemoryUnavailable:
             return self._begun_alone(request, degraded=True)
@@ -276,7 +276,7 @@ class SessionMemory:
                 self.recent.written(late)
         return CATCH_UP_SECONDS
 
-    def _groups(self, left: Iterable[Left]) -> list[Group]:
+    def _groups(self, left: Iterable[StateWrite]) -> list[Group]:
         return [(each.group, self._redis_ms(each.made_at), each.fields) for each in left]
 
     def _redis_ms(self, at: float) -> int:

@@ -25,7 +25,7 @@ SECONDS = 30 * 60.0
 
 
 @dataclass(slots=True)
-class Left:
+class StateWrite:
     """A group of `STATE` as a call has left it, when, and since when Redis has it (monotonic seconds; None: not yet)."""
 
     group: str
@@ -39,15 +39,15 @@ class Left:
         return self.written_at is not None
 
 
-class RecentSearches:
+class RecentState:
     """What each of the latest conversations was left with, and the latest result sets."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self.left: Lru[tuple[str, str | None], dict[str, Left]] = Lru(CAPACITY, MOST_BYTES, _size_of_groups)
+        self.left: Lru[tuple[str, str | None], dict[str, StateWrite]] = Lru(CAPACITY, MOST_BYTES, _size_of_groups)
         self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY, MOST_BYTES, _size_of_texts)
 
-    def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[Left]:
+    def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[StateWrite]:
         """What a call leaves, not yet written: what it shows, and what changes of the shared values."""
         groups = by_groups({**(last.fields if last else {}), **shared})
         return [self._put(request, group, fields) for group, fields in groups.items() if request.session is not None]
@@ -55,12 +55,12 @@ class RecentSearches:
     def keep_set(self, key: str, title_ids: tuple[str, ...]) -> None:
         self._sets.put(key, title_ids)
 
-    def written(self, left: Iterable[Left]) -> None:
+    def written(self, left: Iterable[StateWrite]) -> None:
         """Redis has it."""
         for each in left:
             each.written_at = self._clock()
 
-    def unwritten(self, session: str | None, user: str | None) -> list[Left]:
+    def unwritten(self, session: str | None, user: str | None) -> list[StateWrite]:
         """What Redis does not have of a conversation."""
         known = self.left.peek((session, user)) if session is not None else None
         return [each for each in (known or {}).values() if not each.written and self._is_fresh(each)]
@@ -96,24 +96,24 @@ class RecentSearches:
             begun, last=LastShown.read(said), shared=read_shared(said), forgotten=forgotten and not begun.degraded
         )
 
-    def _hear(self, request: BeginRequest, group: str, said: Mapping[bytes, bytes | None], left: Left | None) -> None:
+    def _hear(self, request: BeginRequest, group: str, said: Mapping[bytes, bytes | None], left: StateWrite | None) -> None:
         """Notes what Redis has, unless a call that is still at work is about to change it."""
         fields = {name: value.decode() for name in STATE[group] if (value := said.get(name.encode())) is not None}
         if left is None or (left.written and not fields.items() <= left.fields.items()):
             self.written([self._put(request, group, fields)])
 
-    def _put(self, request: BeginRequest, group: str, fields: Mapping[str, str]) -> Left:
+    def _put(self, request: BeginRequest, group: str, fields: Mapping[str, str]) -> StateWrite:
         assert request.session is not None
         owner = request.session, request.user
-        left = Left(group, fields, request, self._clock())
+        left = StateWrite(group, fields, request, self._clock())
         self.left.put(owner, {**(self.left.peek(owner) or {}), group: left})
         return left
 
-    def _is_fresh(self, left: Left) -> bool:
+    def _is_fresh(self, left: StateWrite) -> bool:
         return self._clock() - left.made_at <= SECONDS
 
 
-def _size_of_groups(groups: Mapping[str, Left]) -> int:
+def _size_of_groups(groups: Mapping[str, StateWrite]) -> int:
     return sum(_size_of_texts(left.fields.values()) for left in groups.values())
 
 

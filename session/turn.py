@@ -41,7 +41,7 @@ class TokenBudget:
         return replace(self, spent=self.spent + tokens)
 
 
-def opened(configured: int, stated: int | None, known: TokenBudget | None = None) -> TokenBudget | None:
+def open_token_budget(configured: int, stated: int | None, known: TokenBudget | None = None) -> TokenBudget | None:
     """A turn's budget at a call that states how many tokens are left: what is known of it, else what is configured (0 for
     none), which a statement only ever shortens. None where nobody counts."""
     budget = known or (TokenBudget(configured) if configured else None)
@@ -51,7 +51,7 @@ def opened(configured: int, stated: int | None, known: TokenBudget | None = None
     return replace(budget, total=min(budget.total, total)) if budget else TokenBudget(total)
 
 
-def tighter(one: TokenBudget | None, other: TokenBudget | None) -> TokenBudget | None:
+def merge_token_budgets(one: TokenBudget | None, other: TokenBudget | None) -> TokenBudget | None:
     """What two who have seen a turn agree on: the lesser total and the more that was spent."""
     if one is None or other is None:
         return one or other
@@ -308,7 +308,7 @@ class TurnArithmetic:
         turn_age = max(call_age, sent - shadow.first_seen) if shadow else call_age
         return round(turn_age * 1000), round(call_age * 1000)
 
-    def known_over(self, request: TurnRequest) -> bool:
+    def is_known_exhausted(self, request: TurnRequest) -> bool:
         """Whether this process has seen that a named turn is used up."""
         shadow = self._shadows.live(request.key, request.name) if request.name.named else None
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
@@ -347,13 +347,13 @@ class TurnArithmetic:
         if request.stated_ms is not None:
             elapsed_ms = max(0, round((request.arrived - first_seen) * 1000))
             total_ms = min(total_ms, elapsed_ms + request.stated_ms)
-        tokens = opened(self.budget_tokens, request.stated_tokens, shadow.tokens if shadow else None)
+        tokens = open_token_budget(self.budget_tokens, request.stated_tokens, shadow.tokens if shadow else None)
         return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
 
     def apart(self, request: TurnRequest) -> Turn:
         """A turn of this call alone, which nobody keeps: for callers whose turn cannot be told, and for refused calls."""
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
-        tokens = opened(self.budget_tokens, request.stated_tokens)
+        tokens = open_token_budget(self.budget_tokens, request.stated_tokens)
         return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)
 
     def spend(self, request: TurnRequest, tokens: int) -> None:
@@ -375,7 +375,7 @@ class TurnArithmetic:
         if shadow is not None:
             first_seen, ends = min(first_seen, shadow.first_seen), min(ends, shadow.ends)
             total_ms = min(total_ms, shadow.total_ms)
-            tokens = tighter(tokens, shadow.tokens)
+            tokens = merge_token_budgets(tokens, shadow.tokens)
         ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded on the way
         if ahead_ms is None and shadow is not None:
             ahead_ms = shadow.ahead_ms

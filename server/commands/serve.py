@@ -23,7 +23,7 @@ from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.ops.opening import open_ops
 from server.packages.reload_socket import Reloads, answer_reloads
-from server.runtime.lifecycle import drain, first_of, on_signals
+from server.runtime.lifecycle import drain, stop_on_signals, wait_for_either
 from server.telemetry.log_output import leave
 from server.transport.http.app import HttpApp, http_app
 from server.transport.http.connection import Beside, Connections, HttpConnection
@@ -151,7 +151,7 @@ class PatientServer(uvicorn.Server):
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
     """Serves until SIGTERM or SIGINT, then answers what is open for one turn's budget and returns."""
     stop = asyncio.Event()
-    on_signals(stop)
+    stop_on_signals(stop)
     with listen(settings) as listener:
         await serve_at(Standalone(settings, listener, partial(open_ports, progress=progress)), settings, stop)
     logger.info("stopped")
@@ -168,7 +168,7 @@ async def serve_at(place: Place, settings: Settings, stop: asyncio.Event) -> Non
             app.metrics.watch_connections(server.connections.held, server.connections.most)
             serving = asyncio.create_task(server.serve(list(place.listeners)), name="uvicorn")
             async with place.open(server):
-                await first_of(serving, stop)  # the server ending by itself is a failure
+                await wait_for_either(serving, stop)  # the server ending by itself is a failure
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
             app.protocol.subscriptions.close()
             await http.close_all()
@@ -248,12 +248,12 @@ def end_with_parent() -> None:
 async def serve_stdio(settings: Settings) -> None:
     """Serves until stdin ends or a signal comes. The parent process is trusted to state the identity."""
     stop = asyncio.Event()
-    on_signals(stop)
+    stop_on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
     async with open_app(settings, local=True) as app:
         lines = BoundedLines(private_stdin(), settings.max_body_bytes)
         talking = asyncio.create_task(talk(app.protocol.mcp, lines, calls, budget, stop), name="stdio")
-        await first_of(talking, stop)
+        await wait_for_either(talking, stop)
         if talking.done():
             talking.result()
         elif not calls.ended:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from server.packages.loading import FreshImports, Loaded, Made, Package, Refused, forget, installed, load
 from server.packages.reload_socket import PackageReport, ReloadReport
-from server.runtime.background import on_own_thread
+from server.runtime.background import run_on_thread
 from session.resilience.deadline import Deadline
 from tools.registry import Registry
 from tools.store.models import Health
@@ -37,7 +37,7 @@ class Importer:
     async def installed(self) -> list[Package]:
         """Raises `Refused`."""
         try:
-            return await self._in_time(on_own_thread(installed, "packages"))
+            return await self._in_time(run_on_thread(installed, "packages"))
         except Exception as error:
             raise Refused.by("the packages that are installed cannot be read: nothing was changed", error) from None
 
@@ -48,7 +48,7 @@ class Importer:
         imports = FreshImports()
         try:
             with redirect_stdout(sys.stderr):  # stdout is the protocol's, or a command's
-                work = on_own_thread(partial(load, package, self._made, others, imports), f"import of {package}")
+                work = run_on_thread(partial(load, package, self._made, others, imports), f"import of {package}")
                 return await self._in_time(work)
         except TimeoutError:
             imports.abandon()

@@ -16,7 +16,7 @@ from tools.store.models import Health
 T = TypeVar("T")
 
 
-def on_own_thread(work: Callable[[], T], name: str) -> Future[T]:
+def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
     """Begins it at once. Python waits at its end for threads of its executors, however long one hangs; not for this one."""
     promised: Future[T] = Future()
 

@@ -20,12 +20,12 @@ ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1
 """Each of them would end the process at once, and what it has open without an answer."""
 
 
-def heeded() -> list[signal.Signals]:
+def list_ending_signals() -> list[signal.Signals]:
     """Those that whoever started the process did not have ignored, as nohup does."""
     return [each for each in ENDING if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
 
 
-def on_signals(stop: asyncio.Event) -> None:
+def stop_on_signals(stop: asyncio.Event) -> None:
     """Sets `stop` at the first signal; a later one ends the process at once."""
     loop = asyncio.get_running_loop()
     first = 0.0
@@ -38,11 +38,11 @@ def on_signals(stop: asyncio.Event) -> None:
         elif loop.time() - first > TOGETHER_SECONDS:
             os._exit(1)
 
-    for each in heeded():
+    for each in list_ending_signals():
         loop.add_signal_handler(each, handle)
 
 
-async def first_of(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
+async def wait_for_either(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
     """Waits for the signal, or for the work to end by itself."""
     stopped = asyncio.create_task(stop.wait())
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -52,7 +52,7 @@ async def first_of(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
 
 
 if TYPE_CHECKING:
-    from server.stages.admission import Shed
+    from server.stages.admission import ShedStage
 
 GRACE_SECONDS = 0.2
 """A request that was on its way when the last call ended gets so long to arrive."""
@@ -81,7 +81,7 @@ class Lifecycle:
             self.wired = False
 
 
-async def drain(lifecycle: Lifecycle, shed: Shed, turns: TurnShadows, budget_seconds: float) -> None:
+async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: TurnShadows, budget_seconds: float) -> None:
     """Answers open conversations until their turns are over and no call is under way, for at most one turn's budget."""
     lifecycle.draining = True
     try:

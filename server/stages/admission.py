@@ -90,7 +90,7 @@ class Places:
             del self._of_origin[holder.origin]
 
 
-class Shed:
+class ShedStage:
     """`under_way` counts the calls inside; `idle` is set while there is none. A customer whose calls are refused without end
     is soon not looked at any more: each refusal counts against its limit, and costs as much as a call that is cached."""
 
@@ -182,7 +182,7 @@ PROBE_SECONDS = 1.0
 LEAST_SAMPLES = 20
 
 
-class Admit:
+class AdmitStage:
     """One call a second passes for each tool whatever its p95. One that comes back well in time has found out that the
     tool has recovered: what was slow before counts no more."""
 
@@ -223,7 +223,7 @@ class Admit:
         return True
 
 
-class EnforceDeadline:
+class DeadlineStage:
     """Works for the call's own time, or for that of the flight it shares."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:

@@ -28,7 +28,7 @@ async def work(call: Call, name: str, run: Work, context: ToolContext, given: Js
 
 
 @dataclass(frozen=True, slots=True)
-class SecondStore:
+class Standby:
     """`name` is told as the fallback; `as_of` is how old what it knows is, in seconds since the epoch."""
 
     name: str
@@ -36,15 +36,15 @@ class SecondStore:
     as_of: float
 
 
-Second = Callable[[str, Store], SecondStore | None]
+StandbyLookup = Callable[[str, Store], Standby | None]
 """Returns the second store for a tool, by its name, and its usual store; None where there is none now."""
 
 
-def no_second(tool: str, store: Store) -> SecondStore | None:
+def no_standby(tool: str, store: Store) -> Standby | None:
     return None
 
 
-class RunTool:
+class ToolRunner:
     """Stands where the stages end."""
 
     def __init__(self, store: Store, wall: WallClock) -> None:
@@ -84,7 +84,7 @@ LEAST_SECONDS = 0.03
 turn that is used up it starts nothing, and finds what was read lately."""
 
 
-class Complete:
+class CompleteStage:
     """Asks the tool itself to complete what it, the cache or the ladder has answered. Whose stock that needs the arguments
     often say: then it is read while the tool runs, not after it."""
 
@@ -138,10 +138,10 @@ SECOND_SECONDS = 0.15
 third of it."""
 
 
-class Ladder:
+class FallbackStage:
     """Catches what a backend did not deliver, and answers from the highest rung below that holds."""
 
-    def __init__(self, store: Store, wall: WallClock, second: Second = no_second) -> None:
+    def __init__(self, store: Store, wall: WallClock, second: StandbyLookup = no_standby) -> None:
         self._store = store
         self._wall = wall
         self._second = second
@@ -177,7 +177,7 @@ class Ladder:
         second = self._second(call.name, self._store)
         return await self._run_over(second, call) if second is not None else None
 
-    async def _run_over(self, second: SecondStore, call: Call) -> Outcome | None:
+    async def _run_over(self, second: Standby, call: Call) -> Outcome | None:
         assert call.deadline is not None
         rung = call.late_end(RUNG_SECONDS)
         context = context_of(call, second.store, call.deadline if call.deadline.at > rung.at else rung)

@@ -271,7 +271,7 @@ class Refreshes(dict[str, asyncio.Task[None]]):
 
 
 @dataclass(slots=True)
-class Cache:
+class CacheStage:
     """When it is not `enabled`, equal calls still share their flight: what they get is live."""
 
     memory: SessionMemory

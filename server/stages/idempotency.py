@@ -80,7 +80,7 @@ def _record_key(request: ClaimRequest) -> tuple[str, str]:
     return request.record, request.arguments
 
 
-class Idempotency:
+class IdempotencyStage:
     """Runs a call with a key once. The claim on the key came with the trip of the session stage."""
 
     def __init__(self, memory: SessionMemory) -> None:

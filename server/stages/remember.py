@@ -134,7 +134,7 @@ class ProfileQueue:
             self.told(result)
 
 
-class Remember:
+class RememberStage:
     """Only what was asked for and given, live or from the cache: an anonymous caller leaves nothing, and neither does a call
     that failed, a fallback, or a refresh that nobody asked for."""
 

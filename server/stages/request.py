@@ -13,7 +13,7 @@ from tools.schema.text import clean, clean_text
 from tools.store.failures import CallerFailure, Forbidden, RateLimited
 
 
-class Identify:
+class IdentityStage:
     """Sets `principal`, `session`, `may_use`, `variant` and `expected_calls`. What is refused here or further in, before the
     session is opened and counts the call, counts against its caller's limit all the same; whoever is over it gets no
     further."""
@@ -52,7 +52,7 @@ MOST_NAMED = 5
 NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing personal is in this answer."
 
 
-class Validate:
+class ValidateStage:
     """Replaces the arguments by checked ones. Raises `InvalidArguments` with all that is wrong at once."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:

@@ -49,20 +49,20 @@ class Stated:
 
     def expect(self, call: Call) -> None:
         """Names what the call obeys as this process saw it last."""
-        if heeds(call):
+        if obeys_preferences_of(call):
             call.obeys = self._seen.use(keys.user_hash(call.customer)) or ""
 
     async def give(self, call: Call, begun: Begun) -> Begun:
         """Sets what the call obeys, and leaves what was found in the cache for anything else. Where nobody can tell, the
         call goes on without, and says so."""
-        if not heeds(call) or call.customer is None:
+        if not obeys_preferences_of(call) or call.customer is None:
             return begun
         expected = call.obeys
         if begun.preferences is not None:
             call.preferences = self._store.preferences.current(begun.preferences)
         else:
             await self._ask(call, call.customer, begun)
-        call.obeys = mark(call.preferences)
+        call.obeys = hash_preferences(call.preferences)
         self._seen.put(keys.user_hash(call.customer), call.obeys)
         return begun if call.obeys == expected else replace(begun, cached=None)
 
@@ -77,17 +77,17 @@ class Stated:
             call.pending_writes.append(self._store.preferences.copy(user, call.preferences))
 
 
-def heeds(call: Call) -> bool:
+def obeys_preferences_of(call: Call) -> bool:
     """Whether there may be anything that the call has to obey."""
     return call.tool.tool.obeys_preferences and call.customer is not None
 
 
-def mark(preferences: Preferences) -> str:
+def hash_preferences(preferences: Preferences) -> str:
     """Stands for the words; "" for none, so that all who have none share what is cached."""
     return digest(*(each.text for each in preferences)) if preferences else ""
 
 
-def reminder(call: Call, begun: Begun, now: float) -> str | None:
+def summarise_history(call: Call, begun: Begun, now: float) -> str | None:
     """Returns None where it was not asked for. `now` is in seconds since the epoch."""
     most = call.begin_request.history if call.begin_request else None
     if most is None:
@@ -103,7 +103,7 @@ MOST_SHOWN = 5
 LONGEST_WORDS = 200
 
 
-def entry_of(call: Call, outcome: Outcome, shown: LastShown | None, shared: Mapping[str, str], now: float) -> HistoryEntry:
+def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Mapping[str, str], now: float) -> HistoryEntry:
     """`shown` and `shared` are what the call leaves for others. The words of a call that broke a rule stay out."""
     summary = outcome.failure.name if outcome.failure else call.tool.tool.summary(outcome.value or {})
     return HistoryEntry(
@@ -132,7 +132,7 @@ LONGEST_QUERY = 200
 LONGEST_SHARED = 200
 
 
-def all_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> list[Step]:
+def collect_writes(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> list[Step]:
     """Returns what the stages within want written, the result set of what it shows, and the call itself in its session's
     history. `now` is in seconds since the epoch."""
     shown = _shown(call, outcome)
@@ -155,7 +155,7 @@ def _record(call: Call, outcome: Outcome, memory: SessionMemory, shown: LastShow
     shared = _shared(call, outcome, shown)
     if call.begin_request is not None:
         call.left = memory.recent.keep(call.begin_request, shown, shared)
-    entry = entry_of(call, outcome, shown, shared, now)
+    entry = make_entry(call, outcome, shown, shared, now)
     kept = replace(entry, result=call.call_id) if call.packed else entry
     return memory.record(call.session, call.principal.user, kept, shown, shared, call.packed)
 
@@ -214,7 +214,7 @@ def begin_request(call: Call, *, cache: bool) -> BeginRequest:
         cached=cache_key(call) if cache else None,
         result_set=keys.result_set(str(wanted_set).lower()) if wanted_set else None,
         history=checked_history(call.metadata.history),
-        preferences=keys.preferences(user) if user is not None and heeds(call) else None,
+        preferences=keys.preferences(user) if user is not None and obeys_preferences_of(call) else None,
         span=call.span,
     )
 
@@ -235,7 +235,7 @@ def _claim(call: Call) -> ClaimRequest | None:
     return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *whose), call.call_id)
 
 
-def without_foreign_results(call: Call, begun: Begun, now: float) -> Begun:
+def drop_foreign_results(call: Call, begun: Begun, now: float) -> Begun:
     """Returns it without results that this version could not have written, or that nobody wrote yet: they are as if there
     were none, and the call that finds one writes a right one in its place."""
     claim = begun.claim
@@ -262,11 +262,11 @@ MOST_WHEN_OVER = 0.04
 """Seconds from its arrival, for a call whose turn is over: its answer is to leave within 50 ms."""
 
 
-def unheard(session: str, user: str | None) -> None:
+def ignore_recorded(session: str, user: str | None) -> None:
     """Where nobody can listen."""
 
 
-class OpenSession:
+class SessionStage:
     """Sets `begin_request`, `begun`, `preferences`, `conversation`, `history` and `deadline`; writes what the call leaves
     behind."""
 
@@ -278,7 +278,7 @@ class OpenSession:
         *,
         cache: bool,
         wall: WallClock,
-        recorded: Recorded = unheard,
+        recorded: Recorded = ignore_recorded,
     ) -> None:
         """`recorded` is told of each call that the history of a session has taken up, where somebody listens."""
         self._memory = memory
@@ -300,7 +300,7 @@ class OpenSession:
         begun = await self._memory.begin(request)
         if not begun.retry_after_ms:
             begun = await self._stated.give(call, begun)
-        begun = call.begun = without_foreign_results(call, begun, self._wall())
+        begun = call.begun = drop_foreign_results(call, begun, self._wall())
         if begun.degraded or begun.forgotten:
             call.degraded.add("session")
         if begun.retry_after_ms:
@@ -321,7 +321,7 @@ class OpenSession:
         if call.session is not None:
             alone = begun.degraded or begun.forgotten
             call.conversation = Conversation(self._memory, call.session, call.principal.user, begun.last, alone)
-        call.history = reminder(call, begun, self._wall())
+        call.history = summarise_history(call, begun, self._wall())
 
     def _deadline(self, call: Call, begun: Begun) -> Deadline:
         allowed = begun.turn.allowance_ms(call.tool.tool.timeout_ms, call.expected_calls) / 1000
@@ -331,7 +331,7 @@ class OpenSession:
     async def _leave(self, call: Call, outcome: Outcome) -> None:
         """Makes the second trip. What could not be written in time is lost, and said so."""
         call.tokens = tokens_of(call, outcome)
-        steps = all_writes(call, outcome, self._memory, self._wall())
+        steps = collect_writes(call, outcome, self._memory, self._wall())
         if call.begun is None or call.begin_request is None or call.begun.degraded:
             return
         if await self._memory.end(steps, _patience(call), call.span):

@@ -80,7 +80,7 @@ SPARE = 20 * A_TOKEN
 FIRST_HINT, MORE_HINTS = 24 * A_TOKEN, 100 * A_TOKEN
 
 
-class Shorten:
+class ShortenStage:
     """Outside caches and idempotency, which keep the whole. A call may give `most` tokens, or its share of what its turn has
     left. Sets `room` and `whole`. Blocks beside the text, pictures above all, are not counted."""
 

@@ -90,7 +90,7 @@ logger = logging.getLogger(__name__)
 """The audit's line of a call, before its outcome is shown."""
 
 
-class Telemetry:
+class TelemetryStage:
     """Stands outside the guard, so a sink or an observer that fails is caught here: its error must not take the answer's
     place, and the SDK would send its text to the client."""
 
@@ -155,7 +155,7 @@ def _trace(call: Call) -> str:
     return "" if own is None else f", trace {own.trace_id:032x}"
 
 
-class Guard:
+class GuardStage:
     """Lets nothing out but an outcome, and cancellation."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:

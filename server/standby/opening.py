@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from server.application import Outside
+from server.application import Environment
 from server.config.settings import Settings
 from server.config.urls import file_of
 from server.runtime.background import Background
@@ -30,18 +30,18 @@ async def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) ->
     return RedisPlace(redis)
 
 
-async def open_standby(settings: Settings, outside: Outside, stack: AsyncExitStack, background: Background) -> Outside:
-    """Returns `outside` with it, or as it was where there is none. It is loaded behind the start."""
+async def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, background: Background) -> Environment:
+    """Returns `env` with it, or as it was where there is none. It is loaded behind the start."""
     if settings.standby_url is None:
-        return outside
+        return env
     from server.standby.replica import Replica
-    from server.standby.second import StandbyHealth, StandbyMetrics, StandbyStore
+    from server.standby.second import StandbyHealth, StandbyMetrics, StandbyStores
 
-    place = await open_place(settings.standby_url, outside.redis, stack)
-    replica = Replica(place, settings.standby, outside.ports.embedder, settings.data_dir)
+    place = await open_place(settings.standby_url, env.redis, stack)
+    replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)
     background.run("standby catalogue", replica.keep)
-    outside.metrics.registry.register(StandbyMetrics(replica))
-    outside.metrics.watch_lag("standby", replica.lag)
-    probe = StandbyHealth(replica, outside.clocks.wall)
-    second = StandbyStore(replica, outside.clocks)
-    return replace(outside, second=second, probes={**outside.probes, "standby": probe})
+    env.metrics.registry.register(StandbyMetrics(replica))
+    env.metrics.watch_lag("standby", replica.lag)
+    probe = StandbyHealth(replica, env.clocks.wall)
+    second = StandbyStores(replica, env.clocks)
+    return replace(env, second=second, probes={**env.probes, "standby": probe})

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from server.stages.answer import SecondStore
+from server.stages.answer import Standby
 from server.standby.replica import Loaded, Replica
 from session.resilience.clocks import Clocks, WallClock
 from session.resilience.deadline import Deadline, RetryPolicy
@@ -31,21 +31,21 @@ TOOLS = frozenset({"search_manga_catalog", "get_recommendations", "get_manga_det
 POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, places=8, retry=RetryPolicy(attempts=1))
 
 
-class StandbyStore:
-    """A `Second`: stores over the replica, each made once for a bundle."""
+class StandbyStores:
+    """A `StandbyLookup`: stores over the replica, each made once for a bundle."""
 
     def __init__(self, replica: Replica, clocks: Clocks) -> None:
         self._replica, self._clocks = replica, clocks
         self._backend = Backend(NAME, POLICY, clocks.monotonic)
         self._made: WeakKeyDictionary[Loaded, Store] = WeakKeyDictionary()  # a bundle that is closed is not kept alive
 
-    def __call__(self, tool: str, store: Store) -> SecondStore | None:
+    def __call__(self, tool: str, store: Store) -> Standby | None:
         loaded = self._replica.current
         if loaded is None or tool not in TOOLS:
             return None
         if loaded not in self._made:
             self._made[loaded] = self._over(loaded.catalog, store)
-        return SecondStore(NAME, self._made[loaded], loaded.manifest.made)
+        return Standby(NAME, self._made[loaded], loaded.manifest.made)
 
     def _over(self, standby: CatalogPort, store: Store) -> Store:
         """The store, with all that reads the catalogue reading the standby."""

@@ -142,7 +142,7 @@ def to_stderr(text: str) -> None:
     sys.stderr.write(text)
 
 
-class Teller:
+class EmfPublisher:
     """Every process tells for itself; CloudWatch adds up. Lines hold counts, states and the names of backends."""
 
     def __init__(
@@ -173,7 +173,7 @@ class Teller:
             yield document(self._namespace, now, rows, {dimension: value} if dimension and value else {})
 
 
-def tell_emf(namespace: str, registry: CollectorRegistry, run: Run) -> None:
+def publish_emf(namespace: str, registry: CollectorRegistry, run: Run) -> None:
     """Has the numbers told by a task of `run`, where MANGA_EMF is a namespace."""
     if namespace != OFF:
-        run("metrics for CloudWatch", Teller(namespace, registry).keep)
+        run("metrics for CloudWatch", EmfPublisher(namespace, registry).keep)

@@ -140,7 +140,7 @@ class Metrics:
             self._variants.add(variant)
         return variant if variant in self._variants else "other"
 
-    def answer_sent(self, call: Call) -> None:
+    def record_answer_sent(self, call: Call) -> None:
         """Counts a call whose answer's last byte is with the socket."""
         self._answer_seconds.labels(call.transport).observe(call.elapsed_ms() / 1000)
         late = call.deadline is not None and call.deadline.clock() - call.deadline.at > LATE_SECONDS
@@ -148,14 +148,14 @@ class Metrics:
         if late:
             self._late.labels(call.name).inc()
 
-    def profile_event(self, result: str) -> None:
+    def count_profile_event(self, result: str) -> None:
         self._profile_events.labels(result).inc()
 
     def refused(self, kind: str) -> None:
         """Counts it. `kind` is one of a few names, never what a client sent."""
         self._refusals.labels(kind).inc()
 
-    def background_died(self, task: str) -> None:
+    def count_background_death(self, task: str) -> None:
         self._deaths.labels(task).inc()
 
     def watch(self, under_way: Callable[[], float], ready: Callable[[], float]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from server.application import Outside
+from server.application import Environment
 from server.call import Call
 from server.config.settings import Settings
 from server.telemetry.events import CallFinished, TraceContext
@@ -50,12 +50,12 @@ OPENSEARCH, DYNAMODB = "opensearch", "aws.dynamodb"
 CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders", "profile")
 
 
-def open_tracing(settings: Settings, outside: Outside, stack: AsyncExitStack, environ: Mapping[str, str]) -> Outside:
-    """Returns `outside` with it until the stack closes, or as it was where no collector is named. Nothing is asked of the
+def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
+    """Returns `env` with it until the stack closes, or as it was where no collector is named. Nothing is asked of the
     collector yet. Raises `SettingError`."""
     traces = read(environ)
     if traces is None:
-        return outside
+        return env
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     from server.tracing.sending import Sender, SpansOf
@@ -70,8 +70,8 @@ def open_tracing(settings: Settings, outside: Outside, stack: AsyncExitStack, en
         if event.timeline is not None and event.timeline.sampled:
             sender.send(spans_of(event, event.timeline, time.time_ns()))
 
-    sampler = Sampler(traces.sampling, outside.clocks.monotonic)
-    return replace(outside, sinks=(*outside.sinks, sink), observers=(*outside.observers, sampler))
+    sampler = Sampler(traces.sampling, env.clocks.monotonic)
+    return replace(env, sinks=(*env.sinks, sink), observers=(*env.observers, sampler))
 
 
 def systems(settings: Settings) -> dict[str, str]:

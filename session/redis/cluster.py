@@ -19,7 +19,7 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS as SLOTS
 from redis.crc import key_slot
 from redis.exceptions import AskError, MovedError
 
-from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnanswered, PartlyUnavailable, Unanswered
+from session.failures import MemoryRefused, MemoryUnavailable, NodeUnanswered, NodeUnavailable, Unanswered
 from session.redis.address import RedisAddress
 from session.redis.connection import CONNECT_SECONDS, Credentials, Dialer, reason
 from session.redis.keyvalue import Argument, Command, Evaluation, Reply, Step
@@ -202,7 +202,7 @@ class ClusteredRedis:
             if not any(wire.closed for wire in wires):
                 raise
             self._mend()
-            raise (PartlyUnanswered if self._there() else Unanswered)(str(failure)) from None
+            raise (NodeUnanswered if self._there() else Unanswered)(str(failure)) from None
 
     async def _send_again(self, refused: _RoutedStep) -> bool:
         """Whether a refused step is to be sent again, and where; a refusal that is its reply is not."""
@@ -249,7 +249,7 @@ class ClusteredRedis:
 
     def _unavailable(self) -> MemoryUnavailable:
         """The failure of a trip that needs a node which is away."""
-        return (PartlyUnavailable if self._there() and not self._closed else MemoryUnavailable)("Redis is not connected")
+        return (NodeUnavailable if self._there() and not self._closed else MemoryUnavailable)("Redis is not connected")
 
     def _reached_as(self, where: tuple[Any, int]) -> tuple[str, int]:
         host, port = where

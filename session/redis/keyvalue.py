@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from session.failures import LeftAlone, MemoryRefused, MemoryUnavailable, PartlyUnavailable
+from session.failures import MemoryCircuitOpen, MemoryRefused, MemoryUnavailable, NodeUnavailable
 from session.resilience.breaker import CircuitBreaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline, Span
@@ -79,12 +79,12 @@ class GuardedRedis:
 
     async def _trip(self, steps: Sequence[Step], seconds: float | None) -> list[Reply]:
         if not self._breaker.allow_call():
-            raise LeftAlone("Redis is being left alone")
+            raise MemoryCircuitOpen("Redis is being left alone")
         started, era = self._clock(), self._breaker.era
         allowed = TRIP_SECONDS if seconds is None else seconds
         try:
             replies = await self._redis.trip(steps, Deadline.after(allowed, self._clock))
-        except PartlyUnavailable:
+        except NodeUnavailable:
             self._breaker.record_ignored(era)
             raise
         except MemoryUnavailable as failure:

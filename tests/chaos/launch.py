@@ -62,8 +62,8 @@ def watched(samples: Samples) -> type[Metrics]:
             super().__call__(event)
             samples.write("call", id=event.call_id, outcome=event.outcome)
 
-        def answer_sent(self, call: Call) -> None:
-            super().answer_sent(call)
+        def record_answer_sent(self, call: Call) -> None:
+            super().record_answer_sent(call)
             samples.write(
                 "answer",
                 id=call.call_id,

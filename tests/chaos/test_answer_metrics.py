@@ -56,5 +56,5 @@ def test_an_answer_counts_as_late_beyond_its_grace() -> None:
     for seconds in (1.0, -LATE_SECONDS / 2, -10 * LATE_SECONDS):
         before = late()
         call = SimpleNamespace(name="t", transport="sse", deadline=Deadline.after(seconds), elapsed_ms=lambda: 1.0)
-        metrics.answer_sent(cast(Call, cast(Any, call)))
+        metrics.record_answer_sent(cast(Call, cast(Any, call)))
         assert late() - before == (seconds < -LATE_SECONDS)

@@ -232,8 +232,8 @@ async def spent(opening: Opening, tokens: int, turn: str = NAMED) -> int:
 
 
 async def counted(opening: Opening, turn: str = NAMED, tokens: tuple[int, int] = (-1, -1)) -> tuple[int, int]:
-    opened = await opening.call(turn, tokens=tokens)
-    return opened.tokens, opened.spent
+    open_token_budget = await opening.call(turn, tokens=tokens)
+    return open_token_budget.tokens, open_token_budget.spent
 
 
 async def test_tokens_are_counted_only_where_somebody_asked_for_it(opening: Opening) -> None:

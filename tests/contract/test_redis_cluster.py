@@ -17,7 +17,7 @@ from redis.crc import key_slot
 from server.backends import open_redis
 from server.config.settings import Settings
 from session.begin import BeginRequest
-from session.failures import MemoryRefused, MemoryUnavailable, PartlyUnanswered, PartlyUnavailable, Unanswered
+from session.failures import MemoryRefused, MemoryUnavailable, NodeUnanswered, NodeUnavailable, Unanswered
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis
@@ -270,7 +270,7 @@ async def test_a_trip_whose_node_is_lost_under_way_may_have_been_done(redis: Clu
         with pytest.raises(Unanswered):
             await read(redis, key, seconds=0.01)
         await ask(direct, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-        with pytest.raises(PartlyUnanswered):
+        with pytest.raises(NodeUnanswered):
             await under_way
     await until_it_answers(redis, key)
 
@@ -289,7 +289,7 @@ async def test_one_node_that_hangs_takes_nobodys_memory_away_but_its_own(redis: 
         try:
             await read(redis, key, seconds=0.05)
         except MemoryUnavailable as failure:
-            return isinstance(failure, PartlyUnavailable)
+            return isinstance(failure, NodeUnavailable)
         return False
 
     sessions = {owner_of(f"{{{n}}}", redis): str(n) for n in range(100)}

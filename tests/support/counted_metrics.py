@@ -12,6 +12,6 @@ class CountedMetrics(Metrics):
         super().__init__()
         self.profile_events: list[str] = []
 
-    def profile_event(self, result: str) -> None:
-        super().profile_event(result)
+    def count_profile_event(self, result: str) -> None:
+        super().count_profile_event(result)
         self.profile_events.append(result)

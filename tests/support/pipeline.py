@@ -11,7 +11,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from server.application import Application, Outside
+from server.application import Application, Environment
 from server.backends import Ports
 from server.call import Call, Outcome, RequestMetadata
 from server.config.policies_file import read_policies
@@ -21,7 +21,7 @@ from server.flags.evaluation import Flags
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Pipeline
 from server.results import call_tool_result
-from server.stages.answer import Second, no_second
+from server.stages.answer import StandbyLookup, no_standby
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import CallFinished, Observer
 from server.wiring import wire, with_resources
@@ -215,7 +215,7 @@ async def open_kit(
     audit: AuditLog | None = None,
     observers: Sequence[Observer] = (),
     classifier: Classifier | None = None,
-    second: Second = no_second,
+    second: StandbyLookup = no_standby,
     extensions: Sequence[Extension] = (),
     **settings: Any,
 ) -> AsyncIterator[Kit]:
@@ -230,23 +230,23 @@ async def open_kit(
     policies = read_policies(read)
     ports = replace(_ports(backends), classifier=classifier)
     registry = registry_of(tools, setting=read.adult)
-    outside = Outside(recorded, ports, believed, registry, metrics, (events.append,), observers, audit, clocks=clocks)
-    outside = replace(
-        outside,
+    env = Environment(recorded, ports, believed, registry, metrics, (events.append,), observers, audit, clocks=clocks)
+    env = replace(
+        env,
         second=second,
-        rate=rate or outside.rate,
+        rate=rate or env.rate,
         primitives=with_resources(extensions, read.identifiers, policies)
         if primitives is None
         else PrimitiveRegistry((*primitives, *(each for extension in extensions for each in extension.resources))),
         extensions=extensions,
         policies=policies,
     )
-    outside.flags.document = parse(json.dumps({tool.flag: True for tool in tools}).encode())  # experiments too
-    app = wire(read, outside)
+    env.flags.document = parse(json.dumps({tool.flag: True for tool in tools}).encode())  # experiments too
+    app = wire(read, env)
     if warm:
         await _warm(app, recorded)
     try:
-        yield Kit(app, backends, recorded, clock, outside.flags, events, metrics.profile_events)
+        yield Kit(app, backends, recorded, clock, env.flags, events, metrics.profile_events)
     finally:
         await _closed(app)
 

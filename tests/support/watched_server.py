@@ -103,7 +103,7 @@ def _breakable() -> None:
     _break(cache, "flight_key", "flights", _of_nobody)
     _break(keys, "idempotency", "idempotency records", lambda own, user, session, key: own("everybody", None, key))
     _break(keys.SessionKeys, "base", "sessions", lambda own, of: own(replace(of, user=None)))
-    _break(memory.RecentSearches, "fill", "last searches", _latest_of_all)
+    _break(memory.RecentState, "fill", "last searches", _latest_of_all)
     store = stock_and_orders.EmbeddedStore
     _break(store, "_read", "orders", _of_all_owners(stock_and_orders._ORDER))
     _break(store, "_read", "latest orders", _of_all_owners(stock_and_orders._LATEST))

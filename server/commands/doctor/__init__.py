@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from server.commands.doctor.checks import checks_of
 from server.config.settings import Settings
-from server.runtime.background import on_own_thread
+from server.runtime.background import run_on_thread
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import OK, Check, Diagnosis, Problem
 
@@ -45,7 +45,7 @@ class Unawaited(ThreadPoolExecutor):
     """A name server or a disk that hangs would hold up the report otherwise."""
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
-        return on_own_thread(partial(work, *arguments, **named), "doctor")
+        return run_on_thread(partial(work, *arguments, **named), "doctor")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Waits for nothing."""

@@ -30,7 +30,7 @@ from server.commands.workers.place import WorkerPlace
 from server.commands.workers.supervisor import Backoff, Supervisor
 from server.config.parsing import SettingError
 from server.config.settings import AUTO, Settings
-from server.runtime.lifecycle import on_signals
+from server.runtime.lifecycle import stop_on_signals
 from server.telemetry.log_output import leave, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
 from session.redis.embedded import SOCKET, START_SECONDS, launch_command
 
@@ -193,7 +193,7 @@ def _work(place: WorkerPlace, settings: Settings) -> int:
 
 async def _serve(place: WorkerPlace, settings: Settings) -> None:
     stop = asyncio.Event()
-    on_signals(stop)
+    stop_on_signals(stop)
     place.stop_without_supervisor(stop)
     await serve_at(place, settings, stop)
 

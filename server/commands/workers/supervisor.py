@@ -19,7 +19,7 @@ from functools import partial
 from types import FrameType
 
 from server.commands.workers.channel import WorkerEnd, channel
-from server.runtime.lifecycle import ENDING, heeded
+from server.runtime.lifecycle import ENDING, list_ending_signals
 
 STEADY_SECONDS = 10.0
 """Whoever lived so long was well."""
@@ -51,7 +51,7 @@ class Signals:
         self._read, self._write = socket.socketpair()
         for end in (self._read, self._write):
             end.setblocking(False)
-        self._heeded = [*heeded(), signal.SIGCHLD]
+        self._heeded = [*list_ending_signals(), signal.SIGCHLD]
         for each in self._heeded:
             signal.signal(each, _nothing)
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)

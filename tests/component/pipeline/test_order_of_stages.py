@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from server.pipeline import Parts, build_pipeline
-from server.stages.answer import RunTool
+from server.stages.answer import ToolRunner
 from session.resilience.clocks import Clocks
 
 pytestmark = pytest.mark.virtual_time
@@ -22,10 +22,10 @@ def test_the_order_of_the_stages_is_the_designs() -> None:
         handlers.append(type(handler.keywords["stage"]).__name__)
         handler = handler.keywords["inner"]
     assert handlers == [
-        "Telemetry", "Guard", "Shed", "Identify", "Validate", "OpenSession", "Shorten", "Idempotency", "Remember", "Complete",
-        "Ladder", "Cache", "Admit", "EnforceDeadline",
+        "TelemetryStage", "GuardStage", "ShedStage", "IdentityStage", "ValidateStage", "SessionStage", "ShortenStage", "IdempotencyStage", "RememberStage", "CompleteStage",
+        "FallbackStage", "CacheStage", "AdmitStage", "DeadlineStage",
     ]  # fmt: skip
-    assert isinstance(handler, RunTool)
+    assert isinstance(handler, ToolRunner)
     assert pipeline.stages == (
         "guard", "shed", "identity", "validate", "session", "shorten", "idempotency", "remember", "complete", "fallback", "cache",
         "admit", "deadline",

@@ -129,12 +129,12 @@ async def test_an_open_circuit_says_when_it_lets_a_call_through(redis: Multiplex
         breaker = guard.breaker
         moody.orders.mood = Mood.FAILS
         answers = [await kit.ask(ORDER, AN_ORDER, user="u") for _ in range(5)]
-        opened = next(answer for answer in answers if promised(answer)["retry_after_ms"] > 100)
-        assert opened.failure == "DEPENDENCY_FAILURE", "the one that opened it knows already"
+        open_token_budget = next(answer for answer in answers if promised(answer)["retry_after_ms"] > 100)
+        assert open_token_budget.failure == "DEPENDENCY_FAILURE", "the one that opened it knows already"
         answer = await kit.ask(ORDER, AN_ORDER, user="u")
         wait = promised(answer)["retry_after_ms"]
         assert (answer.failure, wait) == ("CIRCUIT_OPEN", breaker.retry_after_ms())
-        assert promised(opened)["retry_after_ms"] == wait
+        assert promised(open_token_budget)["retry_after_ms"] == wait
         moody.orders.mood = Mood.WORKS
         kit.clock.advance(wait / 1000 - 0.002)
         assert (await kit.ask(ORDER, AN_ORDER, user="u")).failure == "CIRCUIT_OPEN"

@@ -37,11 +37,13 @@ def exported() -> dict[str, dict[str, str]]:
     metrics(CallFinished("c", "lookup_order", "ok", "live", None, 3.0, 2800, ("stock",), "sse", "u", None, {}, empty=True))
     metrics.watch_breakers(breakers(catalog=BreakerState.OPEN))
     metrics.refused("http_401")
-    metrics.background_died("flags")
-    metrics.profile_event("written")
+    metrics.count_background_death("flags")
+    metrics.count_profile_event("written")
     metrics.watch_lines(lambda: 0, lambda: 0)
     metrics.watch_lag("flags", lambda: 0)
-    metrics.answer_sent(Call("c", registered("lookup_order"), {}, RequestMetadata(), 0.0, deadline=Deadline.after(-1)))
+    metrics.record_answer_sent(
+        Call("c", registered("lookup_order"), {}, RequestMetadata(), 0.0, deadline=Deadline.after(-1))
+    )
     samples = [sample for family in metrics.registry.collect() for sample in family.samples]
     return {sample.name: dict(sample.labels) for sample in samples}
 

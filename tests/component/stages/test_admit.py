@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from server.call import Call, Outcome
-from server.stages.admission import Admit
+from server.stages.admission import AdmitStage
 from session.resilience.deadline import Deadline
 from tests.support.calls import QUERY
 from tests.support.clocks import HandClock
@@ -17,7 +17,7 @@ from tools.store.failures import TimedOut
 pytestmark = pytest.mark.virtual_time
 
 
-async def slow_calls(admit: Admit, kit: Kit, clock: HandClock, seconds: float, how_many: int) -> list[str]:
+async def slow_calls(admit: AdmitStage, kit: Kit, clock: HandClock, seconds: float, how_many: int) -> list[str]:
     """Calls with 800 ms each, of a tool that takes `seconds`."""
     told = []
     for _ in range(how_many):
@@ -38,9 +38,9 @@ async def slow_calls(admit: Admit, kit: Kit, clock: HandClock, seconds: float, h
 
 async def test_a_tool_slower_than_what_is_left_is_refused_but_for_one_probe_a_second(kit: Kit) -> None:
     clock = HandClock()
-    assert await slow_calls(Admit(clock), kit, clock, 0.6, 40) == ["ran"] * 40, "p95 is below what is left"
+    assert await slow_calls(AdmitStage(clock), kit, clock, 0.6, 40) == ["ran"] * 40, "p95 is below what is left"
     clock = HandClock()
-    admit = Admit(clock)
+    admit = AdmitStage(clock)
     assert await slow_calls(admit, kit, clock, 0.9, 25) == ["ran"] * 21 + ["refused"] * 4, "twenty samples, then a probe"
     clock.advance(0.1)
     assert await slow_calls(admit, kit, clock, 0.9, 3) == ["ran", "refused", "refused"]
@@ -48,7 +48,7 @@ async def test_a_tool_slower_than_what_is_left_is_refused_but_for_one_probe_a_se
 
 async def test_a_tool_that_has_recovered_is_found_out_by_one_probe(kit: Kit) -> None:
     clock = HandClock()
-    admit = Admit(clock)
+    admit = AdmitStage(clock)
     await slow_calls(admit, kit, clock, 0.1, 3)
     await slow_calls(admit, kit, clock, 0.79, 40)
     clock.advance(1.0)
@@ -59,7 +59,7 @@ async def test_a_tool_that_has_recovered_is_found_out_by_one_probe(kit: Kit) -> 
 
 async def test_a_tool_that_fails_adds_its_time_too(kit: Kit) -> None:
     clock = HandClock()
-    admit = Admit(clock)
+    admit = AdmitStage(clock)
 
     async def failing(_: Call) -> Outcome:
         clock.advance(0.8)
@@ -79,7 +79,7 @@ async def test_a_tool_that_fails_adds_its_time_too(kit: Kit) -> None:
 async def test_callers_that_leave_measure_nothing(kit: Kit) -> None:
     """Fifty that leave at once do not make a slow tool look quick, nor a quick one slow."""
     clock = HandClock()
-    admit = Admit(clock)
+    admit = AdmitStage(clock)
 
     async def left(_: Call) -> Outcome:
         clock.advance(0.01)

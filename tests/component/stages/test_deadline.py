@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from server.call import FALLBACK, Call, Outcome, RequestMetadata
-from server.stages.admission import EnforceDeadline
-from server.stages.answer import Ladder
+from server.stages.admission import DeadlineStage
+from server.stages.answer import FallbackStage
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
@@ -49,7 +49,7 @@ class Hanging:
 
 async def limited(call: Call, inner: Callable[..., Any]) -> Outcome:
     async with asyncio.timeout(BOUND):
-        return await EnforceDeadline()(call, inner)
+        return await DeadlineStage()(call, inner)
 
 
 @cases(("deadline", "flight"), [(OVER, None), (FAR, OVER), (None, OVER)])
@@ -130,6 +130,6 @@ async def test_a_rung_may_hold_an_answer_for_so_long(left: float, held: float) -
     clock = HandClock()
     call = a_call(deadline=Deadline(clock() + left, clock), clock=clock)
     call.tool = replace(call.tool, tool=replace(call.tool.tool, fallback=Fallback("rung", rung)))
-    outcome = await Ladder(None, time.time)(call, failing)  # type: ignore[arg-type]
+    outcome = await FallbackStage(None, time.time)(call, failing)  # type: ignore[arg-type]
     assert (outcome.source, outcome.fallback, call.descended) == (FALLBACK, "rung", True)
     assert seen == [pytest.approx(clock() + held)]

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from server.call import Call, Outcome
-from server.stages.cache import Cache
+from server.stages.cache import CacheStage
 from session.redis.keyvalue import Command
 from tests.support.calls import ARGUMENTS, IDS, QUERY
 from tests.support.pipeline import Kit, Opener
@@ -107,7 +107,7 @@ async def test_closing_cancels_what_still_flies(opener: Opener, moody: Backends)
 
 async def test_a_late_landing_does_not_disturb_the_next_flight(kit: Kit) -> None:
     """A cancelled flight that takes its time to end, and a new one of the same key in the meantime."""
-    cache: Cache = kit.pipeline.cache
+    cache: CacheStage = kit.pipeline.cache
     slow = asyncio.Event()
 
     async def stubborn(call: Call) -> Outcome:

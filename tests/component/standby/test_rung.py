@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.standby.second import NAME, TOOLS, StandbyStore
+from server.standby.second import NAME, TOOLS, StandbyStores
 from session.resilience.deadline import Deadline
 from tests.support.calls import FALLBACKS, IDS, age
 from tests.support.pipeline import Answer, Kit, Opener
@@ -27,8 +27,8 @@ TIMEOUTS = {tool.name: tool.timeout_ms for tool in ALL_TOOLS}
 SLACK_MS = 20
 
 
-def standby(catalog: Any) -> StandbyStore:
-    return StandbyStore(opened(catalog), clocks_of(running_clock()))  # type: ignore[arg-type]
+def standby(catalog: Any) -> StandbyStores:
+    return StandbyStores(opened(catalog), clocks_of(running_clock()))  # type: ignore[arg-type]
 
 
 async def with_standby(opener: Opener, moody: Backends, **how: Any) -> Kit:
@@ -140,7 +140,7 @@ async def test_a_standby_that_fails_too_leaves_the_next_rung(opener: Opener, moo
 
 
 async def test_before_it_is_loaded_everything_is_as_without_it(opener: Opener, moody: Backends) -> None:
-    kit: Kit = await opener(second=StandbyStore(Opened(), clocks_of(running_clock())))  # type: ignore[arg-type]
+    kit: Kit = await opener(second=StandbyStores(Opened(), clocks_of(running_clock())))  # type: ignore[arg-type]
     lose(kit, Mood.HANGS)
     answer = await kit.ask("search_manga_catalog", {"query": "pirates"})
     assert label(answer) == (None, "fallback", FALLBACKS["search_manga_catalog"])

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from server.call import Call, Outcome
-from server.stages.telemetry import Guard
+from server.stages.telemetry import GuardStage
 from server.telemetry.events import CallFinished
 from server.telemetry.log_calls import LogLine
 from server.telemetry.metrics import Metrics
@@ -69,7 +69,7 @@ async def test_what_nobody_foresaw_is_logged_with_its_trace(kit: Kit, caplog: py
 
     for traceparent, said in ((TRACEPARENT, f"failed unexpectedly, trace {TRACE}"), (None, "failed unexpectedly")):
         caplog.clear()
-        await Guard()(kit.call("search_manga_catalog", QUERY, traceparent=traceparent), breaks)
+        await GuardStage()(kit.call("search_manga_catalog", QUERY, traceparent=traceparent), breaks)
         assert caplog.records[-1].getMessage().endswith(said)
 
 

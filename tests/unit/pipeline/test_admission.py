@@ -11,8 +11,8 @@ import pytest
 
 from server.call import Call, Outcome, Principal, RequestMetadata
 from server.identity.caller_limits import CallerLimits
-from server.stages.admission import Admit, Shed
-from server.stages.cache import Cache, flight_key
+from server.stages.admission import AdmitStage, ShedStage
+from server.stages.cache import CacheStage, flight_key
 from session.begin import Begun
 from session.history import LastShown
 from session.resilience.deadline import Deadline
@@ -43,7 +43,7 @@ async def well(_: Call) -> Outcome:
 
 async def test_places_are_counted_and_given_back() -> None:
     clock = HandClock(0.0)
-    shed = Shed(2, UNLIMITED, clock)
+    shed = ShedStage(2, UNLIMITED, clock)
     seen: list[int] = []
 
     async def nested(call: Call) -> Outcome:
@@ -62,7 +62,7 @@ async def test_places_are_counted_and_given_back() -> None:
 async def test_whoever_has_less_than_an_equal_share_is_let_in_beyond() -> None:
     """Of four places: one caller holds all of them, a second gets two more, a third one more."""
     clock = HandClock(0.0)
-    shed = Shed(4, UNLIMITED, clock)
+    shed = ShedStage(4, UNLIMITED, clock)
     let_in: list[str] = []
 
     async def next_one(_: Call) -> Outcome:
@@ -89,7 +89,7 @@ async def test_whoever_has_less_than_an_equal_share_is_let_in_beyond() -> None:
 )
 async def test_callers_are_told_apart_by_principal_and_else_by_address(other: dict[str, str], let_in: bool) -> None:
     clock = HandClock(0.0)
-    shed = Shed(2, UNLIMITED, clock)
+    shed = ShedStage(2, UNLIMITED, clock)
     agent = {"origin": "agent", "address": "10.0.0.1"}
 
     async def when_all_places_are_taken(_: Call) -> Outcome:
@@ -110,7 +110,7 @@ async def test_the_customers_of_one_agent_share_its_places_and_look_ups_have_one
     """Of four places: its first customer holds all of them, a second gets two more, a third one more. Then there is room for
     a look-up, and for another agent."""
     clock = HandClock(0.0)
-    shed = Shed(4, UNLIMITED, clock)
+    shed = ShedStage(4, UNLIMITED, clock)
     let_in: list[str] = []
     asked = [("a", "u", SEARCH), ("a", "v", SEARCH), ("a", "w", SEARCH), ("a", "u", "lookup_order"), ("b", "x", SEARCH)]
 
@@ -131,7 +131,7 @@ async def test_the_customers_of_one_agent_share_its_places_and_look_ups_have_one
 async def test_refusals_count_for_the_customer_who_is_stated_and_for_nobody_elses() -> None:
     """Neither for another customer of the agent, nor for the one of that name at another agent."""
     clock = HandClock(0.0)
-    shed = Shed(1, CallerLimits(Rate(1, 2), clock=clock), clock)
+    shed = ShedStage(1, CallerLimits(Rate(1, 2), clock=clock), clock)
 
     async def refusal(origin: str, user: str) -> str:
         try:
@@ -155,7 +155,7 @@ async def test_refusals_count_for_the_customer_who_is_stated_and_for_nobody_else
 # -- admit
 
 
-async def answers(admit: Admit, clock: HandClock, seconds: float, left: float, *, fails: bool = False) -> str:
+async def answers(admit: AdmitStage, clock: HandClock, seconds: float, left: float, *, fails: bool = False) -> str:
     async def inner(_: Call) -> Outcome:
         clock.advance(seconds)
         if fails:
@@ -173,7 +173,7 @@ async def answers(admit: Admit, clock: HandClock, seconds: float, left: float, *
 
 async def test_a_tool_is_known_to_be_slow_after_twenty_calls_and_tried_once_a_second() -> None:
     clock = HandClock(0.0)
-    admit = Admit(clock)
+    admit = AdmitStage(clock)
     for _ in range(20):
         assert await answers(admit, clock, 0.25, 0.125) == "ran"
     assert await answers(admit, clock, 0.25, 0.125) == "ran", "a probe"
@@ -187,7 +187,7 @@ async def test_a_tool_is_known_to_be_slow_after_twenty_calls_and_tried_once_a_se
 @cases(("seconds", "then"), [(0.0625, "ran"), (0.25, "refused")])
 async def test_a_probe_that_comes_back_in_half_the_time_has_found_the_tool_well(seconds: float, then: str) -> None:
     clock = HandClock(0.0)
-    admit = Admit(clock)
+    admit = AdmitStage(clock)
     for _ in range(20):
         await answers(admit, clock, 1.0, 0.5)
     assert await answers(admit, clock, seconds, 0.5) == "ran"
@@ -196,7 +196,7 @@ async def test_a_probe_that_comes_back_in_half_the_time_has_found_the_tool_well(
 
 async def test_a_call_that_failed_was_as_slow_as_it_was() -> None:
     clock = HandClock(0.0)
-    admit = Admit(clock)
+    admit = AdmitStage(clock)
     for _ in range(20):
         assert await answers(admit, clock, 0.25, 0.125, fails=True) == "failed"
     assert await answers(admit, clock, 0.25, 0.125) == "ran", "a probe"
@@ -205,7 +205,7 @@ async def test_a_call_that_failed_was_as_slow_as_it_was() -> None:
 
 async def test_a_tool_says_nothing_of_another() -> None:
     clock = HandClock(0.0)
-    admit = Admit(clock)
+    admit = AdmitStage(clock)
     for _ in range(22):
         await answers(admit, clock, 0.25, 0.125)
     other = a_call(clock, tool="get_manga_details", deadline=Deadline(clock() + 0.125, clock))
@@ -266,7 +266,7 @@ async def test_closing_cancels_the_work_that_is_under_way() -> None:
             cancelled.set()
         raise AssertionError("unreachable")
 
-    cache = Cache(None, enabled=False, wall=clock)  # type: ignore[arg-type]
+    cache = CacheStage(None, enabled=False, wall=clock)  # type: ignore[arg-type]
     waiting = asyncio.create_task(cache(a_call(clock, deadline=Deadline(clock() + 3600, clock)), hangs))
     async with asyncio.timeout(30):
         await begun.wait()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.failures import LeftAlone, MemoryUnavailable
+from session.failures import MemoryCircuitOpen, MemoryUnavailable
 from session.resilience.deadline import MOST_SPANS, Deadline, Timeline, outcome_of
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -39,7 +39,7 @@ def test_what_is_done_within_something_says_so_and_when() -> None:
     [
         (TimedOut("late"), "TIMEOUT"),
         (MemoryUnavailable("away"), "DEPENDENCY_FAILURE"),
-        (LeftAlone("away"), "CIRCUIT_OPEN"),
+        (MemoryCircuitOpen("away"), "CIRCUIT_OPEN"),
         (asyncio.CancelledError(), "cancelled"),
         (AttributeError("secret", name="secret"), "AttributeError"),
     ],

@@ -294,7 +294,7 @@ async def test_closing_one_that_was_given_nothing_asks_nobody(queue: ProfileQueu
 def test_events_are_counted_by_what_became_of_them_and_nothing_else() -> None:
     """As Prometheus reads it: nothing of a customer is a label."""
     metrics = Metrics()
-    tell: Callable[[str], None] = metrics.profile_event
+    tell: Callable[[str], None] = metrics.count_profile_event
     for result in ("written", "repeated", "written", "dropped"):
         tell(result)
     lines = [line for line in metrics.text().decode().splitlines() if line.startswith("manga_profile_events_total")]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from server.telemetry.emf import LOOKS, NUMBERS, Teller, tell_emf
+from server.telemetry.emf import LOOKS, NUMBERS, EmfPublisher, publish_emf
 from server.telemetry.metrics import Metrics
 from session.resilience.breaker import BreakerState
 from tests.support.breakers import breakers
@@ -29,14 +29,14 @@ def measured() -> Metrics:
     return metrics
 
 
-def told(teller: Teller) -> dict[tuple[str, ...], dict[str, Any]]:
+def told(teller: EmfPublisher) -> dict[tuple[str, ...], dict[str, Any]]:
     lines = [json.loads(line) for line in teller.lines()]
     return {tuple(each[name] for name in each["_aws"]["CloudWatchMetrics"][0]["Dimensions"][0]): each for each in lines}
 
 
 def test_each_line_is_as_the_specification_has_it() -> None:
     """Every metric and dimension that is named is there, as a number or a text, in a line that holds one directive."""
-    lines = told(Teller(SPACE, measured().registry, wall=lambda: 1.5))
+    lines = told(EmfPublisher(SPACE, measured().registry, wall=lambda: 1.5))
     for line in lines.values():
         meta = line.pop("_aws")
         (directive,) = meta["CloudWatchMetrics"]
@@ -50,7 +50,7 @@ def test_each_line_is_as_the_specification_has_it() -> None:
 
 def test_what_has_grown_is_told_once_and_states_each_time() -> None:
     metrics = measured()
-    teller = Teller(SPACE, metrics.registry)
+    teller = EmfPublisher(SPACE, metrics.registry)
     first, second = told(teller), told(teller)
     assert (first[()]["AnswersUsable"], first[()]["AnswersUnusable"], first[()]["AuditLinesLost"]) == (1, 1, 2)
     assert (second[()]["AnswersUsable"], second[()]["AnswersUnusable"], second[()]["AuditLinesLost"]) == (0, 0, 0)
@@ -61,10 +61,10 @@ def test_what_has_grown_is_told_once_and_states_each_time() -> None:
 
 def test_nothing_of_a_customer_and_no_new_dimension_whatever_is_called() -> None:
     metrics = measured()
-    before = told(Teller(SPACE, metrics.registry)).keys()
+    before = told(EmfPublisher(SPACE, metrics.registry)).keys()
     for number in range(50):
         metrics(an_event(tool="lookup_order", user=f"{PERSONAL}{number}", variant=f"segment {number}"))
-    lines = told(Teller(SPACE, metrics.registry))
+    lines = told(EmfPublisher(SPACE, metrics.registry))
     assert lines.keys() == before
     assert PERSONAL not in json.dumps(list(lines.values()))
     assert "segment" not in json.dumps(list(lines.values()))
@@ -74,7 +74,7 @@ def test_nothing_of_a_customer_and_no_new_dimension_whatever_is_called() -> None
 async def test_the_calls_under_way_are_told_second_by_second_and_the_rest_at_the_end() -> None:
     """So that their average is one over time, and a task that is stopped takes no verdict along."""
     metrics, texts = measured(), list[str]()
-    keeping = asyncio.create_task(Teller(SPACE, metrics.registry, texts.append).keep())
+    keeping = asyncio.create_task(EmfPublisher(SPACE, metrics.registry, texts.append).keep())
     await asyncio.sleep(LOOKS + 0.5)
     assert [json.loads(text.splitlines()[0])["CallsUnderWay"] for text in texts] == [[3.0] * LOOKS]
     metrics(an_event())
@@ -85,7 +85,7 @@ async def test_the_calls_under_way_are_told_second_by_second_and_the_rest_at_the
 
 def test_nothing_runs_where_it_is_off() -> None:
     begun: list[str] = []
-    tell_emf("off", Metrics().registry, lambda name, work: begun.append(name))
+    publish_emf("off", Metrics().registry, lambda name, work: begun.append(name))
     assert begun == []
-    tell_emf(SPACE, Metrics().registry, lambda name, work: begun.append(name))
+    publish_emf(SPACE, Metrics().registry, lambda name, work: begun.append(name))
     assert begun == ["metrics for CloudWatch"]
