@@ -212,7 +212,7 @@ class Protocol:
         def answer(call: Call, outcome: Outcome) -> dict[str, Any]:
             result = call_tool_result(call, outcome)
             for each in shared if outcome.succeeded else ():
-                result["_meta"] |= each.of_result(self._store, call.name, result["structuredContent"])
+                result["_meta"] |= each.of_result(self._store, call.may_use, call.name, result["structuredContent"])
             return result
 
         return answer

@@ -12,7 +12,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any
 
-from tools.contract import Json, ToolContext
+from tools.contract import Json, MayUse, ToolContext
 from tools.primitives.resource import Contents, Extension, Resource
 from tools.results.content import EmbeddedText
 from tools.schema.text import visible
@@ -21,15 +21,15 @@ from tools.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """`name` is that of its files and the end of its address; `tools` are those whose results it draws; `parts` are the
-    names of what it shares with others, in the order in which its page takes them: a script each, and a style where there
-    is one."""
+    """`name` is that of its files and the end of its address. It draws results of `tools`; its buttons ask for `buttons`.
+    `parts` names what it shares with others, in the order of its page: a script each, and a style where there is one."""
 
     name: str
     title: str
     description: str
     tools: tuple[str, ...]
     parts: tuple[str, ...] = ()
+    buttons: tuple[str, ...] = ()
 
     @property
     def uri(self) -> str:
@@ -45,8 +45,16 @@ CARDS = (
         "Search results and recommendations as cards: title, author, readership, price, stock, and why.",
         ("search_manga_catalog", "get_recommendations"),
         (*SHARED, *DRAWN, "phrases"),
+        ("check_inventory", "get_recommendations"),
     ),
-    Card("title", "About a manga", "One title with its volumes.", ("get_manga_details",), (*SHARED, *DRAWN, "volumes")),
+    Card(
+        "title",
+        "About a manga",
+        "One title with its volumes.",
+        ("get_manga_details",),
+        (*SHARED, *DRAWN, "volumes"),
+        ("preview_manga_pages", "check_inventory"),
+    ),
     Card(
         "stock",
         "In stock",
@@ -61,8 +69,16 @@ CARDS = (
         ("lookup_order",),
         (*SHARED, "parcels"),
     ),
-    Card("preview", "A look inside", "The first pages of a volume.", ("preview_manga_pages",), (*SHARED, "tags")),
+    Card(
+        "preview",
+        "A look inside",
+        "The first pages of a volume.",
+        ("preview_manga_pages",),
+        (*SHARED, "tags"),
+        ("get_manga_details",),
+    ),
 )
+BUTTONS = {tool: card.buttons for card in CARDS for tool in card.tools}
 
 
 KEY = "com.mangaassist/card"
@@ -74,13 +90,19 @@ PLACES = ("items", "lines", "volumes")
 """Where a result has rows of titles."""
 
 
-def native_names(store: Store, tool: str, result: Json) -> Json:
-    """`{KEY: {"names": {title id: its name in Japanese}}}`, as far as this process knows them; nothing where it knows
-    none."""
+def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
+    """What a card needs beside a result, under `KEY`: `names` in Japanese by title id, as far as this process knows them;
+    `tools`: those of its buttons that are on for the caller."""
+    names, buttons = _native_names(store, tool, result), BUTTONS.get(tool, ())
+    beside: Json = {"names": names} if names else {}
+    beside |= {"tools": [each for each in buttons if may_use(each)]} if buttons else {}
+    return {KEY: beside} if beside else {}
+
+
+def _native_names(store: Store, tool: str, result: Json) -> dict[str, str]:
     ids = list(dict.fromkeys(_ids(result)))[:MOST_TITLES] if tool in TOOLS else []
     popular = {each: title.ja for each in ids if (title := store.popular.known(each)) is not None and title.ja}
-    names = {each: visible(name)[:LONGEST] for each, name in {**popular, **store.names.native(ids)}.items()}
-    return {KEY: {"names": names}} if names else {}
+    return {each: visible(name)[:LONGEST] for each, name in {**popular, **store.names.native(ids)}.items()}
 
 
 def _ids(result: Json) -> Iterator[str]:
@@ -175,7 +197,7 @@ def cards() -> Extension:
     return Extension(
         name=NAME,
         understood=understood,
-        of_result=native_names,
+        of_result=describe_result,
         of_tools={tool: _meta_of_tool(card) for card in CARDS for tool in card.tools},
         resources=tuple(_resource(card, page(card)) for card in CARDS),
     )

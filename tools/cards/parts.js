@@ -49,8 +49,11 @@ function namesOf(title, native) {
   return { shown, other: other && other.toLowerCase() !== shown.toLowerCase() ? other : null };
 }
 
-/** The names in Japanese that the server puts beside a result which has one name of each title. */
-const beside = { names: {} };
+/** What the server puts beside a result: names in Japanese where it has one name of each title, and the tools that are on. */
+const beside = { names: {}, tools: null };
+
+/** Whether the customer may use a tool. A host that hands on the result alone does not say: then what is on by default. */
+const isOn = (tool) => (beside.tools ? beside.tools.includes(tool) : tool !== "preview_manga_pages");
 
 /** A row's title in the customer's language, of at most so many letters; its id where it has no name. */
 function nameOf(row, most = 300) {
@@ -148,7 +151,8 @@ function place(nodes, focus = false) {
 function show(draw) {
   const following = (paint) => (given, host) => {
     follow(host);
-    beside.names = object(object(object(given._meta)["com.mangaassist/card"]).names);
+    const { names, tools } = object(object(given._meta)["com.mangaassist/card"]);
+    Object.assign(beside, { names: object(names), tools: Array.isArray(tools) ? tools : null });
     paint(given);
   };
   card({

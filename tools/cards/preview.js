@@ -38,7 +38,7 @@ function about(answer) {
     "p",
     { class: "after" },
     notes.length > 0 && el("span", { class: "soft" }, `${word("contentNotes")}: ${notes.join(language() === "ja" ? "・" : ", ")}`),
-    name && button(word("liked"), () => ask.message(word("askMore", name)).then(() => word("asked")), name),
+    name && isOn("get_manga_details") && button(word("liked"), () => ask.message(word("askMore", name)).then(() => word("asked")), name),
   );
 }
 

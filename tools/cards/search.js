@@ -99,7 +99,10 @@ function doing(title, name, spot, back) {
   if (id === null) return [];
   const stock = () => request("check_inventory", { title_ids: [id] }, word("askStock", name), (result) => spot.replaceChildren(...stocked(result)));
   const alike = () => request("get_recommendations", { criteria: `like ${plain(title.title, 200)}` }, word("askLike", name), (result) => drawLike(result, name, back));
-  return [button(word("checkStock"), stock, name), button(word("moreLikeThis"), alike, name, "quiet")];
+  return [
+    isOn("check_inventory") && button(word("checkStock"), stock, name),
+    isOn("get_recommendations") && button(word("moreLikeThis"), alike, name, "quiet"),
+  ];
 }
 
 /** What the shop says of one title's stock: each format with its price, and when a missing volume returns. */

@@ -31,7 +31,7 @@ function drawTitle(result) {
       { class: "about", "data-title": plain(title.title_id, 80) },
       el("div", { class: "picture" }, drawing),
       el("header", {}, naming(names, own), el("p", { class: "facts" }, mainFacts(title)), authors(title), sale(title)),
-      el("div", { class: "doing" }, inside(title, names.shown)),
+      isOn("preview_manga_pages") && el("div", { class: "doing" }, inside(title, names.shown)),
       el("div", { class: "text" }, synopsis(object(title.synopsis)), contents(title), themes(title)),
       el("div", { class: "parts" }, volumesOf(title, names.shown), offersOf(title)),
       related(title),
@@ -116,7 +116,7 @@ function volumesOf(title, name) {
     return "";
   };
   const knob = button(word("whichThere"), () => request("check_inventory", { title_ids: [id] }, word("askVolumes", name), known));
-  return el("section", { class: "part" }, el("h2", {}, word("volumesHead")), spot, !title.missing_volumes && knob);
+  return el("section", { class: "part" }, el("h2", {}, word("volumesHead")), spot, !title.missing_volumes && isOn("check_inventory") && knob);
 }
 
 function offersOf(title) {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from tools.contract import Json, ToolContext
+from tools.contract import Json, MayUse, ToolContext
 from tools.results.content import Content, EmbeddedBlob, EmbeddedText
 from tools.store.store import Store
 
@@ -161,12 +161,12 @@ class ResourceTemplate:
 Understood = Callable[[Any], Json | None]
 """Of what a client declares of the extension, in whatever form that came: what is used of it, or None where it is nothing
 that can be used. A connection keeps it, so that it is small whatever was declared."""
-OfResult = Callable[[Store, str, Json], Json]
-"""Of the store as this process has it, a tool's name and a result of it: what its `_meta` holds besides. It asks no
+OfResult = Callable[[Store, MayUse, str, Json], Json]
+"""(store, which tools the caller may use, a tool's name, its result) to what the result's `_meta` holds besides. It calls no
 backend."""
 
 
-def nothing(store: Store, tool: str, result: Json) -> Json:
+def nothing(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
     return {}
 
 

@@ -86,6 +86,25 @@ async def test_arrow_keys_walk_the_shelf_and_one_stop_reaches_it(browser: Browse
         assert await grid.locator("[tabindex='0']").count() == 1
 
 
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ({}, ["Which volumes are in stock?"]),
+        ({"tools": ["check_inventory"]}, ["Which volumes are in stock?"]),
+        ({"tools": ["preview_manga_pages"]}, ["Look inside"]),
+        ({"tools": []}, []),
+        ({"tools": "preview_manga_pages"}, ["Which volumes are in stock?"]),
+    ],
+)
+async def test_a_title_has_buttons_for_tools_that_are_on_alone(
+    told: Json, shown: list[str], browser: Browser, at: Origins
+) -> None:
+    result = answered(BERSERK | {"synopsis": {}})
+    result["_meta"]["com.mangaassist/card"] = told
+    async with drawn(browser, at, "get_manga_details", result) as card:
+        assert [await each.inner_text() for each in await card.frame.get_by_role("button").all()] == shown
+
+
 async def test_details_ask_which_volumes_are_there_and_fold_a_long_synopsis(browser: Browser, at: Origins) -> None:
     long = "A swordsman walks on. " * 60
     details = BERSERK | {"titles": {"ja": "ベルセルク"}, "synopsis": {"en": long, "ja": None}, "offers": STOCK["formats"]}

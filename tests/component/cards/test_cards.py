@@ -150,4 +150,19 @@ async def test_names_in_japanese_come_beside_a_result_for_a_card_alone(era: str,
     assert told.meta[CARD] == {"names": {"manga-000001": "海賊の海", "manga-000005": "台所の日々"}}
     assert told.structured_content == plain.structured_content
     assert told.content == plain.content, "nothing of it is for a model"
-    assert [CARD in (each.meta or {}) for each in (plain, failed, found)] == [False] * 3
+    assert [CARD in (each.meta or {}) for each in (plain, failed)] == [False] * 2
+    assert found.meta is not None
+    assert found.meta[CARD] == {"tools": ["check_inventory", "get_recommendations"]}, "whose names are in the result"
+
+
+@cases("era", ERAS)
+async def test_a_card_is_told_which_of_its_buttons_are_on_for_the_caller(era: str, kit: Kit) -> None:
+    title = {"title_id": "manga-000001"}
+    async with showing(kit, era) as host:
+        kit.switch(preview_manga_pages=False, check_inventory=True)
+        off = await host.call_tool("get_manga_details", title)
+        kit.switch(preview_manga_pages=True, check_inventory=False)
+        on = await host.call_tool("get_manga_details", title)
+    assert off.meta is not None
+    assert on.meta is not None
+    assert (off.meta[CARD], on.meta[CARD]) == ({"tools": ["check_inventory"]}, {"tools": ["preview_manga_pages"]})

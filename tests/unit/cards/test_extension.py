@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
 from tests.support.cards import DECLARED, JUNK, LISTED_PAGE, LISTED_TOOL, MIME_TYPE, NAME, OF_TOOLS, URIS
 from tests.support.cases import cases
-from tools.cards.extension import cards, understood
+from tools.cards.extension import CARDS as PAGES
+from tools.cards.extension import Card, cards, read_file, understood
 from tools.registry import TOOLS
 
 CARDS = cards()
@@ -52,3 +54,11 @@ def test_a_page_may_reach_nothing_outside_of_it(page: Any) -> None:
     assert set(page.meta["ui"]["csp"]) == {"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"}
     assert not any(page.meta["ui"]["csp"].values()), "no domain of any kind"
     assert "permissions" not in page.meta["ui"]
+
+
+@cases("card", PAGES, ids=lambda card: card.name)
+def test_a_card_declares_the_tools_that_its_buttons_need(card: Card) -> None:
+    script = read_file(f"{card.name}.js") or ""
+    assert set(re.findall(r'isOn\("(\w+)"\)', script)) == set(card.buttons) <= {tool.name for tool in TOOLS}
+    off = {tool.name for tool in TOOLS if not tool.default_on}.intersection(*[card.buttons])
+    assert off <= {"preview_manga_pages"}, "which parts.js names as the one that is off by default"
