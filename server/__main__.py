@@ -1,8 +1,8 @@
 """`python -m server`."""
 
-from server.commands.cli import main, while_read
+from server.commands.cli import exit_on_broken_pipe, main
 from server.telemetry.log_output import never_wait_for_stderr
 
 if __name__ == "__main__":
     never_wait_for_stderr()
-    raise SystemExit(while_read(main))
+    raise SystemExit(exit_on_broken_pipe(main))

@@ -6,13 +6,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from server.config.settings import PREFIX, Settings
+from server.config.settings import DECLARED
 from tests.support.alone import turn
 from tests.support.virtual_time import VirtualTimeLoop
 
@@ -37,8 +36,8 @@ KEPT = (
 
 def pytest_configure() -> None:
     """What only tests know (MANGA_TEST_…, MANGA_STACK_…) stays."""
-    for each in fields(Settings):
-        os.environ.pop(PREFIX + each.name.upper(), None)
+    for name in DECLARED:
+        os.environ.pop(name, None)
     for name in [each for each in os.environ if each.startswith("OTEL_")]:
         del os.environ[name]
     settings.register_profile("untimed", settings.default, deadline=None)  # no test fails because its machine is busy

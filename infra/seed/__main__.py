@@ -14,7 +14,7 @@ from infra.seed.contents import ContentsError, Sources, read
 from infra.seed.loads import Done, SeedError
 from infra.seed.standby import Wanted
 from infra.seed.work import seed, wanted
-from server.commands.cli import while_read
+from server.commands.cli import exit_on_broken_pipe
 from server.commands.errors import progress_bar
 from server.config.parsing import SettingError
 from server.config.policies_file import read_policies, read_vocabulary
@@ -102,4 +102,4 @@ def _complain(line: str, status: int) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(while_read(main))
+    raise SystemExit(exit_on_broken_pipe(main))

@@ -1,54 +1,53 @@
-"""The command line: settings, log, and one of the commands. Exit status 2 is a wrong setting or argument."""
+"""The command line: settings, log, and one of the commands. Exit status 2 is a wrong setting or argument.
+
+Each command imports what it needs when it runs: the SDK alone takes a second.
+"""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+import json
 import logging
 import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
 
-from server.commands.errors import print_error
-from server.commands.table import COMMANDS, SERVE
-from server.config.parsing import SettingError
+from server.commands.errors import print_error, progress_bar
+from server.config.parsing import SettingError, user_id
 from server.config.settings import Settings, unknown_settings
 from server.telemetry.log_output import log_to_stderr
 from server.version import VERSION
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
-"""The status that a shell gives to what SIGPIPE ends. The signal itself stays off, or a lost connection would be the end."""
-
-
-def while_read(main: Callable[[], int]) -> int:
-    """Returns the status of a command; ends it quietly when whoever read its output has left."""
-    try:
-        try:
-            return main()
-        finally:  # SystemExit of argparse included: what is still in the buffer is written now or never
-            sys.stdout.flush()
-    except BrokenPipeError:
-        if not _left_by_its_reader(sys.stdout.fileno()):
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the interpreter, which flushes again
-        return BROKEN_PIPE
-
-
-def _left_by_its_reader(pipe: int) -> bool:
-    watched = select.poll()
-    watched.register(pipe, 0)
-    return bool(watched.poll(0))
-
-
+"""The status that a shell gives to a process that SIGPIPE ends. The signal itself stays off: a lost connection would end
+the server."""
 OPENTELEMETRY = {
     "OTEL_PROPAGATORS": "tracecontext,baggage",
     "OTEL_PYTHON_CONTEXT": "contextvars_context",
     "OTEL_PYTHON_TRACER_PROVIDER": "default_tracer_provider",
 }
-"""It looks for these when it is imported or first used, and one that is not in this server would stop the start. Some set
-others for all that they run; W3C's headers are read and written, and spans made, here without it."""
+"""OpenTelemetry looks these up when it is imported, and one that is not installed here would stop the start."""
+
+
+def exit_on_broken_pipe(main: Callable[[], int]) -> int:
+    """Returns the status of `main`, or `BROKEN_PIPE` if the reader of its output has left."""
+    try:
+        try:
+            return main()
+        finally:  # SystemExit of argparse included: the rest of the buffer is written now or never
+            sys.stdout.flush()
+    except BrokenPipeError:
+        stdout = select.poll()
+        stdout.register(sys.stdout.fileno(), 0)
+        if not stdout.poll(0):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the interpreter, which flushes again
+        return BROKEN_PIPE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,26 +65,122 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(asked, settings)
     except KeyboardInterrupt:
         return 0
-    except Exception as error:  # what a wrong file says of itself is for the person who started this
-        if isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools.")):
+    except Exception as error:
+        if is_of_a_file(error):
             return print_error(str(error))
         raise
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m server", description="MCP tools of a Japanese manga store.")
+def is_of_a_file(error: Exception) -> bool:
+    """True for our own errors about settings and files, whose message is meant for the person at the keyboard."""
+    return isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools."))
+
+
+def _run(asked: Namespace, settings: Settings) -> int:
+    """Raises `SettingError`."""
+    command: Callable[[Namespace, Settings], Coroutine[Any, Any, int]] = asked.run
+    if command is _serve and settings.workers > 1:
+        from server.commands.workers.supervise import supervise
+
+        _end_with_parent(asked)
+        return supervise(settings, progress_bar(sys.stderr))
+    return asyncio.run(command(asked, settings))
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="python -m server", description="MCP tools of a Japanese manga store.")
     parser.add_argument("--version", action="version", version=VERSION)
-    commands = parser.add_subparsers(dest="command", metavar="|".join(COMMANDS))
-    for name, command in COMMANDS.items():
-        command.arguments(commands.add_parser(name, help=command.about))
+    parser.set_defaults(run=_serve, with_parent=False)
+    commands = parser.add_subparsers(metavar="COMMAND")
+
+    def add(name: str, run: Callable[[Namespace, Settings], Coroutine[Any, Any, int]], about: str) -> ArgumentParser:
+        command = commands.add_parser(name, help=about)
+        command.set_defaults(run=run)
+        return command
+
+    serve = add("serve", _serve, "serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)")
+    serve.add_argument("--with-parent", action="store_true", help="stop when the parent process ends (Linux)")
+    stdio = add("stdio", _stdio, "serve one client over stdin and stdout")
+    stdio.add_argument("--user", metavar="ID", help="the customer, where the client can state none")
+    call = add("call", _call, "call one tool and print its result")
+    call.add_argument("tool")
+    call.add_argument("arguments", nargs="?", default="{}", help="a JSON object")
+    call.add_argument("--user", help="the customer on whose behalf to call")
+    doctor = add("doctor", _doctor, "check every dependency and say what to do")
+    flags = add("flags", _flags, "show for a customer which tools are on, and why")
+    flags.add_argument("--user", metavar="ID", help="the customer; without one, somebody who is not signed in")
+    flags.add_argument("--session", metavar="ID", help="the session, which decides a share where there is no customer")
+    flags.add_argument("--client", metavar="ID", help="the client of the token (MANGA_AUTH=jwt)")
+    flags.add_argument("--scope", metavar="SCOPE", action="append", default=[], help="a scope of the token; repeatable")
+    tools = add("tools", _tools, "show the tools and their schemas, or have packages' tools loaded anew")
+    tools.add_argument("action", nargs="?", choices=["reload"], help="have the running server load its packages anew")
+    for command in (doctor, flags, tools):
+        command.add_argument("--json", action="store_true", help="the same for programs")
+    schema = add("schema", _schema, "print the JSON Schema of a line of a file of your own")
+    schema.add_argument("file", choices=["catalog", "volumes", "orders"], help="the file whose lines it describes")
+    forget = add("forget", _forget, "remove what is remembered of a customer beyond a conversation")
+    forget.add_argument("--user", required=True, metavar="ID", help="the customer, as the agent states them")
     return parser
 
 
-def _run(asked: argparse.Namespace, settings: Settings) -> int:
-    """Raises `SettingError`."""
-    command = COMMANDS[asked.command or SERVE]
-    if settings.user and not command.of_user:
-        raise SettingError("MANGA_USER is for stdio alone, whose parent is trusted; elsewhere each request states its user")
-    if command.as_workers is not None and settings.workers > 1:
-        return command.as_workers(asked, settings)
-    return asyncio.run(command.run(asked, settings))
+def _end_with_parent(asked: Namespace) -> None:
+    from server.commands.serve import end_with_parent
+
+    if asked.with_parent:
+        end_with_parent()
+
+
+async def _serve(asked: Namespace, settings: Settings) -> int:
+    from server.commands.serve import serve
+
+    _end_with_parent(asked)
+    await serve(settings, progress_bar(sys.stderr))
+    return 0
+
+
+async def _stdio(asked: Namespace, settings: Settings) -> int:
+    from server.commands.serve import serve_stdio
+
+    try:
+        own = replace(settings, user=user_id(asked.user)) if asked.user else settings
+    except SettingError as error:
+        raise SettingError(f"--user: {error}") from None
+    await serve_stdio(own)
+    return 0
+
+
+async def _call(asked: Namespace, settings: Settings) -> int:
+    from server.commands.tools import call_once
+
+    return await call_once(settings, asked.tool, asked.arguments, asked.user)
+
+
+async def _doctor(asked: Namespace, settings: Settings) -> int:
+    from server.commands.doctor import examine
+
+    return await examine(settings, as_json=asked.json)
+
+
+async def _flags(asked: Namespace, settings: Settings) -> int:
+    from server.commands.flags import show_flags
+
+    return await show_flags(settings, asked)
+
+
+async def _tools(asked: Namespace, settings: Settings) -> int:
+    from server.commands.tools import reload_tools, show_tools
+
+    return await (reload_tools if asked.action else show_tools)(settings, as_json=asked.json)
+
+
+async def _schema(asked: Namespace, settings: Settings) -> int:
+    from tools.store.records.schemas import schema_of
+
+    print(json.dumps(schema_of(asked.file), ensure_ascii=False, indent=2))
+    return 0
+
+
+async def _forget(asked: Namespace, settings: Settings) -> int:
+    from server.commands.forget import forget_user
+
+    return await forget_user(settings, asked.user)

@@ -3,58 +3,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from argparse import Namespace
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from server.call import Principal
 from server.commands.tools import installed_tools
 from server.config.settings import Settings
-from server.config.urls import shown
+from server.config.urls import without_query
 from server.flags.document import Document, DocumentError, parse
 from server.flags.evaluation import Flags, kind
 from server.flags.follower import open_source
 from server.flags.sources import Unreadable
 
-NO_SOURCE = "MANGA_FLAGS_URL is not set"
 
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """For whom. Scopes and client are those of a token (MANGA_AUTH=jwt)."""
-
-    user: str | None = None
-    session: str | None = None
-    client: str | None = None
-    scopes: Sequence[str] = ()
-
-    def principal(self, auth: str) -> Principal:
-        """Who that is where this is how callers prove themselves."""
-        if auth == "jwt":
-            return Principal(self.client, self.user, frozenset(self.scopes))
-        return Principal("agent" if auth == "token" else None, self.user)
-
-
-async def show_flags(settings: Settings, asked: Asked, *, as_json: bool) -> int:
-    """Prints a table, or JSON. Exit status 1 when the source cannot be read or used: the table is then of no flags."""
-    document, problem = await _document(settings.flags_url)
-    principal = asked.principal(settings.auth)
+async def show_flags(settings: Settings, asked: Namespace) -> int:
+    """Prints a table, or JSON, for `asked` user, session, client and scopes. Exit status 1 if the source cannot be read or
+    used; the decisions are then those without flags."""
+    document, problem = await _read_document(settings.flags_url)
+    if settings.auth == "jwt":
+        principal = Principal(asked.client, asked.user, frozenset(asked.scope))
+    else:
+        principal = Principal("agent" if settings.auth == "token" else None, asked.user)
     flags = Flags(document)
     registry, _ = await installed_tools(settings)
-    found = {tool.name: asdict(flags.decide(tool, principal, asked.session)) for tool in registry}
-    told = {
-        "source": shown(settings.flags_url) if settings.flags_url else None,
+    report = {
+        "source": without_query(settings.flags_url) if settings.flags_url else None,
         "problem": problem,
         "principal": kind(principal),
-        "tools": found,
+        "tools": {tool.name: asdict(flags.decide(tool, principal, asked.session)) for tool in registry},
         "unknown": document.unknown([tool.flag for tool in registry]),
     }
-    print(json.dumps(told, ensure_ascii=False, indent=2) if as_json else _table(told))
+    print(json.dumps(report, ensure_ascii=False, indent=2) if asked.json else _table(report))
     return 1 if problem else 0
 
 
-async def _document(url: str | None) -> tuple[Document, str | None]:
+async def _read_document(url: str | None) -> tuple[Document, str | None]:
+    """Returns the document, and why it could not be read."""
     if url is None:
         return Document(), None
     async with AsyncExitStack() as stack:
@@ -65,16 +51,16 @@ async def _document(url: str | None) -> tuple[Document, str | None]:
             return Document(), str(error)
 
 
-def _table(told: dict[str, Any]) -> str:
-    wide = max(map(len, told["tools"]))
+def _table(report: dict[str, Any]) -> str:
+    width = max(map(len, report["tools"]))
     rows = [
-        f"{name:{wide}}  {'on ' if each['on'] else 'off'}  {each['variant']:12}  {each['why']}"
-        for name, each in told["tools"].items()
+        f"{name:{width}}  {'on ' if each['on'] else 'off'}  {each['variant']:12}  {each['why']}"
+        for name, each in report["tools"].items()
     ]
-    notes = [f"source: {told['source'] or NO_SOURCE}", f"caller: {told['principal']}"]
-    if told["problem"]:
-        kept = "a server that runs keeps to what it read last, one that starts to what the fleet has kept"
-        notes.append(f"problem: {told['problem']}; {kept}")
-    if told["unknown"]:
-        notes.append(f"no tool of this version: {', '.join(told['unknown'])}")
+    notes = [f"source: {report['source'] or 'MANGA_FLAGS_URL is not set'}", f"caller: {report['principal']}"]
+    if report["problem"]:
+        kept = "a running server keeps what it read last, one that starts uses what the fleet has kept"
+        notes.append(f"problem: {report['problem']}; {kept}")
+    if report["unknown"]:
+        notes.append(f"no tool of this version: {', '.join(report['unknown'])}")
     return "\n".join([*rows, "", *notes])

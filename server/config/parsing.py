@@ -1,37 +1,36 @@
-"""How the text of a setting is read. Messages name the rule and never the value, which may be a secret."""
+"""Parsers of setting values. Messages name the rule and never the value, which may be a secret."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
-
-from session.turn import TurnClock
+from typing import TypeVar
 
 T = TypeVar("T")
 LONGEST_USER = 255
 LONGEST_SHOP = 60
+LEAST_TOKEN = 8
+"""Characters of a bearer secret: a shorter one can be guessed over the network."""
+LEAST_FLEET_KEY = 32
 
 
 class SettingError(ValueError):
     """A setting cannot be used; the message is one clear line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule(Generic[T]):
-    """How a text is read, and in a few words what may be given, for the documents."""
+def parsed(name: str, text: str, parse: Callable[[str], T]) -> T:
+    """Parses the value of the setting `name`. Raises `SettingError` with that name."""
+    try:
+        return parse(text.strip())
+    except ValueError as error:
+        raise SettingError(f"{name}: {error}") from None
+    except OSError as error:
+        raise SettingError(f"{name}: a file that it names cannot be used: {error.strerror}") from None
 
-    read: Callable[[str], T]
-    allowed: str
 
-    def __call__(self, text: str) -> T:
-        return self.read(text)
-
-
-def integer(least: int, most: int) -> Rule[int]:
+def integer(least: int, most: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         try:
             number = int(text)
@@ -41,7 +40,7 @@ def integer(least: int, most: int) -> Rule[int]:
             raise SettingError(f"has to be a whole number from {least} to {most}")
         return number
 
-    return Rule(parse, f"From {least} to {most}")
+    return parse
 
 
 def choice(*choices: str) -> Callable[[str], str]:
@@ -53,10 +52,6 @@ def choice(*choices: str) -> Callable[[str], str]:
     return parse
 
 
-def turn_clock(text: str) -> TurnClock:
-    return TurnClock(choice(*TurnClock)(text))
-
-
 def switch(text: str) -> bool:
     on, off = ("1", "on", "true", "yes"), ("0", "off", "false", "no")
     if text.lower() not in (*on, *off):
@@ -64,18 +59,15 @@ def switch(text: str) -> bool:
     return text.lower() in on
 
 
-def embedder(text: str) -> str:
-    model = text.removeprefix("bedrock:")
-    if text not in ("local", "none") and (model == text or not re.fullmatch(r"[^\s?#]+", model)):
-        raise SettingError("has to be local, none or bedrock:MODEL")
-    return text
+def model(*local: str) -> Callable[[str], str]:
+    """Accepts one of the `local` models, or bedrock:MODEL."""
 
+    def parse(text: str) -> str:
+        if text not in local and not re.fullmatch(r"bedrock:[^\s?#]+", text):
+            raise SettingError(f"has to be {', '.join(local)} or bedrock:MODEL")
+        return text
 
-def classifier(text: str) -> str:
-    model = text.removeprefix("bedrock:")
-    if text != "local" and (model == text or not re.fullmatch(r"[^\s?#]+", model)):
-        raise SettingError("has to be local or bedrock:MODEL")
-    return text
+    return parse
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -95,25 +87,10 @@ def shop_name(text: str) -> str:
 
 
 def namespace(text: str) -> str:
-    """CloudWatch's rule for one of a customer's, or "off"."""
+    """Accepts "off" or a custom namespace by CloudWatch's rule."""
     if re.fullmatch(r"(?!AWS/|(?:1|on|yes|true|0|no|false)$)[\w.#:/-]{1,255}", text, re.ASCII | re.IGNORECASE) is None:
         raise SettingError("has to be off, or a namespace of CloudWatch: letters, digits and ._#:/- alone, not AWS/")
     return "off" if text.lower() == "off" else text
-
-
-def optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
-    """Marks a setting that may be left out; where it is given it has to be right."""
-    return parse
-
-
-def parsed(name: str, text: str, parse: Callable[[str], T]) -> T:
-    """Reads the value of the setting `name`. Raises `SettingError`, naming it."""
-    try:
-        return parse(text.strip())
-    except ValueError as error:
-        raise SettingError(f"{name}: {error}") from None
-    except OSError as error:
-        raise SettingError(f"{name}: a file that it names cannot be used: {error.strerror}") from None
 
 
 def path(text: str) -> Path:
@@ -123,20 +100,8 @@ def path(text: str) -> Path:
         raise SettingError("names a home folder that does not exist") from None
 
 
-def folder(text: str) -> Path:
-    """Reads one that is there and can be written, or can be made. Raises `SettingError`."""
-    found = path(text)
-    if found.exists() and not found.is_dir():
-        raise SettingError(f"{found} is a file, and has to be a folder")
-    nearest = next(each for each in (found, *found.parents) if each.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        raise SettingError(f"nothing can be written in {nearest}")
-    return found
-
-
 def file_to_write(text: str) -> Path:
-    """Reads a file in a folder that is there, as it is named: /dev/stderr leads to what cannot be opened by the name it
-    has. Raises `SettingError`."""
+    """Accepts a file in an existing folder. Links are kept: /dev/stderr resolves to a name that cannot be opened."""
     path(text)
     found = Path(text).expanduser().absolute()
     if found.is_dir():
@@ -146,19 +111,13 @@ def file_to_write(text: str) -> Path:
     return found
 
 
-def problem_of_file(file: Path) -> str | None:
-    """Tells why it cannot be read, naming it."""
+def file_problem(file: Path) -> str | None:
+    """Returns why the file cannot be read; None if it can."""
     if file.is_dir():
         return f"{file} is a folder, and has to be a file"
     if not file.exists():
         return f"there is no file {file}"
     return None if os.access(file, os.R_OK) else f"{file} may not be read by this user"
-
-
-LEAST_TOKEN = 8
-"""Characters of a bearer secret: what is shorter can be guessed over the network."""
-LEAST_FLEET_KEY = 32
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def fleet_key(text: str) -> str:
@@ -168,13 +127,13 @@ def fleet_key(text: str) -> str:
 
 
 def token_list(text: str) -> tuple[str, ...]:
-    return checked_tokens(listed(text))
+    return check_tokens(listed(text))
 
 
-def tokens_in(file: Path) -> tuple[str, ...]:
-    """Those of MANGA_AUTH_TOKENS_FILE. Raises `SettingError` for a file that cannot be read, or holds what is no token."""
+def read_tokens(file: Path) -> tuple[str, ...]:
+    """Reads the tokens of MANGA_AUTH_TOKENS_FILE. Raises `SettingError` for an unreadable file or a malformed token."""
     try:
-        return checked_tokens(file.read_text("utf-8").split())
+        return check_tokens(file.read_text("utf-8").split())
     except OSError as error:
         why = f"{file} cannot be read: {error.strerror}"
     except UnicodeError:
@@ -184,12 +143,11 @@ def tokens_in(file: Path) -> tuple[str, ...]:
     raise SettingError(f"MANGA_AUTH_TOKENS_FILE: {why}") from None
 
 
-def checked_tokens(found: Sequence[str]) -> tuple[str, ...]:
-    """Lets through those that a bearer header can carry (RFC 6750, section 2.1). Raises `SettingError`, naming only which
-    it is."""
-    for number, token in enumerate(found, 1):
-        if not _TOKEN.fullmatch(token):
+def check_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Returns the tokens if a bearer header can carry each (RFC 6750, section 2.1). The error names a token by position."""
+    for number, token in enumerate(tokens, 1):
+        if not re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", token):
             raise SettingError(f"token {number} has characters that a bearer token cannot have; use A-Z a-z 0-9 . _ ~ + / -")
         if len(token) < LEAST_TOKEN:
             raise SettingError(f"token {number} is too short; use at least {LEAST_TOKEN} characters, better 32 random ones")
-    return tuple(found)
+    return tuple(tokens)

@@ -7,31 +7,24 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from server.config.parsing import (
     LEAST_TOKEN,
-    Rule,
     SettingError,
     choice,
-    classifier,
-    embedder,
+    file_problem,
     file_to_write,
     fleet_key,
-    folder,
     integer,
     listed,
+    model,
     namespace,
-    optional,
     parsed,
     path,
-    problem_of_file,
+    read_tokens,
     shop_name,
     switch,
     token_list,
-    tokens_in,
-    turn_clock,
-    user_id,
 )
 from server.config.urls import (
     file_of,
@@ -42,6 +35,7 @@ from server.config.urls import (
     jwks_url,
     networks,
     pages_url,
+    relay_url,
     standby_url,
     url_of,
 )
@@ -53,144 +47,34 @@ from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
 
 PREFIX = "MANGA_"
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "infra" / "demo"
+REPLACED = {
+    "MANGA_DATA_DIR": "set XDG_CACHE_HOME: the server keeps its files in the folder manga-tools there",
+    "MANGA_MAX_BODY_BYTES": "leave it out: a message has at most 262144 bytes",
+    "MANGA_USER": "use `python -m server stdio --user ID`",
+}
+"""Settings of earlier versions, each with its replacement."""
 
 
 def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
-    """Declares one. `about` is what the documents say of it; the range that a `Rule` allows is added to it."""
-    if isinstance(parse, Rule):
-        about = f"{about} {parse.allowed}."
+    """Declares a setting. `about` is its description in the documents; the value of a secret is not shown."""
     return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
 
 
-def stated(declared: Any, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Returns those of the `declared` dataclass that an environment states, by field. Raises `SettingError` for a value that
-    cannot be used."""
-    known = {PREFIX + each.name.upper(): each for each in fields(declared)}
-    return {
-        each.name: parsed(name, environment[name], each.metadata["parse"])
-        for name, each in known.items()
-        if environment.get(name, "").strip()
-    }
-
-
-AUTO = "auto"
-LONGEST_FOLDER = 80
-"""Of a Unix socket's path Linux takes 107 bytes; the name of a process is part of it."""
-
-
-def relay(text: str) -> str:
-    """Reads it. Raises `SettingError`."""
-    if text in (AUTO, "off"):
-        return text
-    parts = urlsplit(text)
-    if parts.scheme != "unix" or parts.netloc or not parts.path.startswith("/") or parts.query:
-        raise SettingError("has to be auto, off or a folder, as in unix:///run/manga")
-    if len(parts.path.encode()) > LONGEST_FOLDER:
-        raise SettingError(f"names a folder whose path has more than {LONGEST_FOLDER} bytes")
-    return text
-
-
-def check(settings: Settings) -> None:
-    """Raises `SettingError` for what cannot be done, though each value is one that may be given."""
-    for name, file in _files_to_read(settings).items():
-        if file is not None and (problem := problem_of_file(file)):
-            raise SettingError(f"{name}: {problem}")
-    if settings.redis_url != "embedded:":
-        parsed("MANGA_REDIS_URL", settings.redis_url, RedisAddress.parse)
-    if settings.catalog_url != "embedded:":
-        parsed("MANGA_CATALOG_URL", settings.catalog_url, OpenSearchAddress.parse)
-    if settings.store_url != "embedded:":
-        parsed("MANGA_STORE_URL", settings.store_url, DynamoAddress.parse)
-    if settings.audit == "required" and settings.audit_log is None:
-        raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
-    _check_relay(settings)
-    _check_standby(settings)
-    _check_tokens(settings)
-    _check_jwt(settings)
-    if settings.auth == "none" and not settings.loopback and not settings.allow_insecure:
-        raise SettingError(
-            f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {settings.host}; "
-            "set MANGA_AUTH=token or jwt, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
-        )
-
-
-def _files_to_read(settings: Settings) -> dict[str, Path | None]:
-    keys = file_of(settings.jwt_jwks_url) if settings.jwt_jwks_url else None
-    return {
-        "MANGA_CATALOG_FILE": settings.catalog_file,
-        "MANGA_ORDERS_FILE": settings.orders_file,
-        "MANGA_VOLUMES_FILE": settings.volumes_file,
-        "MANGA_POLICIES_FILE": settings.policies_file,
-        "MANGA_TAGS_FILE": settings.tags_file,
-        "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file,
-        "MANGA_JWT_JWKS_URL": keys,
-    }
-
-
-def _check_relay(settings: Settings) -> None:
-    """What passes there is sealed, and still a network's to hold back, and who speaks to whom its to see."""
-    if settings.auth == "none" or settings.allow_insecure or settings.relay != "auto" or settings.redis_url == "embedded:":
-        return
-    address = RedisAddress.parse(settings.redis_url)
-    if address.path is None and address.tls is None and not is_loopback(address.host):
-        raise SettingError(
-            f"MANGA_RELAY=auto passes requests on by {address.host}, and with MANGA_AUTH={settings.auth} that needs TLS: "
-            "take rediss:// in MANGA_REDIS_URL, MANGA_RELAY=unix:///FOLDER for processes of one machine, "
-            "MANGA_RELAY=off with a balancer that is sticky, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
-        )
-
-
-def _check_standby(settings: Settings) -> None:
-    if settings.standby == "off":
-        if settings.standby_url:
-            raise SettingError("MANGA_STANDBY_URL has no effect with MANGA_STANDBY=off; set names or full, or leave it out")
-    elif settings.standby_url is None:
-        raise SettingError(f"MANGA_STANDBY={settings.standby} needs MANGA_STANDBY_URL: where the catalogue is fetched from")
-    elif settings.catalog_url == "embedded:":
-        raise SettingError(f"MANGA_STANDBY={settings.standby} stands by for OpenSearch; MANGA_CATALOG_URL names none")
-
-
-def _check_tokens(settings: Settings) -> None:
-    given = {"MANGA_AUTH_TOKENS": settings.auth_tokens, "MANGA_AUTH_TOKENS_FILE": settings.auth_tokens_file}
-    if settings.auth != "token":
-        _refuse_idle(given, settings.auth, "token")
-    elif not settings.tokens():
-        raise SettingError("MANGA_AUTH=token needs a token in MANGA_AUTH_TOKENS or in the file MANGA_AUTH_TOKENS_FILE")
-
-
-def _check_jwt(settings: Settings) -> None:
-    given = {
-        "MANGA_JWT_JWKS_URL": settings.jwt_jwks_url,
-        "MANGA_JWT_ISSUER": settings.jwt_issuer,
-        "MANGA_JWT_AUDIENCE": settings.jwt_audience,
-    }
-    if settings.auth == "jwt" and (missing := [name for name, value in given.items() if not value]):
-        raise SettingError(f"MANGA_AUTH=jwt needs {' and '.join(missing)} too")
-    if settings.auth != "jwt":
-        _refuse_idle(given, settings.auth, "jwt")
-
-
-def _refuse_idle(given: Mapping[str, object], auth: str, needed: str) -> None:
-    """Refuses settings that have no effect: whoever sets them means them to have one. Raises `SettingError`."""
-    if idle := [name for name, value in given.items() if value]:
-        raise SettingError(f"{idle[0]} has no effect with MANGA_AUTH={auth}; set MANGA_AUTH={needed}, or leave it out")
-
-
-ROOT = Path(__file__).resolve().parents[2]
-DEMO = ROOT / "infra" / "demo"
+def number(least: int, most: int, default: int, about: str) -> Any:
+    return setting(integer(least, most), default, f"{about} From {least} to {most}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One row a setting: its name and type, its rule with the range, its default, and what it is about. From these rows come
-    the parsing, `.env.example` and the table of the documents (`make snapshots`)."""
+    """One row a setting: name, type, rule, default and description. From these rows come the parsing, `.env.example` and
+    the table of the documents (`make snapshots`). Fields without a rule are set by code alone."""
 
     host: str = setting(host_name, "127.0.0.1", "Address to listen on.")
-    port: int = setting(integer(0, 65535), 8080, "Port to listen on; 0 takes a free one.")
-    workers: int = setting(
-        integer(1, 64),
-        1,
-        "Processes that serve the port together; the limits below are of each, and what they load they share.",
+    port: int = number(0, 65535, 8080, "Port to listen on; 0 takes a free one.")
+    workers: int = number(
+        1, 64, 1, "Processes that serve the port together; the limits below are of each, and what they load they share."
     )
     allowed_hosts: tuple[str, ...] = setting(
         hosts, (), "Further Host (and Origin) names to accept, comma separated; name:* for any port."
@@ -220,25 +104,27 @@ class Settings:
         secret=True,
     )
     relay: str = setting(
-        relay,
-        AUTO,
+        relay_url,
+        "auto",
         "How requests reach the process with their session: auto (by a Redis of its own), unix:///FOLDER, or off.",
     )
     fleet_key: str | None = setting(
-        optional(fleet_key),
+        fleet_key,
         None,
         "Secret of 32 characters or more by which processes seal what they tell one another and what clients bring back;"
         " without one they create it in their Redis.",
         secret=True,
     )
-    embedder: str = setting(embedder, "local", "Search by meaning: local, bedrock:MODEL, or none for words alone.")
+    embedder: str = setting(
+        model("local", "none"), "local", "Search by meaning: local, bedrock:MODEL, or none for words alone."
+    )
     orders_file: Path | None = setting(
-        optional(path),
+        path,
         None,
         "Orders of the embedded store, JSON lines; by default the demo's with the demo's catalogue.",
     )
     volumes_file: Path | None = setting(
-        optional(path),
+        path,
         None,
         "Volumes of the embedded store, JSON lines; by default the demo's with the demo's catalogue.",
     )
@@ -253,13 +139,13 @@ class Settings:
         path, DEMO / "policies.md", "The shop's own text on shipping, returns, payment and languages, Markdown."
     )
     tags_file: Path | None = setting(
-        optional(path), None, "The shop's own tags: synonyms, audiences and aversions, TOML; added to the shipped table."
+        path, None, "The shop's own tags: synonyms, audiences and aversions, TOML; added to the shipped table."
     )
     classifier: str = setting(
-        classifier, "local", "Genres of texts: local (by titles that are like them), or bedrock:MODEL (Claude)."
+        model("local"), "local", "Genres of texts: local (by titles that are like them), or bedrock:MODEL (Claude)."
     )
     flags_url: str | None = setting(
-        optional(flags_url),
+        flags_url,
         None,
         "Which tools are on for whom, followed: file:///PATH, http(s)://HOST/PATH, dynamodb://REGION/TABLE/KEY[?endpoint=URL].",
         secret=True,
@@ -270,12 +156,9 @@ class Settings:
         "A catalogue in each task for when OpenSearch is away: off, names (found by name), or full (by words and meaning).",
     )
     standby_url: str | None = setting(
-        optional(standby_url),
+        standby_url,
         None,
         "Where it is fetched from: file:///PATH, s3://BUCKET/KEY?region=REGION[&endpoint=URL], or redis: (MANGA_REDIS_URL).",
-    )
-    data_dir: Path | None = setting(
-        optional(folder), None, "Where computed vectors are kept; by default the user's cache folder."
     )
     auth: str = setting(choice("none", "token", "jwt"), "none", "Who is believed: none (loopback only), token or jwt.")
     auth_tokens: tuple[str, ...] = setting(
@@ -284,21 +167,16 @@ class Settings:
         f"Accepted bearer secrets, comma separated, {LEAST_TOKEN} characters or more (MANGA_AUTH=token).",
         secret=True,
     )
-    auth_tokens_file: Path | None = setting(
-        optional(path), None, "The same from a file, one a line, read again when it changes."
-    )
+    auth_tokens_file: Path | None = setting(path, None, "The same from a file, one a line, read again when it changes.")
     jwt_jwks_url: str | None = setting(
-        optional(jwks_url),
+        jwks_url,
         None,
         "Where the issuer's public keys are: https:, file:, or http: on this machine (MANGA_AUTH=jwt).",
         secret=True,
     )
-    jwt_issuer: str | None = setting(optional(str), None, "The issuer (iss) of the tokens, to the letter.")
+    jwt_issuer: str | None = setting(str, None, "The issuer (iss) of the tokens, to the letter.")
     jwt_audience: tuple[str, ...] = setting(
         listed, (), "What tokens have to be meant for (aud; without one, client_id): any of these, comma separated."
-    )
-    user: str | None = setting(
-        optional(user_id), None, "The customer, for a stdio host that can state none (python -m server stdio alone)."
     )
     trusted_proxies: tuple[str, ...] = setting(
         networks, (), "Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, comma separated."
@@ -313,33 +191,28 @@ class Settings:
         "on-request",
         "Titles for adults alone: on-request (when asked for by name or word), off (as if there were none) or on.",
     )
-    turn_budget_ms: int = setting(integer(300, 60_000), 3000, "What a user's turn may take in all.")
+    turn_budget_ms: int = number(300, 60_000, 3000, "What a user's turn may take in all.")
     turn_clock: TurnClock = setting(
-        turn_clock,
+        lambda text: TurnClock(choice(*TurnClock)(text)),
         TurnClock.WALL,
         "Which time of a turn counts: wall, the model's thinking between calls too, or tools, that inside calls alone.",
     )
-    turn_tokens: int = setting(
-        integer(0, 1_000_000), 0, "Tokens that the results of a user's turn may come to, by estimate; 0 for any number."
+    turn_tokens: int = number(
+        0, 1_000_000, 0, "Tokens that the results of a user's turn may come to, by estimate; 0 for any number."
     )
-    result_tokens: int = setting(
-        integer(200, 100_000), 2000, "Tokens that one result may come to, by estimate; what is longer is shortened."
+    result_tokens: int = number(
+        200, 100_000, 2000, "Tokens that one result may come to, by estimate; what is longer is shortened."
     )
-    call_timeout_ms: int = setting(integer(100, 60_000), 5000, "What any one call may take, whatever the turn says.")
+    call_timeout_ms: int = number(100, 60_000, 5000, "What any one call may take, whatever the turn says.")
     cache: bool = setting(switch, True, "off answers everything live.")
-    cache_ttl_s: int = setting(integer(1, 86_400), 300, "How long text about titles is fresh.")
-    max_concurrent_calls: int = setting(integer(1, 10_000), 50, "Calls at once; more are answered SERVER_BUSY.")
-    max_sse_sessions: int = setting(integer(1, 100_000), 1000, "Open SSE streams, and as many WebSockets; more get 503.")
+    cache_ttl_s: int = number(1, 86_400, 300, "How long text about titles is fresh.")
+    max_concurrent_calls: int = number(1, 10_000, 50, "Calls at once; more are answered SERVER_BUSY.")
+    max_sse_sessions: int = number(1, 100_000, 1000, "Open SSE streams, and as many WebSockets; more get 503.")
     websocket: bool = setting(switch, False, "on serves MCP at /ws too, for WebSocket clients of the SDKs' 1.x lines.")
     ops: bool = setting(
         switch,
         True,
         "The operators' page at /ops, for callers on loopback or with a bearer (of a jwt, the scope mcp:manga-tools:ops).",
-    )
-    max_body_bytes: int = setting(
-        integer(1024, 64 * 2**20),
-        2**18,
-        "Largest message: the longest valid arguments, every character escaped, take 185 KB, _meta 20 KB.",
     )
     rate_limit: bool = setting(
         switch, True, "off lifts the limits of 10 calls a second (burst 40) per user or session, refused calls included."
@@ -354,7 +227,7 @@ class Settings:
         namespace, "off", "What alarms and scales as log lines for CloudWatch: off, or a namespace (MangaTools/prod)."
     )
     audit_log: Path | None = setting(
-        optional(file_to_write),
+        file_to_write,
         None,
         "File for the audit of order accesses, a JSON line each; by default they go to stderr.",
     )
@@ -364,16 +237,26 @@ class Settings:
         "What if a line of the audit cannot be written: best-effort answers, required shows no order (needs the file).",
     )
 
+    data_dir: Path | None = None
+    """Folder of computed vectors; by default the user's cache folder."""
+    user: str | None = None
+    """The customer of a stdio host that cannot state one."""
+    max_body_bytes: int = 2**18
+    """The longest valid arguments, every character escaped, take 185 KB, `_meta` 20 KB."""
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Reads all of them. Raises `SettingError` for a value that cannot be used."""
-        settings = cls(**stated(cls, environment))
-        check(settings)
+        """Reads all settings. Raises `SettingError` for a value that cannot be used."""
+        given = {name: text for name, text in environment.items() if name.startswith(PREFIX) and text.strip()}
+        if replaced := next((name for name in REPLACED if name in given), None):
+            raise SettingError(f"{replaced}: it is no setting any more; {REPLACED[replaced]}")
+        stated = {each.name: (name, each.metadata["parse"]) for name, each in DECLARED.items() if name in given}
+        settings = cls(**{field: parsed(name, given[name], parse) for field, (name, parse) in stated.items()})
+        _check(settings)
         return settings
 
     @property
     def identifiers(self) -> Identifiers:
-        """The patterns of the shop's ids."""
         return Identifiers(self.title_pattern, self.order_pattern)
 
     @property
@@ -381,15 +264,80 @@ class Settings:
         return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
-        """Returns the accepted secrets. Raises `SettingError` for a file that cannot be read, or that holds what is no
-        token."""
+        """Returns the accepted secrets. Raises `SettingError` for an unreadable file or a malformed token in it."""
         file = self.auth_tokens_file
-        return self.auth_tokens if file is None else (*self.auth_tokens, *tokens_in(file))
+        return self.auth_tokens if file is None else (*self.auth_tokens, *read_tokens(file))
+
+
+DECLARED = {PREFIX + each.name.upper(): each for each in fields(Settings) if each.metadata}
+"""The settings by the names of their variables."""
 
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Finds MANGA_ variables that are no settings, each with the setting that may have been meant. They stop nothing:
-    other programs may share the prefix."""
-    known = [PREFIX + each.name.upper() for each in fields(Settings)]
-    unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
-    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
+    """Returns MANGA_ variables that are no settings, each with the most similar setting. Other programs may share the
+    prefix, so they only cause a warning."""
+    unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in DECLARED)
+    return {name: next(iter(get_close_matches(name, DECLARED, n=1, cutoff=0.8)), None) for name in unknown}
+
+
+def _check(settings: Settings) -> None:
+    """Raises `SettingError` for files that cannot be read, and for values that cannot be used together."""
+    keys = file_of(settings.jwt_jwks_url) if settings.jwt_jwks_url else None
+    names = ("catalog_file", "orders_file", "volumes_file", "policies_file", "tags_file", "auth_tokens_file")
+    for name, file in [*((name, getattr(settings, name)) for name in names), ("jwt_jwks_url", keys)]:
+        if file is not None and (problem := file_problem(file)):
+            raise SettingError(f"{PREFIX}{name.upper()}: {problem}")
+    if settings.redis_url != "embedded:":
+        parsed("MANGA_REDIS_URL", settings.redis_url, RedisAddress.parse)
+    if settings.catalog_url != "embedded:":
+        parsed("MANGA_CATALOG_URL", settings.catalog_url, OpenSearchAddress.parse)
+    if settings.store_url != "embedded:":
+        parsed("MANGA_STORE_URL", settings.store_url, DynamoAddress.parse)
+    if settings.audit == "required" and settings.audit_log is None:
+        raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
+    _check_relay(settings)
+    _check_standby(settings)
+    _check_auth(settings)
+
+
+def _check_relay(settings: Settings) -> None:
+    """Relayed requests are sealed, but a network between could hold them back and see who talks to whom."""
+    if settings.auth == "none" or settings.allow_insecure or settings.relay != "auto" or settings.redis_url == "embedded:":
+        return
+    address = RedisAddress.parse(settings.redis_url)
+    if address.path is None and address.tls is None and not is_loopback(address.host):
+        raise SettingError(
+            f"MANGA_RELAY=auto passes requests on by {address.host}, and with MANGA_AUTH={settings.auth} that needs TLS: "
+            "take rediss:// in MANGA_REDIS_URL, MANGA_RELAY=unix:///FOLDER for processes of one machine, "
+            "MANGA_RELAY=off with a balancer that is sticky, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
+        )
+
+
+def _check_standby(settings: Settings) -> None:
+    if settings.standby == "off":
+        if settings.standby_url:
+            raise SettingError("MANGA_STANDBY_URL has no effect with MANGA_STANDBY=off; set names or full, or leave it out")
+    elif settings.standby_url is None:
+        raise SettingError(f"MANGA_STANDBY={settings.standby} needs MANGA_STANDBY_URL: where the catalogue is fetched from")
+    elif settings.catalog_url == "embedded:":
+        raise SettingError(f"MANGA_STANDBY={settings.standby} stands by for OpenSearch; MANGA_CATALOG_URL names none")
+
+
+def _check_auth(settings: Settings) -> None:
+    names = {"token": ("auth_tokens", "auth_tokens_file"), "jwt": ("jwt_jwks_url", "jwt_issuer", "jwt_audience")}
+    for auth, needed in names.items():
+        missing = [f"{PREFIX}{name.upper()}" for name in needed if not getattr(settings, name)]
+        idle = [f"{PREFIX}{name.upper()}" for name in needed if getattr(settings, name)]
+        if idle and settings.auth != auth:  # set by somebody who means it to have an effect
+            raise SettingError(
+                f"{idle[0]} has no effect with MANGA_AUTH={settings.auth}; set MANGA_AUTH={auth}, or leave it out"
+            )
+        if settings.auth == auth == "jwt" and missing:
+            raise SettingError(f"MANGA_AUTH=jwt needs {' and '.join(missing)} too")
+    if settings.auth == "token" and not settings.tokens():
+        raise SettingError("MANGA_AUTH=token needs a token in MANGA_AUTH_TOKENS or in the file MANGA_AUTH_TOKENS_FILE")
+    if settings.auth == "none" and not settings.loopback and not settings.allow_insecure:
+        raise SettingError(
+            f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {settings.host}; "
+            "set MANGA_AUTH=token or jwt, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
+        )

@@ -1,4 +1,4 @@
-"""URLs, as settings name them."""
+"""Parsers of settings that hold URLs, hosts and networks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from server.config.parsing import SettingError, listed
 from tools.store.backends.aws_address import S3Address
@@ -15,17 +15,19 @@ from tools.store.backends.dynamodb.tables import DynamoAddress
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 _HOST_AND_PORT = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\*|[0-9]{1,5}))?")
+IN_REDIS = "redis:"
+"""MANGA_STANDBY_URL for a bundle in the Redis of MANGA_REDIS_URL."""
 
 
 def host_name(text: str) -> str:
-    """Reads one name or address, as a socket takes it."""
+    """Accepts one name or address to listen on."""
     if not (_is_address(text) or _NAME.fullmatch(text)):
         raise SettingError("has to be one name or address, without scheme, port, path or brackets")
     return text
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Reads names as a Host header has them, in lower case. Raises `SettingError`."""
+    """Accepts values of a Host header; returns them in lower case."""
     found = tuple(each.lower() for each in listed(text))
     if not all(_is_allowed_host(each) for each in found):
         raise SettingError(
@@ -52,7 +54,7 @@ def _is_address(text: str, read: Callable[[str], object] = ip_address) -> bool:
 
 
 def networks(text: str) -> tuple[str, ...]:
-    """Reads addresses, or networks as 10.0.0.0/8."""
+    """Accepts addresses, or networks such as 10.0.0.0/8."""
     try:
         return tuple(str(ip_network(each)) for each in listed(text))
     except ValueError:
@@ -60,19 +62,14 @@ def networks(text: str) -> tuple[str, ...]:
 
 
 def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 
 def url_of(*schemes: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         try:
             scheme = urlsplit(text).scheme
-        except ValueError:  # whose text may hold a password
+        except ValueError:  # its text may hold a password
             raise SettingError("is no address") from None
         if scheme not in schemes or (scheme == "embedded" and text != "embedded:"):
             raise SettingError(f"has to be an address of the form {', '.join(f'{each}:' for each in schemes)}")
@@ -81,41 +78,47 @@ def url_of(*schemes: str) -> Callable[[str], str]:
     return parse
 
 
-def file_url(text: str) -> str:
-    """Reads file: on this machine. Raises `SettingError`."""
-    url_of("file")(text)
+def _file_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
         raise SettingError("has to name a file of this machine by its whole path, as in file:///etc/manga/flags.json")
     return text
 
 
+def _http_url(text: str, why_no_password: str) -> SplitResult:
+    parts = urlsplit(text)
+    try:
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise SettingError("is no address") from None
+    if not host:
+        raise SettingError("names no host")
+    if parts.username is not None or parts.password is not None:
+        raise SettingError(f"holds a name or password, which {why_no_password}")
+    return parts
+
+
 def file_of(url: str) -> Path | None:
-    """Returns the file of a file: URL."""
+    """Returns the path of a file: URL; None for other schemes."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
+def without_query(url: str) -> str:
+    """Returns the URL to show: without its query, which may hold a key; of a file: URL the path."""
+    parts = urlsplit(url)
+    return unquote(parts.path) if parts.scheme == "file" else f"{parts.scheme}://{parts.netloc}{parts.path}"
+
+
 def jwks_url(text: str) -> str:
-    """Reads https:, file:, or http: to this machine. Raises `SettingError`."""
+    """Accepts https:, file:, or http: on loopback."""
     url_of("https", "http", "file")(text)
-    parts = urlsplit(text)
-    try:
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        raise SettingError("is no address") from None
-    if parts.scheme == "file":
-        return file_url(text)
-    if not host:
-        raise SettingError("names no host")
-    if parts.username is not None or parts.password is not None:
-        raise SettingError("holds a name or password, which an issuer's public keys do not need")
-    if parts.scheme == "http" and not is_loopback(host):
+    if urlsplit(text).scheme == "file":
+        return _file_url(text)
+    parts = _http_url(text, "an issuer's public keys do not need")
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise SettingError("has to be https: keys that come over http could be anybody's")
     return text
-
-
-LONGEST_KEY = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ class FlagsItem:
 
     @classmethod
     def parse(cls, url: str) -> FlagsItem:
-        """Raises ValueError, naming the part that is wrong."""
+        """Raises ValueError that names the wrong part."""
         parts = urlsplit(url)
         address = DynamoAddress.parse(urlunsplit(parts._replace(path="")))
         if "table_prefix" in parts.query:
@@ -136,71 +139,56 @@ class FlagsItem:
         names = [unquote(each) for each in parts.path.split("/")[1:]]
         if len(names) != 2 or not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", names[0]):
             raise ValueError("has to name table and item, as in dynamodb://ap-northeast-1/manga-flags/production")
-        if not 1 <= len(names[1]) <= LONGEST_KEY:
-            raise ValueError(f"the item's name has to have 1 to {LONGEST_KEY} characters")
+        if not 1 <= len(names[1]) <= 255:
+            raise ValueError("the item's name has to have 1 to 255 characters")
         return cls(address, *names)
 
 
 def flags_url(text: str) -> str:
-    """Reads it. Raises `SettingError`, or ValueError for a part of an item's address."""
     url_of("file", "http", "https", "dynamodb")(text)
-    scheme = urlsplit(text).scheme
-    if scheme == "file":
-        return file_url(text)
-    if scheme == "dynamodb":
-        FlagsItem.parse(text)
-    else:
-        _check_address(text)
+    match urlsplit(text).scheme:
+        case "file":
+            _file_url(text)
+        case "dynamodb":
+            FlagsItem.parse(text)
+        case _:
+            _http_url(text, "would be sent with every look")
     return text
 
 
-def shown(url: str) -> str:
-    """Returns it without a query, which may hold a key."""
-    parts = urlsplit(url)
-    return unquote(parts.path) if parts.scheme == "file" else f"{parts.scheme}://{parts.netloc}{parts.path}"
-
-
-def _check_address(text: str) -> None:
-    parts = urlsplit(text)
-    try:
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        raise SettingError("is no address") from None
-    if not host:
-        raise SettingError("names no host")
-    if parts.username is not None or parts.password is not None:
-        raise SettingError("holds a name or password, which would be sent with every look")
-
-
 def pages_url(text: str) -> str:
-    """Reads it. Raises `SettingError`, or ValueError for a part of a bucket's address."""
     url_of("embedded", "file", "s3")(text)
     match urlsplit(text).scheme:
         case "file":
-            _check_folder(file_of(file_url(text)))
+            folder = file_of(_file_url(text))
+            if folder is None or not folder.is_dir():
+                raise SettingError(f"there is no folder {folder}")
         case "s3":
             S3Address.parse(text)
     return text
 
 
-def _check_folder(folder: Path | None) -> None:
-    if folder is None or not folder.is_dir():
-        raise SettingError(f"there is no folder {folder}")
-
-
-IN_REDIS = "redis:"
-
-
 def standby_url(text: str) -> str:
-    """Reads it. Raises `SettingError`, or ValueError for a part of an object's address."""
     url_of("file", "s3", "redis")(text)
     match urlsplit(text).scheme:
         case "file":
-            file_url(text)
+            _file_url(text)
         case "s3":
             if not S3Address.parse(text).prefix:
                 raise SettingError("has to name an object, as in s3://BUCKET/standby.bundle?region=REGION")
         case _:
             if text != IN_REDIS:
                 raise SettingError(f"has to be {IN_REDIS} alone: the Redis is that of MANGA_REDIS_URL")
+    return text
+
+
+def relay_url(text: str) -> str:
+    """Accepts auto, off, or unix:///FOLDER."""
+    if text in ("auto", "off"):
+        return text
+    parts = urlsplit(text)
+    if parts.scheme != "unix" or parts.netloc or not parts.path.startswith("/") or parts.query:
+        raise SettingError("has to be auto, off or a folder, as in unix:///run/manga")
+    if len(parts.path.encode()) > 80:  # Linux takes 107 bytes for a socket's path, and the process's name is a part of it
+        raise SettingError("names a folder whose path has more than 80 bytes")
     return text

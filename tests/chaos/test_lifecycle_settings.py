@@ -25,7 +25,6 @@ WRONG = {
     "a budget that is no whole number": {"turn_budget_ms": "1e3"},
     "a budget too small to keep": {"turn_budget_ms": "1"},
     "a limit of zero": {"max_concurrent_calls": "0"},
-    "a body limit below a kilobyte": {"max_body_bytes": "5"},
     "a switch that is neither on nor off": {"cache": "maybe"},
     "a log level that does not exist": {"log_level": "loud"},
     "an embedder that does not exist": {"embedder": "psychic"},
@@ -100,7 +99,7 @@ async def test_a_wrong_file_is_named_in_one_line(name: str, form: str, content: 
     file = tmp_path / "file"
     file.write_bytes(content)
     environment = {f"MANGA_{name.upper()}": form.format(file), "MANGA_EMBEDDER": "none", "MANGA_AUTH": "token"}
-    environment |= {"MANGA_DATA_DIR": str(tmp_path), "MANGA_AUTH_TOKENS": "a-secret-of-some-length"}
+    environment |= {"MANGA_AUTH_TOKENS": "a-secret-of-some-length"}
     with pytest.raises(SettingError, match=f"^MANGA_{name.upper()}\\b") as refusal:
         async with open_app(Settings.from_environment(environment)):
             pass

@@ -25,7 +25,7 @@ BOUND_SECONDS = 120.0
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "MANGA_PORT": "0", "MANGA_DATA_DIR": folder}
+        environment = {**os.environ, "MANGA_PORT": "0", "XDG_CACHE_HOME": folder}
         if len(sys.argv) > 1:
             environment["MANGA_CATALOG_FILE"] = sys.argv[1]
         for what in ("first start", "next start"):

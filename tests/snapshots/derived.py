@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Mapping
-from dataclasses import Field, fields
+from dataclasses import Field
 from pathlib import Path
 
 from infra.alarms.rules import alerts
 from infra.dashboards.grafana import board
-from server.config.settings import PREFIX, ROOT, Settings
+from server.config.settings import DECLARED, PREFIX, ROOT
 from server.transport.tool_listing import listed_tool
 from tests.snapshots.guide import GUIDE, guide_as_the_files_are
 from tests.snapshots.map import picture
@@ -20,7 +20,7 @@ from tools.registry import TOOLS
 SNAPSHOTS = ROOT / "tests" / "snapshots"
 MAIN = ("host", "catalog_url", "store_url", "redis_url", "embedder", "auth")
 """The settings that most need; the others are in infra/docs/settings.md alone."""
-ALL = frozenset(each.name for each in fields(Settings))
+ALL = frozenset(each.name for each in DECLARED.values())
 ENV_HEAD = """\
 # Every setting of the server with its default. Copy this file to .env, beside the Makefile, and take the # away from what you
 # change. Every make target reads it, and so does Docker Compose; what the environment says wins. A value may stand in single
@@ -42,7 +42,7 @@ def name_of(setting: Field[object]) -> str:
 
 
 def env_example() -> str:
-    parts = (f"# {each.metadata['about']}\n#{name_of(each)}={default_text(each.default)}\n" for each in fields(Settings))
+    parts = (f"# {each.metadata['about']}\n#{name_of(each)}={default_text(each.default)}\n" for each in DECLARED.values())
     return "\n".join([ENV_HEAD, *parts])
 
 
@@ -50,7 +50,7 @@ def settings_table(names: Container[str] = ALL) -> str:
     """Of these settings, or of all."""
     rows = (
         f"| `{name_of(each)}` | {f'`{text}`' if (text := default_text(each.default)) else 'none'} | {each.metadata['about']} |"
-        for each in fields(Settings)
+        for each in DECLARED.values()
         if each.name in names
     )
     return "\n".join(["| setting | default | what |", "| --- | --- | --- |", *rows])

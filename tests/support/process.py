@@ -26,6 +26,8 @@ def environment(**settings: object) -> dict[str, str]:
     """This process's own, with no MANGA_ setting but those given; words alone, so that a start takes a second."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("MANGA_")}
     defaults = {"MANGA_PORT": "0", "MANGA_EMBEDDER": "none", "MANGA_LOG_TOOL_CALLS": "off"}
+    if "data_dir" in settings:
+        own["XDG_CACHE_HOME"] = str(settings.pop("data_dir"))
     return own | defaults | {f"MANGA_{name.upper()}": str(value) for name, value in settings.items()}
 
 

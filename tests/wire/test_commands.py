@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from server.commands.cli import BROKEN_PIPE, while_read
+from server.commands.cli import BROKEN_PIPE, exit_on_broken_pipe
 from server.config.settings import ROOT
 from server.results import META_KEY
 from tests.support.cases import cases
@@ -69,7 +69,7 @@ def test_a_connection_that_breaks_is_not_taken_for_the_reader() -> None:
         raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
-        while_read(main)
+        exit_on_broken_pipe(main)
 
 
 def test_one_call_is_answered_as_by_a_server_that_has_been_up_for_a_while(tmp_path: Path) -> None:
@@ -106,18 +106,18 @@ async def test_a_stdio_host_that_can_state_no_identity_is_started_with_one() -> 
     """By the argument or the setting, the argument first; and what is stated with a call goes before both."""
     assert (await order_over_stdio())["error"]["name"] == "FORBIDDEN"
     assert (await order_over_stdio("--user", "demo-user-1"))["order_id"] == AN_ORDER["order_id"]
-    assert (await order_over_stdio(user="demo-user-1"))["order_id"] == AN_ORDER["order_id"]
-    assert (await order_over_stdio("--user", "demo-user-2", user="demo-user-1"))["error"]["name"] == "NOT_FOUND"
+    assert (await order_over_stdio("--user", "demo-user-1"))["order_id"] == AN_ORDER["order_id"]
+    assert (await order_over_stdio("--user", "demo-user-2"))["error"]["name"] == "NOT_FOUND"
     stated = {"com.mangaassist/userId": "demo-user-2"}
     assert (await order_over_stdio("--user", "demo-user-1", meta=stated))["error"]["name"] == "NOT_FOUND"
 
 
-@cases("command", [(), ("serve",), ("call", "lookup_order"), ("forget", "--user", "x")])
-async def test_a_customer_for_everybody_is_refused_where_callers_state_their_own(command: tuple[str, ...]) -> None:
-    """Over HTTP it would make one customer of all who do not say who they are."""
-    async with run(*command, user="demo-user-1") as process:
+@cases(("name", "instead"), [("user", "stdio --user"), ("max_body_bytes", "262144")])
+async def test_a_setting_of_an_earlier_version_is_refused_with_its_replacement(name: str, instead: str) -> None:
+    async with run("tools", **{name: "demo-user-1"}) as process:
         assert await process.ended(BOUND_SECONDS) == 2
-        assert process.lines[-1].startswith("manga-tools: MANGA_USER is for stdio alone")
+        assert process.lines[-1].startswith(f"manga-tools: MANGA_{name.upper()}: it is no setting any more")
+        assert instead in process.lines[-1]
 
 
 async def test_a_customer_that_is_too_long_is_told() -> None:

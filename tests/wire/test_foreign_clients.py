@@ -31,13 +31,13 @@ def node() -> installed.Node:
 
 
 def run(command: list[str], cache: Path, folder: Path, **also: str) -> subprocess.CompletedProcess[str]:
-    own = {"MANGA_EMBEDDER": "none", "MANGA_USER": OWNER, "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    own = {"MANGA_EMBEDDER": "none", "HOME": str(folder), "PYTHONPATH": str(ROOT)}
     environment = clean_environment(cache, {**own, **also})
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS)
 
 
 def target(kind: str, server: Serving) -> list[str]:
-    stdio = [sys.executable, "-m", "server", "stdio"]
+    stdio = [sys.executable, "-m", "server", "stdio", "--user", OWNER]
     return {"sse": [f"{server.url}/sse"], "http": [f"{server.url}/mcp"], "stdio": stdio}[kind]
 
 

@@ -54,7 +54,7 @@ async def two(shared: Serving) -> Serving:
 @asynccontextmanager
 async def own(cache: Path, **settings: object) -> AsyncIterator[Process]:
     """For a test that ends it."""
-    async with serving(workers=2, data_dir=cache / "manga-tools", rate_limit="off", **settings) as process:
+    async with serving(workers=2, data_dir=cache, rate_limit="off", **settings) as process:
         await until(lambda: spread_evenly(process), PATIENCE, "each worker has half of the connections")
         yield process
         if process.process.returncode is None:

@@ -15,7 +15,7 @@ from server.commands.doctor.models import classifier_check, opened_embedder
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import installed_tools
 from server.config.settings import Settings
-from server.config.urls import file_of, shown
+from server.config.urls import file_of, without_query
 from server.flags.document import Document, DocumentError, Flag, parse
 from server.flags.follower import open_source
 from server.flags.sources import Unreadable
@@ -73,7 +73,7 @@ def _standby(settings: Settings, embedder: Embedder | None, stack: AsyncExitStac
         return {}
     from server.standby.diagnosis import diagnose
 
-    return {"standby": (shown(url), lambda deadline: diagnose(settings, embedder, stack, deadline))}
+    return {"standby": (without_query(url), lambda deadline: diagnose(settings, embedder, stack, deadline))}
 
 
 def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
@@ -142,7 +142,7 @@ def _flags(settings: Settings, stack: AsyncExitStack, registry: Registry) -> dic
     url = settings.flags_url
     if url is None:
         return {}
-    return {"flags": (shown(url), lambda deadline: _of_flags(url, stack, [tool.flag for tool in registry]))}
+    return {"flags": (without_query(url), lambda deadline: _of_flags(url, stack, [tool.flag for tool in registry]))}
 
 
 async def _classifier(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:

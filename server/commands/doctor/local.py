@@ -109,8 +109,8 @@ def data(folder: Path) -> Diagnosis:
         _try_to_write(nearest)
     except OSError as error:
         what = f"nothing can be kept in it ({error.strerror}): vectors are computed at every start"
-        return Diagnosis.of(Problem(what, "set MANGA_DATA_DIR to a folder that this user may write to"), state=DEGRADED)
-    return _room_on(nearest, "make room, or set MANGA_DATA_DIR to a folder elsewhere")
+        return Diagnosis.of(Problem(what, "set XDG_CACHE_HOME to a folder that this user may write to"), state=DEGRADED)
+    return _room_on(nearest, "make room, or set XDG_CACHE_HOME to a folder elsewhere")
 
 
 def pages(folder: Path) -> Diagnosis:

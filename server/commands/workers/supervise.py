@@ -29,7 +29,7 @@ from server.commands.serve import end_with_parent, listen, say_listening, serve_
 from server.commands.workers.place import WorkerPlace
 from server.commands.workers.supervisor import Backoff, Supervisor
 from server.config.parsing import SettingError
-from server.config.settings import AUTO, Settings
+from server.config.settings import Settings
 from server.runtime.lifecycle import stop_on_signals
 from server.telemetry.log_output import leave, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
 from session.redis.embedded import SOCKET, START_SECONDS, launch_command
@@ -205,4 +205,4 @@ def _unforeseen() -> int:
 
 def _relay(settings: Settings, folder: Path) -> str:
     """Workers who share what only they have need nobody else to reach one another."""
-    return f"unix://{folder / 'relay'}" if settings.relay == AUTO else settings.relay
+    return f"unix://{folder / 'relay'}" if settings.relay == "auto" else settings.relay

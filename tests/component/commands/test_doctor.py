@@ -446,7 +446,7 @@ async def test_the_data_folder_is_tried_and_not_made(doctor: Any, tmp_path: Path
     (tmp_path / "not").write_text("a file")
     found = (await doctor(data_dir=folder)).of["data"]
     assert found["state"] == "degraded"
-    assert "MANGA_DATA_DIR" in found["remedy"]
+    assert "XDG_CACHE_HOME" in found["remedy"]
 
 
 async def test_a_disk_without_room_is_told_of(doctor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

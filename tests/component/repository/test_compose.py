@@ -6,14 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import fields
 from fnmatch import fnmatch
 from pathlib import Path
 
 from infra.agent.options import parser as agent_parser
 from infra.agent.options import patience_ms
 from infra.seed.__main__ import _parser as seed_parser
-from server.config.settings import ROOT, Settings, unknown_settings
+from server.config.settings import DECLARED, ROOT, Settings, unknown_settings
 from server.transport.http.middleware import AllowedOrigins
 from session.redis.address import RedisAddress
 from tests.stack import artefacts
@@ -105,7 +104,6 @@ OF_FILES = {
     "orders_file",
     "volumes_file",
     "tags_file",
-    "data_dir",
     "auth_tokens_file",
     "audit_log",
     "audit",
@@ -123,9 +121,9 @@ def test_the_agents_service_listens_where_it_is_published_and_is_asked_for_its_h
 
 
 def test_every_setting_reaches_the_server_but_those_that_are_fixed_or_name_a_file() -> None:
-    """From the environment, or from .env. A customer is stated to stdio alone."""
+    """From the environment, or from .env."""
     passed = {name.removeprefix("MANGA_").lower() for name in re.findall(r"\$\{(MANGA_\w+)", COMPOSE)}
-    assert {each.name for each in fields(Settings)} - passed == FIXED | OF_FILES | {"user"}
+    assert {name.removeprefix("MANGA_").lower() for name in DECLARED} - passed == FIXED | OF_FILES
 
 
 def test_every_name_of_a_setting_in_the_dockerfiles_is_one() -> None:

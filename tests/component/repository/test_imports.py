@@ -114,7 +114,7 @@ def test_a_running_server_has_imported_the_drivers_of_its_settings_and_no_others
     settings: dict[str, str], chosen: set[str], others: set[str], tmp_path: Path
 ) -> None:
     """What is not chosen costs neither memory nor time of the start."""
-    done = run(sys.executable, "-c", RUNNING, **settings, MANGA_DATA_DIR=str(tmp_path))
+    done = run(sys.executable, "-c", RUNNING, **settings, XDG_CACHE_HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr[-3000:]
     imported = set(done.stdout.split())
     assert chosen <= imported
