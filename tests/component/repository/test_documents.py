@@ -77,7 +77,9 @@ async def app(tmp_path: Path) -> Any:
 def test_no_setting_is_named_that_does_not_exist() -> None:
     for document in DOCUMENTS:
         named = set(re.findall(r"\bMANGA_[A-Z_]*[A-Z]\b", text_of(document)))
-        assert {each for each in named if not each.startswith(("MANGA_TEST_", "MANGA_STACK_"))} <= {*DECLARED, *REPLACED}, document
+        assert {each for each in named if not each.startswith(("MANGA_TEST_", "MANGA_STACK_"))} <= {*DECLARED, *REPLACED}, (
+            document
+        )
 
 
 SHOWN = sorted(set(re.findall(r"\b(MANGA_[A-Z_]+)=([^\s`;,)]*[^\s`;,.)])", WHOLE_GUIDE)))
