@@ -57,14 +57,17 @@ from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 from tools.store.store import Store
 
-EXTENSIONS: Sequence[Callable[[], Extension]] = [
+EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
     cards,
 ]
+"""Each takes the hosts that the shop has its pictures of covers on."""
 
 
-async def open_extensions(extensions: Sequence[Callable[[], Extension]] = EXTENSIONS) -> list[Extension]:
+async def open_extensions(
+    cover_hosts: Sequence[str], extensions: Sequence[Callable[[Sequence[str]], Extension]] = EXTENSIONS
+) -> list[Extension]:
     """Opens them on a thread, since they read files. Raises what a wrong file raises."""
-    return await asyncio.to_thread(lambda: [opened() for opened in extensions])
+    return await asyncio.to_thread(lambda: [opened(cover_hosts) for opened in extensions])
 
 
 def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
@@ -169,7 +172,7 @@ async def _open_env(
     log_line = stack.enter_context(closing(LogLine(settings.log_tool_calls)))
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped)
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
-    bus, extensions, identifiers = SharedBus(redis), await open_extensions(), settings.identifiers
+    bus, extensions, identifiers = SharedBus(redis), await open_extensions(settings.cover_hosts), settings.identifiers
     background.run("changes", bus.keep)
     key = FleetKey(settings.fleet_key, None if local else redis)
     policies = await asyncio.to_thread(read_policies, settings)

@@ -27,6 +27,7 @@ from server.config.parsing import (
     token_list,
 )
 from server.config.urls import (
+    cover_hosts,
     file_of,
     flags_url,
     host_name,
@@ -137,6 +138,11 @@ class Settings:
     shop_name: str = setting(shop_name, "MangaAssist", "What the assistant calls the shop.")
     policies_file: Path = setting(
         path, DEMO / "policies.md", "The shop's own text on shipping, returns, payment and languages, Markdown."
+    )
+    cover_hosts: tuple[str, ...] = setting(
+        cover_hosts,
+        (),
+        "Hosts that cards may load covers (cover_url) from, comma separated.",
     )
     tags_file: Path | None = setting(
         path, None, "The shop's own tags: synonyms, audiences and aversions, TOML; added to the shipped table."

@@ -36,6 +36,13 @@ def hosts(text: str) -> tuple[str, ...]:
     return found
 
 
+def cover_hosts(text: str) -> tuple[str, ...]:
+    """Reads names that stand in the policy of a page. Raises `SettingError`."""
+    if "*" in text or "[" in text:
+        raise SettingError("has to be names such as img.shop.example or img.shop.example:8443, no pattern and no address")
+    return hosts(text)
+
+
 def _is_allowed_host(text: str) -> bool:
     parts = _HOST_AND_PORT.fullmatch(text)
     if parts is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
@@ -126,7 +126,7 @@ POLICY = "; ".join(
         "default-src 'none'",
         "script-src 'sha256-{}'",
         "style-src 'unsafe-inline'",
-        "img-src data:",
+        "img-src {}",
         "base-uri 'none'",
         "form-action 'none'",
     )
@@ -139,17 +139,19 @@ def read_file(name: str) -> str | None:
     return file.read_text("utf-8") if file.is_file() else None
 
 
-def page(card: Card, read: Read = read_file) -> str:
-    """Raises ValueError for files that are missing, that would not be what they seem, or that are too long together."""
+def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
+    """The HTML of a card. `hosts` of the shop are those that it may load covers from, over HTTPS. Raises ValueError for
+    files that are missing, that would end what they stand in, or that are too long together."""
     styles = [f"{part}.css" for part in card.parts]
     style = _inner(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
     script = _inner(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
     script = f'\n(() => {{\n"use strict";\n{script}}})();\n'
     hashed = b64encode(sha256(script.encode()).digest()).decode()
+    policy = POLICY.format(hashed, " ".join(["data:", *_origins(card, hosts)]))
     whole = "\n".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(hashed)}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(card.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>",
             f"{_there(read, f'{card.name}.html').strip()}\n<script>{script}</script>\n</body>\n</html>\n",
@@ -160,6 +162,11 @@ def page(card: Card, read: Read = read_file) -> str:
     if len(whole) > MOST_CHARACTERS:
         raise ValueError(f"the card {card.name} has {len(whole)} characters: {MOST_CHARACTERS} is the most")
     return whole
+
+
+def _origins(card: Card, hosts: Sequence[str]) -> list[str]:
+    """None for a card that shows no covers."""
+    return [f"https://{host}" for host in hosts] if "cover" in card.parts else []
 
 
 def _inner(read: Read, *names: str) -> str:
@@ -189,17 +196,18 @@ FLAT = "ui/resourceUri"
 """Where hosts older than the specification look for a tool's card."""
 HOUR_MS = 3_600_000
 """A card changes with the server's version alone."""
-NOWHERE = ("connectDomains", "resourceDomains", "frameDomains", "baseUriDomains")
+NOWHERE = ("connectDomains", "frameDomains", "baseUriDomains")
 
 
-def cards() -> Extension:
-    """Reads the cards' files and makes a page of each. Raises OSError, and ValueError for a file that cannot be one."""
+def cards(cover_hosts: Sequence[str] = ()) -> Extension:
+    """Reads the cards' files and makes a page of each. `cover_hosts` have the shop's pictures of covers. Raises OSError,
+    and ValueError for a file that cannot be one."""
     return Extension(
         name=NAME,
         understood=understood,
         of_result=describe_result,
         of_tools={tool: _meta_of_tool(card) for card in CARDS for tool in card.tools},
-        resources=tuple(_resource(card, page(card)) for card in CARDS),
+        resources=tuple(_resource(card, page(card, hosts=cover_hosts), _origins(card, cover_hosts)) for card in CARDS),
     )
 
 
@@ -213,7 +221,7 @@ def _meta_of_tool(card: Card) -> Json:
     return {"ui": {"resourceUri": card.uri}, FLAT: card.uri}
 
 
-def _resource(card: Card, html: str) -> Resource:
+def _resource(card: Card, html: str, pictures: Sequence[str]) -> Resource:
     async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:
         return [EmbeddedText(card.uri, html, MIME_TYPE)]
 
@@ -226,7 +234,7 @@ def _resource(card: Card, html: str) -> Resource:
         mime_type=MIME_TYPE,
         ttl_ms=HOUR_MS,
         subscribable=False,
-        meta={"ui": {"csp": {domains: [] for domains in NOWHERE}, "prefersBorder": True}},
+        meta={"ui": {"csp": {"resourceDomains": pictures, **{each: [] for each in NOWHERE}}, "prefersBorder": True}},
         extension=NAME,
         of_tools=card.tools,
     )

@@ -54,11 +54,10 @@ const shelf = (titles, back) => el("ol", { class: "shelf" }, titles.slice(0, 20)
 function book(title, back) {
   const names = namesOf(title.title, title.title_ja);
   const spot = el("div", { class: "found", "aria-live": "polite" });
-  const drawing = cover({ title: title.title, native: title.title_ja, readership: title.genre, about: title.tags, volumes: title.volumes, status: title.status });
   return el(
     "article",
     { class: "title", "data-title": plain(title.title_id, 80) },
-    el("div", { class: "picture" }, drawing),
+    picture(title, title.title_ja),
     el(
       "div",
       {},

@@ -23,13 +23,12 @@ function drawTitle(result) {
   const title = object(result.structuredContent);
   const own = object(title.titles);
   const names = namesOf(title.title, own.ja);
-  const drawing = cover({ title: title.title, native: own.ja, readership: title.genre, about: title.tags, volumes: title.volumes, status: title.status });
   place([
     provenance(result),
     el(
       "article",
       { class: "about", "data-title": plain(title.title_id, 80) },
-      el("div", { class: "picture" }, drawing),
+      picture(title, own.ja),
       el("header", {}, naming(names, own), el("p", { class: "facts" }, mainFacts(title)), authors(title), sale(title)),
       isOn("preview_manga_pages") && el("div", { class: "doing" }, inside(title, names.shown)),
       el("div", { class: "text" }, synopsis(object(title.synopsis)), contents(title), themes(title)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,6 +104,24 @@ async def test_a_title_has_buttons_for_tools_that_are_on_alone(
     result["_meta"]["com.mangaassist/card"] = told
     async with drawn(browser, at, "get_manga_details", result) as card:
         assert [await each.inner_text() for each in await card.frame.get_by_role("button").all()] == shown
+
+
+@pytest.mark.parametrize("of_the_shop", [True, False])
+async def test_a_cover_is_the_shops_picture_where_it_is_on_its_host_and_drawn_otherwise(
+    of_the_shop: bool, browser: Browser, at: Origins
+) -> None:
+    """A picture from elsewhere is not even asked for."""
+    host = "img.shop.example" if of_the_shop else "img.shop.example.evil.example"
+    details = answered(BERSERK | {"synopsis": {}, "cover_url": f"https://{host}/1.png"})
+    async with drawn(browser, at, "get_manga_details", answered({}), hosts=["img.shop.example"]) as card:
+        png = b64decode(pages(1)[0]["data"])
+        await card.page.context.route("https://img.shop.example/1.png", lambda route: route.fulfill(body=png))
+        await card.page.evaluate("result => host.release(result)", details)
+        await card.drawn()
+        if of_the_shop:
+            await card.frame.locator("img.cover").wait_for()
+        assert await card.frame.locator(".picture > *").count() == 1
+        assert await card.frame.locator("svg.cover").count() == (0 if of_the_shop else 1)
 
 
 async def test_details_ask_which_volumes_are_there_and_fold_a_long_synopsis(browser: Browser, at: Origins) -> None:

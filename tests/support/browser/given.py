@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,24 +24,35 @@ ANSWERS: dict[str, Json] = {
 
 
 class Given:
-    """Every card there is, whatever flags and settings say."""
+    """Every card there is, whatever flags and settings say. `hosts` are those of pictures of covers."""
+
+    def __init__(self, hosts: Sequence[str] = ()) -> None:
+        self.hosts = hosts
 
     async def answer(self, method: str, params: Json) -> Json:
         if method == "tools/list":
             ui = [(tool, card.uri) for card in CARDS for tool in card.tools]
             return {"tools": [{"name": tool, "_meta": {"ui": {"resourceUri": uri}}} for tool, uri in ui]}
         if method == "resources/read":
-            html = next(page(card) for card in CARDS if card.uri == params["uri"])
-            return {"contents": [{"uri": params["uri"], "mimeType": MIME_TYPE, "text": html, "_meta": {"ui": {"csp": {}}}}]}
+            html = next(page(card, hosts=self.hosts) for card in CARDS if card.uri == params["uri"])
+            meta = {"ui": {"csp": {"resourceDomains": [f"https://{host}" for host in self.hosts]}}}
+            return {"contents": [{"uri": params["uri"], "mimeType": MIME_TYPE, "text": html, "_meta": meta}]}
         return ANSWERS[params["name"]]
 
 
 @asynccontextmanager
 async def drawn(
-    browser: Browser, at: Origins, tool: str, result: Json, context: Json | None = None, **options: Any
+    browser: Browser,
+    at: Origins,
+    tool: str,
+    result: Json,
+    context: Json | None = None,
+    hosts: Sequence[str] = (),
+    **options: Any,
 ) -> AsyncIterator[Shown]:
-    """The card of a tool with this result. `context` is what its host says besides; `options` are those of `hosting`."""
-    at.backends["given"] = Given()
+    """The card of a tool with this result. `context` is what its host says besides, `hosts` those of pictures of covers;
+    `options` are those of `hosting`."""
+    at.backends["given"] = Given(hosts)
     async with hosting(browser, at, "given", **options) as host:
         card = await host.show(tool, {}, result, context=context or {})
         yield await card.drawn()

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from tests.support.cards import DECLARED, JUNK, LISTED_PAGE, LISTED_TOOL, MIME_TYPE, NAME, OF_TOOLS, URIS
 from tests.support.cases import cases
 from tools.cards.extension import CARDS as PAGES
-from tools.cards.extension import Card, cards, read_file, understood
+from tools.cards.extension import Card, cards, page, read_file, understood
 from tools.registry import TOOLS
 
 CARDS = cards()
@@ -47,13 +47,13 @@ def test_what_is_said_of_a_tool_is_of_the_specifications_form_and_of_the_older_o
     assert meta["ui/resourceUri"] == meta["ui"]["resourceUri"]
 
 
-@cases("page", CARDS.resources, ids=URIS)
-def test_a_page_may_reach_nothing_outside_of_it(page: Any) -> None:
-    listed = {"uri": page.uri, "name": page.name, "mimeType": page.mime_type, "_meta": page.meta}
+@cases("of_card", CARDS.resources, ids=URIS)
+def test_a_page_may_reach_nothing_outside_of_it(of_card: Any) -> None:
+    listed = {"uri": of_card.uri, "name": of_card.name, "mimeType": of_card.mime_type, "_meta": of_card.meta}
     Draft202012Validator(LISTED_PAGE).validate(listed)
-    assert set(page.meta["ui"]["csp"]) == {"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"}
-    assert not any(page.meta["ui"]["csp"].values()), "no domain of any kind"
-    assert "permissions" not in page.meta["ui"]
+    assert set(of_card.meta["ui"]["csp"]) == {"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"}
+    assert not any(of_card.meta["ui"]["csp"].values()), "no domain of any kind"
+    assert "permissions" not in of_card.meta["ui"]
 
 
 @cases("card", PAGES, ids=lambda card: card.name)
@@ -62,3 +62,15 @@ def test_a_card_declares_the_tools_that_its_buttons_need(card: Card) -> None:
     assert set(re.findall(r'isOn\("(\w+)"\)', script)) == set(card.buttons) <= {tool.name for tool in TOOLS}
     off = {tool.name for tool in TOOLS if not tool.default_on}.intersection(*[card.buttons])
     assert off <= {"preview_manga_pages"}, "which parts.js names as the one that is off by default"
+
+
+def test_cards_with_covers_load_pictures_from_the_shops_hosts_alone() -> None:
+    hosts = ["img.shop.example", "cdn.example:8443"]
+    for card, each in zip(PAGES, cards(hosts).resources, strict=True):
+        Draft202012Validator(LISTED_PAGE).validate(
+            {"uri": each.uri, "name": each.name, "mimeType": MIME_TYPE, "_meta": each.meta}
+        )
+        own = ["https://img.shop.example", "https://cdn.example:8443"] if card.name in ("search", "title") else []
+        assert each.meta["ui"]["csp"].pop("resourceDomains") == own
+        assert not any(each.meta["ui"]["csp"].values())
+        assert f"img-src {' '.join(['data:', *own])};" in page(card, hosts=hosts)

@@ -304,6 +304,8 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_TITLE_PATTERN", "-[0-9]{4}", "begin with a letter or digit"),
         *(("MANGA_SHOP_NAME", text, "one line of at most 60") for text in ("x" * 61, "two\nlines", "\u200b")),
         *(("MANGA_STORE_URL", text, "address") for text in ("embedded", "eu-west-1", "https://dynamodb")),
+        *(("MANGA_COVER_HOSTS", text, "img.shop.example") for text in ("*.shop.example", "img.shop.example:*", "[::1]")),
+        ("MANGA_COVER_HOSTS", "https://img.shop.example", "no scheme"),
         ("MANGA_STORE_URL", "dynamodb://", "region"),
         ("MANGA_STORE_URL", "dynamodb:eu-west-1", "region"),
         ("MANGA_STORE_URL", "dynamodb://eu-west-1?endpoint=localhost:8000", "endpoint"),
