@@ -1,208 +1,211 @@
-"""How each dependency is asked, directly: a breaker or a pool would only hide what is the matter."""
+"""The checks of doctor: for each dependency of these settings where it is, how it is asked, and what to do when it fails.
+
+Dependencies are asked directly, since a breaker or a pool would hide what is wrong. What is in this process or on its disk
+is opened as the server opens it, and left unchanged.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Collection
+import shutil
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from server.backends import EMBEDDED
-from server.backends.opening import default_data_dir
+from server.backends import EMBEDDED, open_classifier, open_embedder
+from server.backends.opening import default_data_dir, store_files
 from server.backends.redis import redis_credentials
-from server.commands.doctor import local
-from server.commands.doctor.models import classifier_check, opened_embedder
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import installed_tools
+from server.config.parsing import SettingError
+from server.config.policies_file import read_policies, read_vocabulary
 from server.config.settings import Settings
 from server.config.urls import file_of, without_query
-from server.flags.document import Document, DocumentError, Flag, parse
+from server.flags.document import Flag, parse
 from server.flags.follower import open_source
 from server.flags.sources import Unreadable
 from server.packages.loading import GROUP
-from server.packages.reload_socket import PackageReport, ReloadReport
+from server.packages.reload_socket import ReloadReport
 from session.redis.address import RedisAddress
+from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Check, Diagnosis, Problem, always, network_problem, once
-from tools.registry import Registry
+from tools.store.failures import BackendFailure, InternalFailure, TimedOut
+from tools.store.models import CatalogTerms
 from tools.store.ports import Embedder
 
-IMPORT_SECONDS = 2.0
-"""Less than a server gives them: others are still to be examined."""
-MEND = "mend or remove the package, then `python -m server tools reload`; until then a server keeps the version that it has"
+T = TypeVar("T")
+Checks = dict[str, tuple[str, Check]]
+"""By dependency: where it is, without a secret, and its check."""
+KEEPS = "a running server keeps what it read last"
+REMEDIES = {
+    "CatalogFileError": "correct the file, or MANGA_CATALOG_FILE",
+    "StoreFileError": "correct the file, or MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE",
+    "SettingError": "correct the file",
+    "DocumentError": f"correct it; {KEEPS}",
+    "MemoryUnavailable": "set MANGA_REDIS_URL to a Redis of your own",
+}
+"""What to do about the errors that checks raise, by class: the modules that define them are imported only when needed."""
+LEAST_FREE_BYTES = 64 * 2**20
 
 
-FLAGS_SETTING = "MANGA_FLAGS_URL"
-KEEPS = "a running server keeps to what it read last"
+async def checks_of(settings: Settings, stack: AsyncExitStack) -> Checks:
+    """Returns the checks in the order of the table."""
+    embedder, embedder_check = await _open_embedder(settings, stack)
+    registry, packages = await installed_tools(settings, 2.0)  # less than a server waits: there is more to examine
+    redis = _redis_check(settings, stack)
+    checks: Checks = {"catalog": _catalog_check(settings, embedder)}
+    if url := settings.standby_url:
+        from server.standby import diagnosis as standby
+
+        checks["standby"] = without_query(url), partial(standby.diagnose, settings, embedder, stack)
+    checks |= _store_checks(settings, stack)
+    checks["pages"] = _pages_check(settings, stack)
+    checks["redis"] = redis
+    checks |= relay_check(settings, redis[1])
+    if url := settings.jwt_jwks_url:
+        from server.identity.jwt import diagnosis as issuer
+
+        checks["issuer"] = without_query(url), partial(issuer.diagnose, url)
+    if packages.packages or packages.problem is not None:
+        checks["packages"] = GROUP, always(_diagnose_packages(packages))
+    if url := settings.flags_url:
+        checks["flags"] = without_query(url), partial(_diagnose_flags, url, stack, [tool.flag for tool in registry])
+    if settings.classifier != "local":
+        checks["classifier"] = settings.classifier, await _classifier_check(settings, stack)
+    if settings.workers > 1:
+        checks["workers"] = str(settings.workers), always(diagnose_workers(settings.workers))
+    checks["policies"] = settings.policies_file.name, _on_thread(_diagnose_policies, settings)
+    if settings.audit_log:
+        checks["audit"] = str(settings.audit_log), _on_thread(_diagnose_audit, settings.audit_log)
+    if settings.data_dir or settings.catalog_url == EMBEDDED:
+        folder = settings.data_dir or default_data_dir()
+        checks["data"] = str(folder), _on_thread(_diagnose_data_folder, folder)
+    return checks | {"embedder": (settings.embedder, embedder_check)}
 
 
-async def checks_of(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
-    """Tells where each is and how it is asked, in the order of the table."""
-    embedder, embedding = await opened_embedder(settings, stack)
-    registry, report = await installed_tools(settings, IMPORT_SECONDS)
-    at_redis, redis = _redis(settings, stack)
-    return {
-        "catalog": _catalog(settings, embedder, stack),
-        **_standby(settings, embedder, stack),
-        **_store(settings, stack),
-        "pages": _pages(settings, stack),
-        "redis": (at_redis, redis),
-        **relay_check(settings, redis),
-        **_issuer(settings),
-        **_packages(report),
-        **_flags(settings, stack, registry),
-        **await _classifier(settings, stack),
-        **workers_check(settings),
-        **_files(settings),
-        "embedder": (settings.embedder, embedding),
-    }
+def _on_thread(diagnose: Callable[[T], Diagnosis], subject: T) -> Check:
+    """A disk that hangs is given up like any other dependency."""
+
+    async def check(deadline: Deadline) -> Diagnosis:
+        return await asyncio.to_thread(diagnose, subject)
+
+    return check
 
 
-def _catalog(settings: Settings, embedder: Embedder | None, stack: AsyncExitStack) -> tuple[str, Check]:
+def _catalog_check(settings: Settings, embedder: Embedder | None) -> tuple[str, Check]:
     if settings.catalog_url == EMBEDDED:
-        return f"{EMBEDDED} {settings.catalog_file.name}", local.catalog_check(settings)
+        return f"{EMBEDDED} {settings.catalog_file.name}", _on_thread(_diagnose_catalog, settings)
     from tools.store.backends.opensearch.address import OpenSearchAddress
     from tools.store.backends.opensearch.diagnosis import diagnose
 
     address = OpenSearchAddress.parse(settings.catalog_url)
-    return str(address), lambda deadline: diagnose(address, embedder, deadline)
+    return str(address), partial(diagnose, address, embedder)
 
 
-def _standby(settings: Settings, embedder: Embedder | None, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
-    url = settings.standby_url
-    if url is None:
-        return {}
-    from server.standby.diagnosis import diagnose
+def _diagnose_catalog(settings: Settings) -> Diagnosis:
+    from tools.store.records.catalog_file import load
+    from tools.store.records.schemas import find_oddities
 
-    return {"standby": (without_query(url), lambda deadline: diagnose(settings, embedder, stack, deadline))}
+    vocabulary = read_vocabulary(settings)
+    records = load(settings.catalog_file, vocabulary)
+    odd = list(find_oddities(records, vocabulary=vocabulary))
+    oddities = f"; {len(odd)} oddities, the first: {odd[0]}" if odd else ""
+    return Diagnosis(OK, f"{len(records):,} titles in this process{oddities}")
 
 
-def _store(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
+def _store_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     if settings.store_url == EMBEDDED:
-        check = local.store_check(settings)
+        check = once(partial(_diagnose_store, settings))  # one file fills all of them
         profile = always(Diagnosis(OK, "in this process, until it ends"))
-        return {
-            **dict.fromkeys(("titles", "stock", "releases", "orders"), (EMBEDDED, check)),
-            "profile": (EMBEDDED, profile),
-        }
+        names = ("titles", "stock", "releases", "orders")
+        return {**dict.fromkeys(names, (EMBEDDED, check)), "profile": (EMBEDDED, profile)}
     from tools.store.backends.dynamodb.connection import Connection
     from tools.store.backends.dynamodb.diagnosis import diagnose
-    from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
+    from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress
 
     address = DynamoAddress.parse(settings.store_url)
     connection = Connection(address)
     stack.push_async_callback(connection.aclose)
-    where = f"dynamodb://{address}"
-
-    def of(table: Table) -> Check:
-        return lambda deadline: diagnose(connection, table, deadline)
-
-    return {table.name: (where, of(table)) for table in TABLES}
+    return {table.name: (f"dynamodb://{address}", partial(diagnose, connection, table)) for table in TABLES}
 
 
-def _pages(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
+async def _diagnose_store(settings: Settings, deadline: Deadline) -> Diagnosis:
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+    from tools.store.records.catalog_file import load
+
+    records = await asyncio.to_thread(load, settings.catalog_file)
+    offers = [(title.title_id, sold) for title, sold in records]
+    async with EmbeddedStore.open(offers, *store_files(settings)) as store:
+        health = await store.health(deadline)
+    if not health.ok:
+        return Diagnosis.of(Problem(health.detail, "correct the files it is filled from"))
+    return Diagnosis(OK, "in this process, from files")
+
+
+def _pages_check(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
     if settings.pages_url == EMBEDDED:
         return EMBEDDED, always(Diagnosis(OK, "pictures of the demo"))
     if folder := file_of(settings.pages_url):
-        return str(folder), local.on_a_thread(local.pages, folder)
+        return str(folder), _on_thread(_diagnose_pages, folder)
     from tools.store.backends.aws_address import S3Address
     from tools.store.backends.pages.s3 import diagnose
 
     address = S3Address.parse(settings.pages_url)
-    return str(address), lambda deadline: diagnose(address, stack, deadline)
+    return str(address), partial(diagnose, address, stack)
 
 
-def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
+def _diagnose_pages(folder: Path) -> Diagnosis:
+    try:
+        with os.scandir(folder) as entries:
+            is_filled = any(each.is_dir(follow_symlinks=False) for each in entries)
+    except OSError as error:
+        return Diagnosis.of(Problem(f"it cannot be read: {error.strerror}", "check MANGA_PAGES_URL, and the owner and mode"))
+    if not is_filled:
+        return Diagnosis.of(Problem("it has no folder of a title", "put TITLE_ID/VOLUME/1.webp into it"), state=DEGRADED)
+    return Diagnosis(OK, "a directory")
+
+
+def _redis_check(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
     from session.redis import diagnosis
 
+    async def diagnose_embedded(deadline: Deadline) -> Diagnosis:
+        from session.redis.embedded import embedded_redis
+
+        return await diagnosis.told_by(await stack.enter_async_context(embedded_redis()), deadline)
+
     if settings.redis_url == EMBEDDED:
-        return EMBEDDED, local.redis_check(stack)
+        return EMBEDDED, diagnose_embedded
     address = RedisAddress.parse(settings.redis_url)
-    signed_in = redis_credentials(address)
-    credentials = signed_in.get_credentials if signed_in else None
+    iam = redis_credentials(address)
+    credentials = iam.get_credentials if iam else None
     where = f"{urlsplit(settings.redis_url).scheme}://{address}"
-    return where, once(lambda deadline: diagnosis.diagnose(address, credentials, deadline))
+    return where, once(partial(diagnosis.diagnose, address, credentials))
 
 
-def _issuer(settings: Settings) -> dict[str, tuple[str, Check]]:
-    url = settings.jwt_jwks_url
-    if url is None:
-        return {}
-    from server.identity.jwt.diagnosis import diagnose, where
-
-    return {"issuer": (where(url), lambda deadline: diagnose(url, deadline))}
-
-
-def _packages(report: ReloadReport) -> dict[str, tuple[str, Check]]:
-    if not report.packages and report.problem is None:
-        return {}
-    return {"packages": (GROUP, always(_brought_by(report)))}
+def _diagnose_packages(report: ReloadReport) -> Diagnosis:
+    if report.well:
+        brought = (f"{each.package} {each.version}: {', '.join(each.loaded) or 'no tools'}" for each in report.packages)
+        return Diagnosis(OK, "; ".join(brought))
+    problem = report.problem or "; ".join(map(str, report.refused))
+    remedy = "mend or remove the package, then `python -m server tools reload`; until then a server keeps its version"
+    return Diagnosis.of(Problem(problem, remedy))
 
 
-def _flags(settings: Settings, stack: AsyncExitStack, registry: Registry) -> dict[str, tuple[str, Check]]:
-    url = settings.flags_url
-    if url is None:
-        return {}
-    return {"flags": (without_query(url), lambda deadline: _of_flags(url, stack, [tool.flag for tool in registry]))}
-
-
-async def _classifier(settings: Settings, stack: AsyncExitStack) -> dict[str, tuple[str, Check]]:
-    if settings.classifier == "local":
-        return {}
-    return {"classifier": (settings.classifier, await classifier_check(settings, stack))}
-
-
-def _files(settings: Settings) -> dict[str, tuple[str, Check]]:
-    """Names the policies' and those that are set; the data folder too where the catalogue is in this process and keeps its
-    vectors there."""
-    policies = settings.policies_file
-    found: dict[str, tuple[str, Check]] = {"policies": (policies.name, local.on_a_thread(local.policies, policies))}
-    if path := settings.audit_log:
-        found["audit"] = (str(path), local.on_a_thread(local.audit, path))
-    if settings.data_dir or settings.catalog_url == EMBEDDED:
-        folder = settings.data_dir or default_data_dir()
-        found["data"] = (str(folder), local.on_a_thread(local.data, folder))
-    return found
-
-
-def workers_check(settings: Settings) -> dict[str, tuple[str, Check]]:
-    """Says nothing of a process by itself."""
-    if settings.workers == 1:
-        return {}
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = Diagnosis(OK, f"on {processors} processors")
-    if processors < settings.workers:
-        remedy = f"set MANGA_WORKERS to {processors} at most, or give the task more"
-        found = Diagnosis(DEGRADED, f"they share {processors} processors, and wait for one another", remedy)
-    return {"workers": (str(settings.workers), always(found))}
-
-
-def _brought_by(report: ReloadReport) -> Diagnosis:
-    if not report.well:
-        told = [report.problem] if report.problem else [str(each) for each in report.packages if each.refused]
-        return Diagnosis.of(Problem("; ".join(told), MEND))
-    return Diagnosis(OK, "; ".join(map(_brought, report.packages)))
-
-
-def _brought(package: PackageReport) -> str:
-    return f"{package.package} {package.version}: {', '.join(package.loaded) or 'no tools'}"
-
-
-async def _of_flags(url: str, stack: AsyncExitStack, tools: Collection[str]) -> Diagnosis:
+async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str], deadline: Deadline) -> Diagnosis:
     source = await open_source(url, stack)
     try:
-        return Diagnosis(OK, _switched(parse(await source.read() or b""), tools))
-    except DocumentError as error:
-        return Diagnosis.of(Problem(str(error), f"correct it; {KEEPS}"))
+        document = parse(await source.read() or b"")
     except Unreadable as error:
         return Diagnosis.of(_flags_problem(url, error))
-
-
-def _switched(document: Document, tools: Collection[str]) -> str:
-    """A flag of another version's tool is no more than worth knowing."""
-    changed = [f"{name} {_state_of(flag)}" for name, flag in document.flags.items() if _state_of(flag) != "on"]
-    unknown = document.unknown(tools)
+    changed = [f"{name} {state}" for name, flag in document.flags.items() if (state := _state_of(flag)) != "on"]
+    unknown = document.unknown(tools)  # of another version's tool: worth knowing, and no problem
     missing = [f"no tool of this version: {', '.join(unknown)}"] if unknown else []
-    return "; ".join([", ".join(changed) or "every tool that is named is on for everyone", *missing])
+    return Diagnosis(OK, "; ".join([", ".join(changed) or "every tool that is named is on for everyone", *missing]))
 
 
 def _state_of(flag: Flag) -> str:
@@ -214,11 +217,127 @@ def _state_of(flag: Flag) -> str:
 
 
 def _flags_problem(url: str, error: Unreadable) -> Problem:
+    setting = "MANGA_FLAGS_URL"
     if url.startswith("file:"):
-        return Problem(str(error), f"check {FLAGS_SETTING}, and the file's owner and mode")
+        return Problem(str(error), f"check {setting}, and the file's owner and mode")
     if url.startswith("dynamodb:") and error.__cause__ is not None:
         from tools.store.backends.aws_failures import aws_problem, code_of
 
         if code_of(error) != "ResourceNotFoundException":
-            return aws_problem(error, FLAGS_SETTING, "dynamodb:GetItem on the table of the flags")
-    return network_problem(error, FLAGS_SETTING) or Problem(str(error), f"check {FLAGS_SETTING}; {KEEPS}")
+            return aws_problem(error, setting, "dynamodb:GetItem on the table of the flags")
+    return network_problem(error, setting) or Problem(str(error), f"check {setting}; {KEEPS}")
+
+
+def diagnose_workers(workers: int) -> Diagnosis:
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if processors >= workers:
+        return Diagnosis(OK, f"on {processors} processors")
+    remedy = f"set MANGA_WORKERS to {processors} at most, or give the task more"
+    return Diagnosis(DEGRADED, f"they share {processors} processors, and wait for one another", remedy)
+
+
+def _diagnose_policies(settings: Settings) -> Diagnosis:
+    try:
+        found = read_policies(settings)
+    except SettingError as error:
+        what = str(error).removeprefix("MANGA_POLICIES_FILE: ")
+        return Diagnosis.of(Problem(what, "correct the file, or MANGA_POLICIES_FILE"))
+    return Diagnosis(OK, f"{len(found.topics)} topics in {len({language for _, language in found.texts})} languages")
+
+
+def _diagnose_audit(file: Path) -> Diagnosis:
+    """Opens the file to append, as the server does; where it is missing, tries to write in its folder."""
+    try:
+        if file.exists():
+            os.close(os.open(file, os.O_WRONLY | os.O_APPEND))
+        else:
+            _try_to_write(file.parent)
+    except OSError as error:
+        what = f"it cannot be written: {error.strerror}"
+        return Diagnosis.of(Problem(what, "check MANGA_AUDIT_LOG, and the owner and mode"))
+    return _diagnose_space(file.parent, "make room, or no order access can be written down")
+
+
+def _diagnose_data_folder(folder: Path) -> Diagnosis:
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    try:
+        _try_to_write(nearest)
+    except OSError as error:
+        what = f"nothing can be kept in it ({error.strerror}): vectors are computed at every start"
+        return Diagnosis.of(Problem(what, "set XDG_CACHE_HOME to a folder that this user may write to"), state=DEGRADED)
+    return _diagnose_space(nearest, "make room, or set XDG_CACHE_HOME to a folder elsewhere")
+
+
+def _try_to_write(folder: Path) -> None:
+    with TemporaryFile(dir=folder) as file:
+        file.write(b"\0")
+
+
+def _diagnose_space(folder: Path, remedy: str) -> Diagnosis:
+    free = shutil.disk_usage(folder).free
+    detail = f"{free / 2**30:,.1f} GB free"
+    return Diagnosis(OK, detail) if free >= LEAST_FREE_BYTES else Diagnosis.of(Problem(detail, remedy), state=DEGRADED)
+
+
+async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Embedder | None, Check]:
+    """Opens the embedder if possible; its check embeds one word, or says why it could not be opened."""
+    try:
+        embedder = await open_embedder(settings, stack)
+    except SettingError as error:
+        return None, always(_not_opened(error))
+    if embedder is None:
+        return None, always(Diagnosis(OK, "none: search is by words alone"))
+    well = Diagnosis(OK, f"{embedder.name}, {embedder.dimensions} dimensions")
+
+    def problem(failure: BackendFailure | InternalFailure) -> Problem:
+        if settings.embedder == "local" or isinstance(failure, InternalFailure):
+            return Problem(failure.message, "install the locked requirements again, or set MANGA_EMBEDDER=none")
+        from tools.store.backends.aws_failures import bedrock_problem
+
+        return bedrock_problem(failure)
+
+    slow = "wait if the machine is busy; else look at its quotas"
+    return embedder, _model_check(partial(embedder.embed, ["漫画"]), well, slow, problem)
+
+
+async def _classifier_check(settings: Settings, stack: AsyncExitStack) -> Check:
+    """Has Bedrock's classifier label one short text."""
+    try:
+        classifier = await open_classifier(settings, stack)
+    except SettingError as error:
+        return always(_not_opened(error))
+    text, terms = "A boy sails the sea to become king of the pirates.", CatalogTerms({"Adventure": 1, "Romance": 1}, {})
+
+    def problem(failure: BackendFailure | InternalFailure) -> Problem:
+        if isinstance(failure, InternalFailure):
+            raise failure
+        from tools.store.backends.aws_failures import CLASSIFIER, bedrock_problem
+
+        return bedrock_problem(failure, CLASSIFIER)
+
+    well, slow = Diagnosis(OK, f"{settings.classifier} labels texts"), "look at its quotas, or take a faster model"
+    assert classifier is not None
+    return _model_check(partial(classifier.classify, text, terms), well, slow, problem)
+
+
+def _not_opened(error: SettingError) -> Diagnosis:
+    setting, _, remedy = str(error).partition(": ")
+    return Diagnosis.of(Problem(f"{setting} cannot be used", remedy))
+
+
+def _model_check(
+    ask: Callable[[Deadline], Awaitable[Any]],
+    well: Diagnosis,
+    slow: str,
+    problem: Callable[[BackendFailure | InternalFailure], Problem],
+) -> Check:
+    async def check(deadline: Deadline) -> Diagnosis:
+        try:
+            await ask(deadline.less(0.1))
+        except TimedOut:
+            return Diagnosis.of(Problem("it does not answer", slow))
+        except (BackendFailure, InternalFailure) as failure:
+            return Diagnosis.of(problem(failure))
+        return well
+
+    return check

@@ -1,6 +1,6 @@
-"""How the way between replicas is asked: something is said on a channel of its own, and has to be heard there.
+"""The check of the relay between replicas: a message published on a channel of its own has to arrive.
 
-Over the connections that serving makes, to the node of a cluster that has the channel too."""
+It uses the connections that serving makes, in a cluster to the node that owns the channel."""
 
 from __future__ import annotations
 
@@ -23,36 +23,29 @@ from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DOWN, OK, Check, Diagnosis, Problem, always
 
 HEARD_SECONDS = 1.0
-KEPT_MS = 1000
-SAID = b"doctor"
+MESSAGE = b"doctor"
 WITHOUT = "set MANGA_RELAY=off and have the balancer keep each session on its replica"
 RIGHTS = (
     "allow ~manga:mcp:* &manga:mcp:* +publish +subscribe, in a cluster +spublish +ssubscribe, +get +getdel +exists +set +del"
-)
-TOO_OLD = Problem(
-    "it has no sharded channels, which the relay needs in a cluster", f"take Redis 7 or Valkey 8 and later, or {WITHOUT}"
-)
-UNHEARD = Problem(
-    "what is published there is not heard", f"name the Redis itself in MANGA_REDIS_URL, no proxy before it; or {WITHOUT}"
 )
 AWAY = Problem("Redis cannot be asked", "see redis above: without it each replica serves its own sessions only")
 
 
 def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Check]]:
-    """Says nothing where there is no other process to be reached. `redis` tells how Redis itself fares."""
+    """Returns no check where there is no other process to reach. `redis` is the check of Redis itself."""
     if settings.relay == "off":
         alone = Diagnosis(OK, "each process serves its own sessions: the balancer has to be sticky")
         return {"relay": ("off", always(alone))}
     if settings.relay.startswith("unix:"):
         folder = Path(urlsplit(settings.relay).path)
-        return {"relay": (settings.relay, partial(_of_folder, folder))}
+        return {"relay": (settings.relay, lambda deadline: asyncio.to_thread(_diagnose_folder, folder))}
     if settings.redis_url == EMBEDDED:
         return {}
-    return {"relay": ("over redis", partial(_over_redis, settings, redis))}
+    return {"relay": ("over redis", partial(_diagnose_redis, settings, redis))}
 
 
-async def _over_redis(settings: Settings, redis: Check, deadline: Deadline) -> Diagnosis:
-    """Never raises but for the time that is over."""
+async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) -> Diagnosis:
+    """Raises nothing but `TimeoutError`."""
     if (await redis(deadline)).state == DOWN:
         return Diagnosis.of(AWAY)  # it says why
     try:
@@ -63,58 +56,56 @@ async def _over_redis(settings: Settings, redis: Check, deadline: Deadline) -> D
 
 
 async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
-    """Raises what keeps a connection from coming about."""
+    """Raises what keeps a connection from being made."""
     channel, heard, lost = relay(secrets.token_hex(6)), asyncio.Event(), asyncio.Event()
     dialer = redis.dialer_of(channel) if redis.sharded else redis.dialer
-    wire = await dialer.dial(lost.set, partial(ListeningWire, heard=lambda said: heard.set() if said == SAID else None))
+    wire = await dialer.dial(lost.set, partial(ListeningWire, heard=lambda said: heard.set() if said == MESSAGE else None))
     try:
         subscribe = "SSUBSCRIBE" if redis.sharded else "SUBSCRIBE"
         (reply,) = await wire.send([Command((subscribe, channel))], deadline.remaining()).replies()
         if isinstance(reply, MemoryRefused):
             return Diagnosis.of(_refused(subscribe, reply))
-        for command in _used(redis, channel):
+        for command in _commands_of_serving(redis, channel):
             (reply,) = await redis.trip([command], deadline)
             if isinstance(reply, MemoryRefused):
                 return Diagnosis.of(_refused(str(command[0]), reply))
         async with asyncio.timeout(HEARD_SECONDS):
             await heard.wait()
     except TimeoutError:
-        return Diagnosis.of(UNHEARD)
+        remedy = f"name the Redis itself in MANGA_REDIS_URL, no proxy before it; or {WITHOUT}"
+        return Diagnosis.of(Problem("what is published there is not heard", remedy))
     finally:
         wire.abort()
     return Diagnosis(OK, "published and heard, in the channel's own shard" if redis.sharded else "published and heard")
 
 
-def _used(redis: Redis, channel: str) -> list[Command]:
-    """What serving says, in the names of a process that never was."""
+def _commands_of_serving(redis: Redis, channel: str) -> list[Command]:
+    """Returns the commands that serving sends, for a process that does not exist."""
     process = channel.rpartition("{")[2].rstrip("}")
     alive, large = relay_alive(process), relay_message(process, "doctor")
     return [
-        Command(("SET", alive, 1, "PX", KEPT_MS)),
+        Command(("SET", alive, 1, "PX", 1000)),
         Command(("EXISTS", alive)),
         Command(("GET", FLEET_KEY)),
-        Command(("SET", large, SAID, "PX", KEPT_MS)),
+        Command(("SET", large, MESSAGE, "PX", 1000)),
         Command(("GETDEL", large)),
         Command(("DEL", alive)),
-        Command(("SPUBLISH" if redis.sharded else "PUBLISH", channel, SAID)),
+        Command(("SPUBLISH" if redis.sharded else "PUBLISH", channel, MESSAGE)),
     ]
 
 
 def _refused(command: str, refusal: MemoryRefused) -> Problem:
-    """By the first word of what was answered; the rest may hold a user's name."""
+    """Names the problem by the first word of the reply: the rest may hold a user's name."""
     word = str(refusal).partition(" ")[0]
     if word == "NOPERM":
         return Problem(f"its user may not {command} there", f"{RIGHTS}; or {WITHOUT}")
     if word == "ERR" and "unknown command" in str(refusal).lower():
-        return TOO_OLD
+        what = "it has no sharded channels, which the relay needs in a cluster"
+        return Problem(what, f"take Redis 7 or Valkey 8 and later, or {WITHOUT}")
     return Problem(f"it refuses {command} with {word}", "look at its log, and see redis above")
 
 
-async def _of_folder(folder: Path, deadline: Deadline) -> Diagnosis:
-    return await asyncio.to_thread(_examined, folder)
-
-
-def _examined(folder: Path) -> Diagnosis:
+def _diagnose_folder(folder: Path) -> Diagnosis:
     where = next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))
     if not where.is_dir() or not os.access(where, os.W_OK | os.X_OK):
         return Diagnosis.of(

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from server.identity.jwt.access_token import LEEWAY_SECONDS
 from server.identity.jwt.keys import JwksError, KeySet, jwks_source
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem
 
 SETTING = "MANGA_JWT_JWKS_URL"
-
-
-def where(url: str) -> str:
-    """Returns the address without a query, which may hold a key."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
 async def diagnose(url: str, deadline: Deadline) -> Diagnosis:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from server.commands.cli import _parser
-from server.commands.doctor import MOST_SECONDS, examine, local
+from server.commands.doctor import MOST_SECONDS, checks, examine
 from server.config.settings import DEMO, ROOT, Settings
 from tests.support import s3
 from tests.support.cases import cases
@@ -450,7 +450,7 @@ async def test_the_data_folder_is_tried_and_not_made(doctor: Any, tmp_path: Path
 
 
 async def test_a_disk_without_room_is_told_of(doctor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "LEAST_FREE_BYTES", 2**80)
+    monkeypatch.setattr(checks, "LEAST_FREE_BYTES", 2**80)
     seen = await doctor(data_dir=tmp_path, audit_log=tmp_path / "audit.jsonl")
     assert {seen.of[name]["state"] for name in ("audit", "data")} == {"degraded"}
     assert seen.status == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.identity.jwt.diagnosis import diagnose, where
+from server.identity.jwt.diagnosis import diagnose
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis
 from tests.support import issuer as kinds
@@ -61,7 +61,3 @@ async def test_clocks_that_are_too_far_apart_are_told(seconds: int, side: str, m
     assert found.state == DEGRADED
     assert side in found.detail
     assert "NTP" in (found.remedy or "")
-
-
-def test_where_it_is_asked_shows_no_query() -> None:
-    assert where("https://issuer.example/keys?secret=1") == "https://issuer.example/keys"
