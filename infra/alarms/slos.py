@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.telemetry.metrics import IN_TIME, USABLE
+from server.telemetry.service_levels import IN_TIME, USABLE
 
 PAGE, TICKET = "page", "ticket"
 HOUR = 60

@@ -15,7 +15,7 @@ from infra.alarms.states import STATES
 from infra.cdk.config import Stage as Deployed
 from infra.cdk.stages import STAGES
 from server.backends.guarded_store import POLICIES
-from server.telemetry.emf import NUMBERS
+from server.telemetry.service_levels import NUMBERS
 from tools.store.backends.dynamodb.tables import TABLES
 
 FOLDER = Path(__file__).parent

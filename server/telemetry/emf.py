@@ -1,4 +1,4 @@
-"""Writes the lines, one batch every ten seconds."""
+"""CloudWatch metrics in embedded metric format: one batch of lines every ten seconds, from the Prometheus registry."""
 
 from __future__ import annotations
 
@@ -8,60 +8,13 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.samples import Sample
 
-from server.telemetry.metrics import BAD, GOOD, IN_TIME, USABLE
+from server.telemetry.service_levels import NUMBERS, UNDER_WAY, Kind, Number
 from session.resilience.clocks import WallClock
-
-
-class Kind(StrEnum):
-    """How a number is told: how much it has grown since the last line, as it is, or as it was in each second since."""
-
-    GROWN = "grown"
-    NOW = "now"
-    EACH_SECOND = "each second"
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """`sample` is the name in /metrics, `labels` those that it has to have there; `dimension` is the name in CloudWatch of
-    the label `by`."""
-
-    name: str
-    sample: str
-    kind: Kind
-    unit: str = "Count"
-    labels: tuple[tuple[str, str], ...] = ()
-    by: str | None = None
-    dimension: str | None = None
-    open_from: float | None = None
-    """Where it is stated the number is 1 from this value on, else 0."""
-
-    @classmethod
-    def verdicts(cls, name: str, level: str, verdict: str) -> Self:
-        return cls(name, "manga_service_level_total", Kind.GROWN, labels=(("level", level), ("verdict", verdict)))
-
-
-UNDER_WAY = Number("CallsUnderWay", "manga_calls_under_way", Kind.EACH_SECOND)
-NUMBERS = (
-    Number.verdicts("AnswersInTime", IN_TIME, GOOD),
-    Number.verdicts("AnswersLate", IN_TIME, BAD),
-    Number.verdicts("AnswersUsable", USABLE, GOOD),
-    Number.verdicts("AnswersUnusable", USABLE, BAD),
-    UNDER_WAY,
-    Number("Ready", "manga_ready", Kind.NOW),
-    Number("RedisAway", "manga_breaker_state", Kind.NOW, labels=(("backend", "redis"),), open_from=1.0),
-    Number("BackendLost", "manga_breaker_state", Kind.NOW, by="backend", dimension="Backend", open_from=1.0),
-    Number("AuditLinesLost", "manga_audit_lines_dropped_total", Kind.GROWN),
-    Number("LogLinesLost", "manga_log_lines_dropped_total", Kind.GROWN),
-    Number("ReplicaLag", "manga_replica_lag_seconds", Kind.NOW, "Seconds", by="replica", dimension="Replica"),
-)
-
 
 MOST_VALUES = 100
 """What one metric may have in one line."""

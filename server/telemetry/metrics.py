@@ -14,36 +14,12 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, choose_encoder, generate_latest
 from prometheus_client.registry import Collector
 
-from server.call import CACHE, LIVE, Call
+from server.call import Call
 from server.telemetry.events import CallFinished
+from server.telemetry.service_levels import BAD, GOOD, IN_TIME, LEVELS, USABLE, usable
 from server.version import VERSION
 from session.resilience.breaker import BreakerState, CircuitBreaker, Outage
 from session.resilience.clocks import Clock
-
-IN_TIME, USABLE = "in_time", "usable"
-LEVELS = (IN_TIME, USABLE)
-GOOD, BAD = "good", "bad"
-OWN_FAILURES = frozenset({"INTERNAL_ERROR", "DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "SERVER_BUSY"})
-"""What a call fails of through no fault of its caller. BUDGET_EXHAUSTED is not among them: the turn was spent before the
-call came, by the model's thinking as a rule; where slow calls have spent it, those were late."""
-OF_NO_MATTER = frozenset({"session"})
-"""What an answer can do without and still know that there is nothing."""
-MATCHES = "matches"
-"""What a fallback did without that shows nothing of what was asked for."""
-
-
-def usable(event: CallFinished) -> bool | None:
-    """Returns the verdict; None for a call that says nothing of the service: its caller gave it up, was wrong, or was
-    refused what it may not have."""
-    if event.outcome == "ok":
-        return not _dead_end(event)
-    return False if event.outcome in OWN_FAILURES else None
-
-
-def _dead_end(event: CallFinished) -> bool:
-    missing = event.source not in (LIVE, CACHE) or not OF_NO_MATTER.issuperset(event.degraded)
-    return (event.empty and missing) or MATCHES in event.degraded
-
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections import Counter
 from infra.capacity.inputs import read_inputs
 from infra.cdk.stages import STAGES
 from server.config.settings import ROOT
-from server.telemetry.emf import UNDER_WAY
+from server.telemetry.service_levels import UNDER_WAY
 from tests.support.cdk import Template
 from tools.store.backends.dynamodb.tables import TABLES
 

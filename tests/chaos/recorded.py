@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from server.telemetry.emf import NUMBERS, Kind
+from server.telemetry.service_levels import NUMBERS, Kind
 from tests.chaos.heartbeat import Held
 from tests.chaos.world import World
 from tests.support.cloudwatch import Key, Minute

@@ -7,7 +7,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from infra.cdk.config import Stage
-from server.telemetry.emf import UNDER_WAY
+from server.telemetry.service_levels import UNDER_WAY
 
 CPU = "ECSServiceAverageCPUUtilizationHighResolution"
 CALLS = UNDER_WAY.name

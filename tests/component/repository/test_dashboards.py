@@ -21,7 +21,7 @@ from infra.dashboards.cloudwatch import body
 from infra.dashboards.layout import COLUMNS, placed
 from infra.dashboards.panels import PANELS
 from server.config.settings import ROOT
-from server.telemetry.emf import NUMBERS
+from server.telemetry.service_levels import NUMBERS
 from tests.support.compose import OBSERVABILITY, named
 from tests.support.process import serving
 

@@ -16,7 +16,8 @@ from infra.alarms.rules import NAMES
 from server.call import Call, RequestMetadata
 from server.config.settings import ROOT
 from server.telemetry.events import CallFinished
-from server.telemetry.metrics import BAD, GOOD, LEVELS, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.service_levels import BAD, GOOD, LEVELS
 from session.resilience.breaker import BreakerState
 from session.resilience.deadline import Deadline
 from tests.support.breakers import breakers

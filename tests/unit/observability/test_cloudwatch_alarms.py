@@ -9,7 +9,7 @@ import pytest
 from infra.alarms.cloudwatch import Deployed, alarms, rollback_names
 from infra.alarms.rules import NAMES
 from infra.alarms.slos import BURNS, DAY, SERVICE_LEVELS
-from server.telemetry.emf import NUMBERS
+from server.telemetry.service_levels import NUMBERS
 from tests.support.cases import cases
 from tests.support.cloudwatch import Alarms, Key, Minute, Phase, Timeline, calculated
 

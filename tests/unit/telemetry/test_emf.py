@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from server.telemetry.emf import LOOKS, NUMBERS, EmfPublisher, publish_emf
+from server.telemetry.emf import LOOKS, EmfPublisher, publish_emf
 from server.telemetry.metrics import Metrics
+from server.telemetry.service_levels import NUMBERS
 from session.resilience.breaker import BreakerState
 from tests.support.breakers import breakers
 from tests.support.events import an_event

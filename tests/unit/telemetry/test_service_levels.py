@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from server.telemetry.metrics import OWN_FAILURES, Metrics, usable
+from server.telemetry.metrics import Metrics
+from server.telemetry.service_levels import OWN_FAILURES, usable
 from tests.support.cases import cases
 from tests.support.events import an_event
 from tools.store import failures

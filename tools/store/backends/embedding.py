@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
@@ -34,6 +33,8 @@ def single_threaded_blas() -> None:
     on two busy cores made the slowest twentieth of the searches seven times slower. (OPENBLAS_NUM_THREADS=1 is read when
     NumPy is imported, which is no help to code that is not the first to import it.)
     """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
     threadpool_limits(limits=1, user_api="blas")
 
 

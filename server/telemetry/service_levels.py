@@ -1,0 +1,83 @@
+"""Service levels of each call, and the numbers that CloudWatch alarms on; the deployment reads both without drivers.
+
+In time: the last byte of the answer was with the socket at most 20 ms after the call's deadline. Usable: the agent can go on
+with the answer. An answer that finds nothing while a backend is missing, or holds popular titles in place of those that were
+asked for, is not usable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from server.call import CACHE, LIVE
+from server.telemetry.events import CallFinished
+
+IN_TIME, USABLE = "in_time", "usable"
+LEVELS = (IN_TIME, USABLE)
+GOOD, BAD = "good", "bad"
+OWN_FAILURES = frozenset({"INTERNAL_ERROR", "DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "SERVER_BUSY"})
+"""What a call fails of through no fault of its caller. BUDGET_EXHAUSTED is not among them: the turn was spent before the
+call came, by the model's thinking as a rule; where slow calls have spent it, those were late."""
+OF_NO_MATTER = frozenset({"session"})
+"""What an answer can do without and still know that there is nothing."""
+MATCHES = "matches"
+"""What a fallback did without that shows nothing of what was asked for."""
+
+
+def usable(event: CallFinished) -> bool | None:
+    """True if the agent can go on with the answer. None for a call that says nothing of the service: cancelled, a caller's
+    error, or forbidden."""
+    if event.outcome == "ok":
+        return not _dead_end(event)
+    return False if event.outcome in OWN_FAILURES else None
+
+
+def _dead_end(event: CallFinished) -> bool:
+    missing = event.source not in (LIVE, CACHE) or not OF_NO_MATTER.issuperset(event.degraded)
+    return (event.empty and missing) or MATCHES in event.degraded
+
+
+class Kind(StrEnum):
+    """How a number is told: how much it has grown since the last line, as it is, or as it was in each second since."""
+
+    GROWN = "grown"
+    NOW = "now"
+    EACH_SECOND = "each second"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """`sample` is the name in /metrics, `labels` those that it has to have there; `dimension` is the name in CloudWatch of
+    the label `by`."""
+
+    name: str
+    sample: str
+    kind: Kind
+    unit: str = "Count"
+    labels: tuple[tuple[str, str], ...] = ()
+    by: str | None = None
+    dimension: str | None = None
+    open_from: float | None = None
+    """Where it is stated the number is 1 from this value on, else 0."""
+
+    @classmethod
+    def verdicts(cls, name: str, level: str, verdict: str) -> Self:
+        return cls(name, "manga_service_level_total", Kind.GROWN, labels=(("level", level), ("verdict", verdict)))
+
+
+UNDER_WAY = Number("CallsUnderWay", "manga_calls_under_way", Kind.EACH_SECOND)
+NUMBERS = (
+    Number.verdicts("AnswersInTime", IN_TIME, GOOD),
+    Number.verdicts("AnswersLate", IN_TIME, BAD),
+    Number.verdicts("AnswersUsable", USABLE, GOOD),
+    Number.verdicts("AnswersUnusable", USABLE, BAD),
+    UNDER_WAY,
+    Number("Ready", "manga_ready", Kind.NOW),
+    Number("RedisAway", "manga_breaker_state", Kind.NOW, labels=(("backend", "redis"),), open_from=1.0),
+    Number("BackendLost", "manga_breaker_state", Kind.NOW, by="backend", dimension="Backend", open_from=1.0),
+    Number("AuditLinesLost", "manga_audit_lines_dropped_total", Kind.GROWN),
+    Number("LogLinesLost", "manga_log_lines_dropped_total", Kind.GROWN),
+    Number("ReplicaLag", "manga_replica_lag_seconds", Kind.NOW, "Seconds", by="replica", dimension="Replica"),
+)
