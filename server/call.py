@@ -1,16 +1,15 @@
-"""A call on its way through the pipeline, and what comes out."""
+"""A call on its way through the pipeline, and its outcome."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from session.begin import BeginRequest, Begun
+from session.begin import Begun
 from session.memory import Conversation
 from session.preferences import Preference
-from session.recent import StateWrite
 from session.redis.keyvalue import Step
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline, Span
@@ -22,18 +21,15 @@ from tools.store.failures import Failure
 
 Json = dict[str, Any]
 PAST_DEADLINE = 0.01
-"""Seconds after a call's deadline in which the ladder and the record may still wait for something: an answer is to leave
-within 20 ms of it."""
+"""Seconds after a call's deadline that the ladder and the record may use: an answer leaves within 20 ms of its deadline."""
 LEAST_STEP = 0.004
-"""What each of them gets at least, for what is there at once."""
+"""Seconds that each of them gets at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """What the request says of itself, read once from `_meta`, headers and baggage, unproven and unchecked.
-
-    Everything is text as it came; None where nothing was said.
-    """
+    """The request's own statements, read once from `_meta`, headers and baggage; neither proven nor checked. None:
+    absent."""
 
     session: str | None = None
     turn: str | None = None
@@ -51,8 +47,8 @@ class RequestMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who has been proven. `agent` is the bearer's own name; `user` is the customer, None when anonymous;
-    `scopes` None means that everything is granted."""
+    """The proven identity. `agent` is the bearer's own name; `user` is the customer, None when anonymous; `scopes` None
+    grants every tool."""
 
     agent: str | None = None
     user: str | None = None
@@ -60,14 +56,14 @@ class Principal:
 
     @property
     def proven(self) -> bool:
-        """Tells whether a secret or a signature stands behind this, and not only somebody's word."""
+        """True if a secret or a signature stands behind this identity."""
         return self.agent is not None or self.scopes is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """Whom another process of the fleet has proven, in place of the tokens, which stay there: `bearer` by the header, None
-    for nobody; `tokens` by those in `_meta`, under what now stands in their place."""
+    """Identities that another process of the fleet has proven; the tokens stay there. `bearer` is the header's, None where
+    there was none; `tokens` are those of `_meta`, by the placeholder that replaces each."""
 
     bearer: Any = None
     tokens: Mapping[str, Any] = field(default_factory=dict)
@@ -79,7 +75,7 @@ Bearer = str | Vouched
 @dataclass(slots=True)
 class Call:
     """One tool call. `arrived` is in seconds of `clock`; `origin` is the transport's principal, where one was proven;
-    `client` is who waits for the answer. The fields below the line are filled by the stages named beside them."""
+    `client` waits for the answer. The fields below the line are set by the stages named beside them."""
 
     call_id: str
     tool: Registered
@@ -94,31 +90,26 @@ class Call:
     clock: Clock = field(default=time.monotonic, repr=False)
     client: Client = field(default=SILENT, repr=False)
     # ---
-    span: Span | None = None  # telemetry, and each stage for its time: what is done now, where somebody watches
+    span: Span | None = None  # telemetry and run_stage: what the call does now, where it is observed
     principal: Principal = field(default_factory=Principal)  # identity
     session: str | None = None  # identity
     expected_calls: int = 1  # identity
-    may_use: MayUse = NO_TOOL  # identity: which tools they may use
-    variant: str | None = None  # identity: by which of its flag's segments the tool is on
+    may_use: MayUse = NO_TOOL  # identity: tells which tools the caller may use
+    variant: str | None = None  # identity: the segment of the tool's flag that the caller is in
     validated: bool = False  # validate
-    begin_request: BeginRequest | None = None  # session
+    impersonal: bool = False  # validate: the arguments name another user than the caller
     begun: Begun | None = None  # session
-    conversation: Conversation | None = None  # session: to be read back, where there is one
-    history: str | None = None  # session: what came before, where the caller asked for it
-    preferences: tuple[Preference, ...] = ()  # session: what its customer has asked to be remembered
-    obeys: str = ""  # session: a hash of these, which results are cached by
+    conversation: Conversation | None = None  # session: reads the session back
+    history: str | None = None  # session: the summary of earlier calls, where the caller asked for it
+    preferences: tuple[Preference, ...] = ()  # session: what the customer has asked to be remembered
+    obeys: str = ""  # session: a hash of these, part of the cache key
     deadline: Deadline | None = None  # session
-    tokens: int = 0  # session: what was given, as far as it is known when the call is recorded
-    room: int | None = None  # shorten: weight of tokens that notes may still come to
-    whole: Json | None = None  # shorten: the value of which a part was given
-    packed: bytes = b""  # shorten: the same as its session keeps it; empty where it does not
-    flight: Deadline | None = None  # cache: that of the work itself, which equal calls may share
-    impersonal: bool = False  # validate: it was asked for somebody who is not the caller
-    notes: list[str] = field(default_factory=list)  # anyone: what the model should know of the answer
-    degraded: set[str] = field(default_factory=set)  # anyone: what the answer had to do without
-    descended: bool = False  # fallback: the rungs below were tried
-    left: Sequence[StateWrite] = ()  # session: what later calls of the conversation may refer to
-    pending_writes: list[Step] = field(default_factory=list)  # anyone: what is written at the end, in one trip
+    tokens: int = 0  # session: estimate of the answer, once the call is recorded
+    descended: bool = False  # fallback: the rungs below the tool were tried
+    flight: Deadline | None = None  # cache: of the work itself, which equal calls share
+    notes: list[str] = field(default_factory=list)  # any: what the model should know of the answer
+    degraded: set[str] = field(default_factory=set)  # any: what the answer lacks
+    pending_writes: list[Step] = field(default_factory=list)  # any: written in the end trip
 
     @property
     def name(self) -> str:
@@ -126,16 +117,27 @@ class Call:
 
     @property
     def customer(self) -> str | None:
-        """Returns whose own things may be in the answer; None for nobody's."""
+        """The user whose personal data the answer may hold; None for nobody."""
         return None if self.impersonal else self.principal.user
+
+    @property
+    def opened(self) -> Begun:
+        """`begun`, for the stages inside the session stage."""
+        assert self.begun is not None
+        return self.begun
+
+    @property
+    def due(self) -> Deadline:
+        """`deadline`, for the stages inside the session stage."""
+        assert self.deadline is not None
+        return self.deadline
 
     @property
     def turn(self) -> Turn | None:
         return self.begun.turn if self.begun else None
 
     def late_end(self, seconds: float) -> Deadline:
-        """Gives a step of the ladder `seconds` from now, or less where the answer would then leave too long after the
-        call's deadline."""
+        """The end of a step of the ladder: `seconds` from now, or sooner so that the answer is not late."""
         end = Deadline.after(seconds, self.clock)
         if self.deadline is None:
             return end
@@ -150,9 +152,9 @@ LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call came to: a `value`, or a `failure`. `as_of` is when the value was made (seconds since the epoch),
-    `text` the value as JSON once somebody needed it, `weight` how much that is in parts of a token, `content` what goes to
-    the client beside it and is kept nowhere."""
+    """A `value` or a `failure`. `as_of` is when the value was made (seconds since the epoch), `text` the value as JSON once
+    it was needed, `weight` that text's in parts of a token, `content` the blocks beside it, which are never stored. `room`
+    is the weight that notes may add; `packed` is the whole value behind a shortened one, for its session to keep."""
 
     value: Json | None = None
     failure: Failure | None = None
@@ -162,6 +164,8 @@ class Outcome:
     text: str | None = None
     weight: int = 0
     content: tuple[Content, ...] = ()
+    room: int | None = None
+    packed: bytes = b""
 
     @property
     def succeeded(self) -> bool:

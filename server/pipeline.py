@@ -22,7 +22,7 @@ from server.stages.cache import CacheStage
 from server.stages.idempotency import IdempotencyStage
 from server.stages.remember import ProfileQueue, RememberStage
 from server.stages.request import IdentityStage, ValidateStage
-from server.stages.session import Recorded, SessionStage, Stated, ignore_recorded
+from server.stages.session import CallPreferences, Recorded, SessionStage
 from server.stages.shorten import ShortenStage
 from server.stages.telemetry import Audited, GuardStage, TelemetryStage
 from server.telemetry.audit import AuditLog
@@ -54,7 +54,7 @@ class Parts:
     result_tokens: int
     cache: bool
     clocks: Clocks
-    recorded: Recorded = ignore_recorded
+    recorded: Recorded = lambda session, user: None
     second: StandbyLookup = no_standby
     audit: AuditLog | None = None
     observers: Sequence[Observer] = ()
@@ -80,7 +80,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
     cache = CacheStage(parts.memory, parts.cache, wall)
     session = SessionStage(
         parts.memory,
-        Stated(parts.store),
+        CallPreferences(parts.store),
         parts.call_timeout_ms,
         cache=cache.enabled,
         wall=wall,

@@ -159,9 +159,9 @@ def weight_of_notes(call: Call, outcome: Outcome) -> int:
 
 def _affordable(call: Call, outcome: Outcome) -> list[str]:
     notes = _beside(call, outcome)
-    if call.room is None or not notes:
+    if outcome.room is None or not notes:
         return notes
-    room, kept = call.room - _field(outcome), []
+    room, kept = outcome.room - _field(outcome), []
     for note in notes:
         if (cost := _cost(note)) <= room:
             room -= cost

@@ -138,7 +138,7 @@ class BeginRequest:
         return keys.sessionless_turn(self.user, self.turn.name.value)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Begun:
     """What is known. `retry_after_ms` over 0 means that the caller is over its limit; `last` is what was shown last, None
     for nothing yet; `shared` what tools share by name (`session.history.SHARED`); `listened` tells whether somebody wants to
@@ -146,6 +146,7 @@ class Begun:
     and so `preferences`, where there is no copy of them. `said` is what Redis said of the conversation, field by field, at
     `clock_ms` of its own clock; `forgotten` tells that this process has made good for what it did not know any more."""
 
+    request: BeginRequest
     turn: Turn
     retry_after_ms: int = 0
     last: LastShown | None = None

@@ -287,37 +287,31 @@ class TurnArithmetic:
         """`budget_tokens` of a turn that states none, 0 for as many as there are."""
         self.budget_ms = budget_ms
         self.budget_tokens = budget_tokens
-        self._shadows = shadows
+        self.shadows = shadows
         self._clock = clock
-
-    def enter(self, request: TurnRequest) -> None:
-        self._shadows.enter(request)
-
-    def leave(self, request: TurnRequest) -> None:
-        self._shadows.leave(request.key)
 
     @property
     def counts_calls(self) -> bool:
         """Whether only the time inside calls counts."""
-        return self._shadows.counts is TurnClock.TOOLS
+        return self.shadows.counts is TurnClock.TOOLS
 
     def ages_ms(self, request: TurnRequest, sent: float) -> tuple[int, int]:
         """(age of the turn, age of the call) in ms as this process knows them when it sends the begin script."""
         call_age = max(0.0, sent - request.arrived)
-        shadow = self._shadows.live(request.key, request.name)
+        shadow = self.shadows.live(request.key, request.name)
         turn_age = max(call_age, sent - shadow.first_seen) if shadow else call_age
         return round(turn_age * 1000), round(call_age * 1000)
 
     def is_known_exhausted(self, request: TurnRequest) -> bool:
         """Whether this process has seen that a named turn is used up."""
-        shadow = self._shadows.live(request.key, request.name) if request.name.named else None
+        shadow = self.shadows.live(request.key, request.name) if request.name.named else None
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirmed(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
         """The turn by Redis's answer, anchored at the moment the question was sent."""
         if said.renewed:
-            self._shadows.renew(request.key)
-        shadow = None if said.renewed else self._shadows.live(request.key, request.name)
+            self.shadows.renew(request.key)
+        shadow = None if said.renewed else self.shadows.live(request.key, request.name)
         ahead_ms = said.clock_ms - sent * 1000
         first_ahead_ms = ahead_ms if shadow is None or shadow.ahead_ms is None else shadow.ahead_ms
         step_ms = ahead_ms - first_ahead_ms
@@ -331,14 +325,14 @@ class TurnArithmetic:
 
     def alone(self, request: TurnRequest, now: float) -> Turn:
         """The turn by what this process has seen, without Redis."""
-        shadow = self._shadows.live(request.key, request.name)
+        shadow = self.shadows.live(request.key, request.name)
         return self._or_anew(request, self._seen(request, shadow, now))
 
     def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
         """The turn, or in place of one that nobody named and that is used up, a new one from this call on."""
         if request.name.named or not turn.exhausted:
             return turn
-        self._shadows.renew(request.key)
+        self.shadows.renew(request.key)
         return self._seen(request, None, self._clock())
 
     def _seen(self, request: TurnRequest, shadow: Shadow | None, now: float) -> Turn:
@@ -355,10 +349,6 @@ class TurnArithmetic:
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
         tokens = open_token_budget(self.budget_tokens, request.stated_tokens)
         return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)
-
-    def spend(self, request: TurnRequest, tokens: int) -> None:
-        """Counts what a call has given."""
-        self._shadows.spend(request.key, tokens)
 
     def _settle(
         self,
@@ -379,6 +369,6 @@ class TurnArithmetic:
         ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded on the way
         if ahead_ms is None and shadow is not None:
             ahead_ms = shadow.ahead_ms
-        self._shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms, tokens))
-        between_ms = self._shadows.between_ms(request.key)
+        self.shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms, tokens))
+        between_ms = self.shadows.between_ms(request.key)
         return Turn(request.name, total_ms, Deadline(ends, self._clock), tokens, between_ms)

@@ -1,4 +1,4 @@
-"""What the model can afford to read: a result that is longer than its share of tokens is shortened."""
+"""Shortens a result that is longer than the model's share of tokens."""
 
 from __future__ import annotations
 
@@ -17,116 +17,90 @@ from tools.contract import Json
 from tools.results.shortening import A_TOKEN, Cut, Shortened, shortened, weight
 from tools.store.failures import BudgetExhausted
 
-
-def packed_whole(call: Call) -> bytes:
-    """Empty where there is none to keep: what is personal is kept nowhere but where it comes from, and one result must not
-    fill a session."""
-    if call.whole is None or call.session is None or call.tool.tool.personal or not call.tool.tool.recorded:
-        return b""
-    packed = pack(to_json(without_words(call.whole)))
-    return packed if len(packed) <= LARGEST_WHOLE else b""
-
-
-OFFSET, NEXT, TITLE_IDS, RESULT_SET = "offset", "next_offset", "title_ids", "result_set"
-
-
-def continued(call: Call, short: Shortened, whole: Json, places: Sequence[int]) -> Json:
-    """The shortened value, with `next_offset` right behind its last row and a `result_set` of the rows that are left: what
-    was not shown is not what "the second one" means. `places` are those of the rows in the list that offsets count, where
-    they do not follow one another."""
-    value, cut = short.value, _of_root(short)
-    if cut is None:
-        return value
-    if RESULT_SET in value:
-        value = value | {RESULT_SET: result_set_name([str(row["title_id"]) for row in value[cut.name]])}
-    if OFFSET in call.tool.tool.input_schema["properties"] and (places or _follow(call, cut, whole)):
-        after = places[cut.kept - 1] if places and cut.kept else cut.kept
-        value = value | {NEXT: call.arguments.get(OFFSET, 0) + after}
-    return value
-
-
-def _follow(call: Call, cut: Cut, whole: Json) -> bool:
-    """Whether the rows are what offsets count, one after another: some lists are a choice of rows."""
-    return NEXT in whole or whole.get("total", cut.of) == call.arguments.get(OFFSET, 0) + cut.of
-
-
-def hints(call: Call, short: Shortened, value: Json) -> list[str]:
-    """The most useful first, since there may not be room for all."""
-    cut = _of_root(short)
-    told = [f"Shortened: {cut.kept} of {cut.of}{_way_on(call, value)}."] if cut else []
-    if short.left_out:
-        said = "Left out" if told else "Shortened: without"
-        told.append(f"{said} {', '.join(dict.fromkeys(short.left_out))}.")
-    if call.packed and "session" not in call.degraded:
-        told.append(f"The whole: manga://session/results/{call.call_id}")
-    return told
-
-
-def _way_on(call: Call, value: Json) -> str:
-    if NEXT in value:
-        return f", offset {value[NEXT]} goes on"
-    return ", pass the others as title_ids" if TITLE_IDS in call.tool.tool.input_schema["properties"] else ""
-
-
-def _of_root(short: Shortened) -> Cut | None:
-    """The first list that has lost rows, where it is one of the result's own."""
-    return next((cut for cut in short.cuts if isinstance(short.value.get(cut.name), list)), None)
-
-
 USED_UP = "The tokens for this turn are used up. Answer with what you have."
 TOO_LONG = "Even the least of this answer is too long for what is left of this turn. Answer with what you have."
 SPARE = 20 * A_TOKEN
-"""For `truncated`, where the list goes on, and the name of what is left of it."""
+"""Room for `truncated`, `next_offset` and `result_set`."""
 FIRST_HINT, MORE_HINTS = 24 * A_TOKEN, 100 * A_TOKEN
 
 
 class ShortenStage:
-    """Outside caches and idempotency, which keep the whole. A call may give `most` tokens, or its share of what its turn has
-    left. Sets `room` and `whole`. Blocks beside the text, pictures above all, are not counted."""
+    """Stands outside cache and idempotency, which keep the whole. A call gets `most` tokens, or its share of the turn's
+    rest. Sets the outcome's `room` and `packed`. Content blocks beside the text are not counted."""
 
     def __init__(self, memory: SessionMemory, most: int) -> None:
         self._memory = memory
         self._most = most
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        if not call.tool.tool.recorded:  # a resource, which an application reads that knows what it is for
+        if not call.tool.tool.recorded:  # a resource, read by an application and not by a model
             return finished(await inner(call))
         budget = call.turn.tokens if call.turn else None
         if budget is not None and budget.exhausted:
-            self._let_go(call)
+            if (claim := call.opened.request.claim) is not None:  # nothing will be recorded under the key
+                call.pending_writes.append(self._memory.settle(claim, None))
             raise BudgetExhausted(USED_UP, details={"what": "tokens"})
         most = self._most if budget is None else budget.allowance(self._most, call.expected_calls)
-        return _within(call, await inner(call), most * A_TOKEN)
-
-    def _let_go(self, call: Call) -> None:
-        """Of an idempotency key that came with the beginning: nothing will be recorded under it."""
-        if call.begin_request is not None and call.begin_request.claim is not None:
-            call.pending_writes.append(self._memory.settle(call.begin_request.claim, None))
+        return _fit(call, await inner(call), most * A_TOKEN)
 
 
-def _within(call: Call, outcome: Outcome, most: int) -> Outcome:
+def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
+    """The outcome with at most this weight, its notes included. Raises `BudgetExhausted`."""
     places = (outcome.value or {}).get(PLACES, [])
     if places and outcome.value is not None:
         outcome = replace(outcome, value={name: each for name, each in outcome.value.items() if name != PLACES})
     outcome = finished(outcome)
     notes = weight_of_notes(call, outcome)
     if outcome.weight + notes > most:
-        outcome = _shortened(call, outcome, most - notes - FIRST_HINT - min(most // 10, MORE_HINTS) - SPARE, places)
+        outcome = _shorten(call, outcome, most - notes - FIRST_HINT - min(most // 10, MORE_HINTS) - SPARE, places)
         if outcome.weight > most:
             raise BudgetExhausted(TOO_LONG, details={"what": "tokens"})
-    call.room = most - outcome.weight
-    return outcome
+    return replace(outcome, room=most - outcome.weight)
 
 
-def _shortened(call: Call, outcome: Outcome, most: int, places: list[int]) -> Outcome:
-    """In at most so much weight, or the least of it. As it is where nothing of it may be lost."""
+def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> Outcome:
+    """The outcome cut to `most`, or to the least of it; unchanged where nothing of it may be cut."""
     assert outcome.value is not None
     short = shortened(outcome.value, (*call.tool.sheds, "note"), most)
     if not short.left_out and not short.cuts:
         return outcome
-    value = continued(call, short, outcome.value, places) | {"truncated": True}
-    call.whole = outcome.value
-    call.packed = packed_whole(call)
-    call.notes[:0] = hints(call, short, value)
+    cut = next((cut for cut in short.cuts if isinstance(short.value.get(cut.name), list)), None)
+    value = (short.value if cut is None else _continue(call, short.value, cut, outcome.value, places)) | {"truncated": True}
+    packed = _pack(call, outcome.value)
+    call.notes[:0] = _hints(call, short, cut, value, kept=bool(packed))
     text = compact(value)
-    return replace(outcome, value=value, text=text, weight=weight(text))
+    return replace(outcome, value=value, text=text, weight=weight(text), packed=packed)
+
+
+def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[int]) -> Json:
+    """The shortened value with the `next_offset` behind its last row, and a `result_set` of the rows that are left: "the
+    second one" means a row that was shown. `places` are the rows' offsets where they are a choice of the list."""
+    if "result_set" in value:
+        value = value | {"result_set": result_set_name([str(row["title_id"]) for row in value[cut.name]])}
+    offset = call.arguments.get("offset", 0)
+    consecutive = "next_offset" in whole or whole.get("total", cut.of) == offset + cut.of
+    if "offset" in call.tool.tool.input_schema["properties"] and (places or consecutive):
+        value = value | {"next_offset": offset + (places[cut.kept - 1] if places and cut.kept else cut.kept)}
+    return value
+
+
+def _hints(call: Call, short: Shortened, cut: Cut | None, value: Json, *, kept: bool) -> list[str]:
+    """What was cut and how to get the rest, the most useful first: there may not be room for all."""
+    hints = []
+    if cut:
+        rest = ", pass the others as title_ids" if "title_ids" in call.tool.tool.input_schema["properties"] else ""
+        rest = f", offset {value['next_offset']} goes on" if "next_offset" in value else rest
+        hints.append(f"Shortened: {cut.kept} of {cut.of}{rest}.")
+    if short.left_out:
+        hints.append(f"{'Left out' if cut else 'Shortened: without'} {', '.join(dict.fromkeys(short.left_out))}.")
+    if kept and "session" not in call.degraded:
+        hints.append(f"The whole: manga://session/results/{call.call_id}")
+    return hints
+
+
+def _pack(call: Call, whole: Json) -> bytes:
+    """The whole result for its session to keep; empty for personal results, without a session, and for one too large."""
+    if call.session is None or call.tool.tool.personal:
+        return b""
+    packed = pack(to_json(without_words(whole)))
+    return packed if len(packed) <= LARGEST_WHOLE else b""

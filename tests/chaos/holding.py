@@ -43,7 +43,7 @@ class Held:
 
 def tasks_of_calls() -> list[str]:
     """Names of the tasks that exist for a call's sake."""
-    names = ("flight ", "refresh ", "let go")
+    names = ("flight ", "refresh ", "release of ")
     return [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith(names)]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from server.call import Call, Outcome
-from server.stages.session import SessionStage, Stated
+from server.stages.session import CallPreferences, SessionStage
 from server.stages.telemetry import TelemetryStage
 from server.telemetry.events import CallFinished
 from session.failures import MemoryUnavailable
@@ -21,7 +21,7 @@ from tests.support.store import Mood
 from tests.support.valkey import eventually
 from tools.store.failures import DependencyFailure
 
-pytestmark = pytest.hash_preferences.virtual_time
+pytestmark = pytest.mark.virtual_time
 
 
 async def test_what_nobody_foresaw_is_logged_and_told_to_nobody(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
@@ -70,7 +70,7 @@ async def test_a_failure_that_comes_as_an_outcome_is_recorded_as_one(kit: Kit) -
     async def failed(call: Call) -> Outcome:
         return Outcome(failure=DependencyFailure("down"))
 
-    stage = SessionStage(kit.memory, Stated(kit.store), 5000, cache=True, wall=time.time)
+    stage = SessionStage(kit.memory, CallPreferences(kit.store), 5000, cache=True, wall=time.time)
     call = kit.call("search_manga_catalog", QUERY)
     call.session = "s"
     assert (await stage(call, failed)).text is None

@@ -10,11 +10,11 @@ import pytest
 
 from server.call import Call, Outcome, RequestMetadata
 from server.results import call_tool_result
-from session.begin import Begun
+from session.begin import BeginRequest, Begun
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline, RetryPolicy
 from session.resilience.rate_limit import Rate
-from session.turn import IMPLICIT, Turn, TurnKind, TurnName
+from session.turn import IMPLICIT, Turn, TurnKind, TurnName, TurnRequest
 from tests.support.breakers import trip, until_probed
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -56,7 +56,8 @@ def promised(answer: Answer) -> dict[str, Any]:
 def told(failure: Failure, *, left_ms: int | None = None, name: TurnName = NAMED, tool: str = SEARCH) -> tuple[Any, ...]:
     call = Call("call-1", registered(tool), {}, RequestMetadata(), 0.0)
     if left_ms is not None:
-        call.begun = Begun(Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0))))
+        turn = Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0)))
+        call.begun = Begun(BeginRequest(None, None, TurnRequest("", name, 0.0), limited=False), turn)
     data = call_tool_result(call, Outcome(failure=failure))["structuredContent"]["error"]["data"]
     return data["retryable"], data["retry_after_ms"], data["fallback_available"]
 

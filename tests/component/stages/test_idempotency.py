@@ -133,7 +133,7 @@ async def test_a_cancelled_call_leaves_its_key_free_at_once(kit: Kit) -> None:
 
 async def free_key(kit: Kit) -> None:
     """The call has ended before its key is given back."""
-    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == "let go of a key"))
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == "release of an idempotency key"))
     assert await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*") == [], "the key is held still"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support.calls import ARGUMENTS, IDS, QUERY
@@ -67,7 +69,8 @@ async def test_what_is_short_for_one_is_kept_whole_for_others(kit: Kit) -> None:
     short = await kit.ask("get_manga_details", ARGUMENTS["get_manga_details"], **WHO, token_budget=200, idempotency_key="k")
     assert (short.meta["source"], short.value["truncated"]) == ("cache", True)
     assert estimate(short.texts[0]) <= 200 < estimate(whole.texts[0])
-    assert short.call.whole == whole.value
+    assert short.call.conversation is not None
+    assert json.loads(await short.call.conversation.whole_result(short.call.call_id) or b"") == whole.value
     again = await kit.ask(
         "get_manga_details", ARGUMENTS["get_manga_details"], session="s", user="u", turn="n", idempotency_key="k"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -123,7 +124,7 @@ async def test_a_late_landing_does_not_disturb_the_next_flight(kit: Kit) -> None
 
     call = kit.call("search_manga_catalog", QUERY)
     await kit.pipeline.run(call)
-    call.begun.cached = None  # type: ignore[union-attr]
+    call.begun = replace(call.opened, cached=None)
     first = asyncio.create_task(cache(call, stubborn))
     await eventually(lambda: bool(cache.flights))
     (flight,) = cache.flights.values()

@@ -13,11 +13,11 @@ from server.call import Call, Outcome, Principal, RequestMetadata
 from server.identity.caller_limits import CallerLimits
 from server.stages.admission import AdmitStage, ShedStage
 from server.stages.cache import CacheStage, flight_key
-from session.begin import Begun
+from session.begin import BeginRequest, Begun
 from session.history import LastShown
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import Rate
-from session.turn import IMPLICIT, Turn
+from session.turn import IMPLICIT, Turn, TurnRequest
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.registry import Registry
@@ -235,7 +235,8 @@ def test_what_a_call_has_taken_is_told_in_ms() -> None:
 
 def shown(clock: HandClock, *title_ids: str, tool: str, user: str | None = None) -> Call:
     turn = Turn(IMPLICIT, 3000, Deadline(clock() + 3, clock))
-    begun = Begun(turn, last=LastShown(title_ids, (), "q"))
+    request = BeginRequest("s", user, TurnRequest("", IMPLICIT, 0.0), limited=False)
+    begun = Begun(request, turn, last=LastShown(title_ids, (), "q"))
     return a_call(clock, tool=tool, begun=begun, principal=Principal(user=user))
 
 

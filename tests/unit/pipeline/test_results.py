@@ -7,9 +7,9 @@ from typing import Any
 
 from server.call import Call, Outcome, RequestMetadata
 from server.results import META_KEY, call_tool_result
-from session.begin import Begun
+from session.begin import BeginRequest, Begun
 from session.resilience.deadline import Deadline
-from session.turn import IMPLICIT, Turn, TurnKind, TurnName
+from session.turn import IMPLICIT, Turn, TurnKind, TurnName, TurnRequest
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.pipeline import registered
@@ -32,7 +32,8 @@ def a_call(
 ) -> Call:
     call = Call("call-1", registered(tool), {}, RequestMetadata(), 0.0)
     if left_ms is not None:
-        call.begun = Begun(Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0))))
+        turn = Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0)))
+        call.begun = Begun(BeginRequest(None, None, TurnRequest("", name, 0.0), limited=False), turn)
     call.degraded = set(without.split())
     return call
 

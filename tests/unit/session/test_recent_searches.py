@@ -27,7 +27,7 @@ def begun(*ids: str, degraded: bool = False, shown: LastShown | None = None, **s
     said = {**(last.fields if last else {}), **shared}
     fields: dict[bytes, bytes | None] = {name.encode(): value.encode() for name, value in said.items()}
     turn = Turn(TurnName(TurnKind.NAMED, "t1"), 3000, Deadline.after(3))
-    return Begun(turn, last=last, shared=read_shared(fields), degraded=degraded, said=fields)
+    return Begun(asked(), turn, last=last, shared=read_shared(fields), degraded=degraded, said=fields)
 
 
 def kept(known: RecentState, request: BeginRequest | None = None, *, written: bool = True) -> None:
