@@ -230,7 +230,7 @@ async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePort
 
     store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
     # The first call makes the connections; a customer should not wait for that. It never raises.
-    await store.health(Deadline.after(CONNECT_SECONDS))
+    await store.stock.health(Deadline.after(CONNECT_SECONDS))
     return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.preferences)
 
 

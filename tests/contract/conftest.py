@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
@@ -55,8 +54,8 @@ __all__ = [
 BACKENDS = ["embedded", "dynamodb"]
 
 
-class StoreBackend(StockPort, OrdersPort, Protocol):
-    """A backend keeps both, so that one opening serves both suites."""
+StoreBackend = EmbeddedStore | DynamoStore
+"""A backend keeps stock and orders, so that one opening serves both suites."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +114,12 @@ async def store(request: pytest.FixtureRequest, shop: Shop, tmp_path: Path) -> A
 
 @pytest.fixture
 def stock_port(store: StoreBackend) -> StockPort:
-    return store
+    return store.stock if isinstance(store, DynamoStore) else store
 
 
 @pytest.fixture
 def orders_port(store: StoreBackend) -> OrdersPort:
-    return store
+    return store.orders if isinstance(store, DynamoStore) else store
 
 
 def _opened(request: pytest.FixtureRequest, shop: Shop, folder: Path) -> AbstractAsyncContextManager[StoreBackend]:

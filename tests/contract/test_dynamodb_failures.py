@@ -42,11 +42,11 @@ NOT_THERE = Answer.json({"ConsumedCapacity": {"TableName": "manga-orders", "Capa
 Call = Callable[[DynamoStore, Deadline], Any]
 CALLS: dict[str, Call] = {
     "titles": lambda store, deadline: store.titles.get(["m-1", "m-2"], deadline),
-    "stock": lambda store, deadline: store.availability(["m-1", "m-2"], deadline),
-    "order": lambda store, deadline: store.order("reader", "MNG-AAAA0001", deadline),
-    "latest": lambda store, deadline: store.latest("reader", 10, deadline),
-    "purchased": lambda store, deadline: store.purchased("reader", deadline),
-    "bought": lambda store, deadline: store.bought("reader", "m-1", deadline),
+    "stock": lambda store, deadline: store.stock.availability(["m-1", "m-2"], deadline),
+    "order": lambda store, deadline: store.orders.order("reader", "MNG-AAAA0001", deadline),
+    "latest": lambda store, deadline: store.orders.latest("reader", 10, deadline),
+    "purchased": lambda store, deadline: store.orders.purchased("reader", deadline),
+    "bought": lambda store, deadline: store.orders.bought("reader", "m-1", deadline),
     "releases": lambda store, deadline: store.releases.of_month("2026-11", deadline),
     "remember": lambda store, deadline: store.profiles.remember([("reader", EVENT)], deadline),
     "recall": lambda store, deadline: store.profiles.recall("reader", deadline),
@@ -140,7 +140,7 @@ async def test_an_empty_object_is_no_word_on_whether_there_is_such_an_order() ->
         assert isinstance(await failing(store, "order", Deadline.after(5)), DependencyFailure)
         assert not (await store.orders.health(Deadline.after(5))).ok
     async with playing(lambda _: NOT_THERE) as (store, _):
-        assert await store.order("reader", "MNG-AAAA0001", Deadline.after(5)) is None
+        assert await store.orders.order("reader", "MNG-AAAA0001", Deadline.after(5)) is None
 
 
 @each_call
@@ -213,7 +213,7 @@ async def test_nobody_listening_is_a_failure_of_the_dependency(call: str) -> Non
         address = DynamoAddress.parse(server.url)
     async with DynamoStore.open(address) as store:
         assert type(await failing(store, call, Deadline.after(5))) is DependencyFailure
-        health = await store.health(Deadline.after(5))
+        health = await store.stock.health(Deadline.after(5))
         assert not health.ok
         assert "cannot be reached" in health.detail
 
@@ -240,11 +240,11 @@ async def test_fifty_calls_that_time_out_leave_no_task_and_the_store_goes_on() -
         return never() if hanging else batch(*map(item, asked_ids(request)))
 
     async with playing(behaviour) as (store, server):
-        calls = [store.availability([f"m-{n}"], Deadline.after(0.2)) for n in range(50)]
+        calls = [store.stock.availability([f"m-{n}"], Deadline.after(0.2)) for n in range(50)]
         results = await asyncio.gather(*calls, return_exceptions=True)
         assert {type(result) for result in results} == {TimedOut}
         hanging = False
-        page = await store.availability(["m-1"], Deadline.after(5))
+        page = await store.stock.availability(["m-1"], Deadline.after(5))
         assert set(page.rows) == {"m-1"}
         assert not [task for task in asyncio.all_tasks() if "availability" in repr(task.get_coro())]
 
@@ -256,8 +256,8 @@ async def test_an_order_is_read_consistently_and_stock_is_not() -> None:
         return batch() if "RequestItems" in request else NOT_THERE
 
     async with playing(behaviour) as (store, server):
-        assert await store.order("reader", "MNG-AAAA0001", Deadline.after(5)) is None
-        assert (await store.availability(["m-1"], Deadline.after(5))).unanswered == ()
+        assert await store.orders.order("reader", "MNG-AAAA0001", Deadline.after(5)) is None
+        assert (await store.stock.availability(["m-1"], Deadline.after(5))).unanswered == ()
     order, stock = server.requests
     assert order["ConsistentRead"] is True
     assert stock["RequestItems"][TABLE]["ConsistentRead"] is False
@@ -269,7 +269,7 @@ async def test_what_is_left_unprocessed_is_asked_again_alone() -> None:
         return batch(*map(item, ids[:2]), left=tuple(ids[2:]))
 
     async with playing(behaviour) as (store, server):
-        page = await store.availability(["a", "b", "c", "d", "e"], Deadline.after(5))
+        page = await store.stock.availability(["a", "b", "c", "d", "e"], Deadline.after(5))
         assert set(page.rows) == set("abcde")
         assert page.unanswered == ()
         assert [asked_ids(request) for request in server.requests] == [list("abcde"), list("cde"), list("e")]
@@ -281,7 +281,7 @@ async def test_what_is_still_left_at_the_deadline_is_named_as_unanswered() -> No
         return batch(*(item(i) for i in ids if i == "a"), left=tuple(i for i in ids if i in ("b", "c")))
 
     async with playing(behaviour) as (store, server):
-        page = await store.availability(["a", "b", "c", "d"], Deadline.after(0.8))
+        page = await store.stock.availability(["a", "b", "c", "d"], Deadline.after(0.8))
         assert (set(page.rows), set(page.unanswered)) == ({"a"}, {"b", "c"})
         assert len(server.requests) > 1
 
@@ -291,7 +291,7 @@ async def test_a_later_round_that_hangs_does_not_cost_what_was_answered() -> Non
         return batch(item("a"), left=("b",)) if "a" in asked_ids(request) else never()
 
     async with playing(behaviour) as (store, _):
-        page = await store.availability(["a", "b"], Deadline.after(0.8))
+        page = await store.stock.availability(["a", "b"], Deadline.after(0.8))
         assert (set(page.rows), page.unanswered) == ({"a"}, ("b",))
 
 
@@ -302,7 +302,7 @@ async def test_one_of_two_batches_that_fails_is_unanswered() -> None:
 
     async with playing(behaviour) as (store, _):
         wanted = [f"m-{n}" for n in range(150)]
-        page = await store.availability(wanted, Deadline.after(5))
+        page = await store.stock.availability(wanted, Deadline.after(5))
         assert (set(page.rows), set(page.unanswered)) == (set(wanted[:100]), set(wanted[100:]))
 
 
@@ -356,10 +356,10 @@ WRONG_STOCK = {
 async def test_an_item_that_cannot_be_read_costs_its_own_title_alone(wrong: dict[str, Any]) -> None:
     changed = {name: value for name, value in (item("m-1") | wrong).items() if value is not None}
     async with playing(lambda _: batch(changed, item("m-2"))) as (store, _):
-        page = await store.availability(["m-1", "m-2"], Deadline.after(5))
+        page = await store.stock.availability(["m-1", "m-2"], Deadline.after(5))
         assert (set(page.rows), page.unanswered) == ({"m-2"}, ("m-1",))
         with pytest.raises(DependencyFailure):
-            await store.availability(["m-1"], Deadline.after(5))
+            await store.stock.availability(["m-1"], Deadline.after(5))
 
 
 WRONG_ORDERS: dict[str, dict[str, Any]] = {
@@ -389,7 +389,7 @@ async def test_an_order_may_have_attributes_that_this_version_does_not_know() ->
     newer["gift"] = {"BOOL": True}
     newer["lines"]["L"][0]["M"]["wrapping"] = {"M": {"colour": {"S": "red"}}}
     async with playing(lambda _: Answer.json({"Item": newer})) as (store, _):
-        assert await store.order("reader", "MNG-AAAA0001", Deadline.after(5)) == ORDER
+        assert await store.orders.order("reader", "MNG-AAAA0001", Deadline.after(5)) == ORDER
 
 
 @cases(
@@ -435,7 +435,7 @@ async def test_purchases_are_bounded_however_many_pages_there_are() -> None:
         return Answer.json({"Items": items, "LastEvaluatedKey": {"order_id": {"S": str(number + 1)}}})
 
     async with playing(page) as (store, server):
-        assert await store.purchased("reader", Deadline.after(20)) == ("m-1",)
+        assert await store.orders.purchased("reader", Deadline.after(20)) == ("m-1",)
         assert len(server.requests) == 3
 
 
@@ -490,7 +490,7 @@ async def test_an_emulator_never_sees_real_credentials(monkeypatch: pytest.Monke
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/role")
     async with playing(lambda request: batch(*map(item, asked_ids(request)))) as (store, _):
-        assert set((await store.availability(["m-1"], Deadline.after(5))).rows) == {"m-1"}
+        assert set((await store.stock.availability(["m-1"], Deadline.after(5))).rows) == {"m-1"}
 
 
 async def test_events_are_put_in_one_trip_each_once_and_what_is_left_unprocessed_is_put_again_alone() -> None:
@@ -569,6 +569,6 @@ async def test_a_volume_is_counted_by_its_own_price_and_copies_in_the_offer() ->
     volumes = [VolumeStock(2, None, "physical", 600, 3), VolumeStock(10, None, "physical", 500, 4)]
     one = stock_item("m-1", [Offer("physical", 1, 999), Offer("digital", 400, None)], volumes)
     async with playing(lambda _: batch(one)) as (store, _):
-        row = (await store.availability(["m-1"], Deadline.after(5))).rows["m-1"]
+        row = (await store.stock.availability(["m-1"], Deadline.after(5))).rows["m-1"]
         assert row.offers == (Offer("physical", 500, 7), Offer("digital", 400, None))
         assert row.volumes == tuple(volumes)

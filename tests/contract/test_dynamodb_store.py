@@ -53,7 +53,7 @@ async def test_a_hundred_titles_of_a_hundred_and_ten_volumes_are_read_whole_beyo
     alone = await store.connection.call("batch_get_item", **asked)
     assert alone["UnprocessedKeys"], "the page has to be too big, or this test shows nothing"
 
-    page = await store.availability(ids, Deadline.after(30))
+    page = await store.stock.availability(ids, Deadline.after(30))
     assert page.unanswered == ()
     assert set(page.rows) == set(ids)
     for row in page.rows.values():
@@ -87,7 +87,7 @@ async def test_many_writers_change_single_volumes_and_no_copy_is_lost(store: Dyn
 
     sold = await asyncio.gather(*(sell_one(number) for number in (1, 2) for _ in range(8)))
     assert sum(sold) == 10
-    row = (await store.availability(["manga-000001"], soon)).rows["manga-000001"]
+    row = (await store.stock.availability(["manga-000001"], soon)).rows["manga-000001"]
     assert [volume.stock for volume in row.volumes] == [0, 0, 5]
 
 
@@ -109,7 +109,7 @@ async def test_writing_the_same_again_changes_nothing_and_goes_on_where_it_stopp
         await write_all(store.connection, STOCK, items, progress=stop_after_the_first)
     for skip in (told[0], 0):
         assert await write_all(store.connection, STOCK, items, skip=skip) == 450
-    page = await store.availability([f"manga-{n:06}" for n in range(450)], soon)
+    page = await store.stock.availability([f"manga-{n:06}" for n in range(450)], soon)
     assert {title_id: row.offers[0].stock for title_id, row in page.rows.items()} == {f"manga-{n:06}": n for n in range(450)}
 
 
@@ -128,22 +128,22 @@ async def test_an_owner_who_guesses_reads_nothing_of_another(store: DynamoStore,
         ":owner",
     ]
     for guess in guesses:
-        assert await store.order(guess, ORDER.order_id, soon) is None
-        assert await store.purchased(guess, soon) == ()
-    assert await store.order("victim", ORDER.order_id, soon) == ORDER
+        assert await store.orders.order(guess, ORDER.order_id, soon) is None
+        assert await store.orders.purchased(guess, soon) == ()
+    assert await store.orders.order("victim", ORDER.order_id, soon) == ORDER
 
 
 async def test_one_order_id_of_two_owners_is_two_orders(store: DynamoStore, soon: Deadline) -> None:
     theirs = replace(ORDER, prefecture="Osaka")
     await write_all(store.connection, ORDERS, [order_item("one", ORDER), order_item("other", theirs)])
-    assert await store.order("one", ORDER.order_id, soon) == ORDER
-    assert await store.order("other", ORDER.order_id, soon) == theirs
+    assert await store.orders.order("one", ORDER.order_id, soon) == ORDER
+    assert await store.orders.order("other", ORDER.order_id, soon) == theirs
 
 
 async def test_an_order_changed_by_the_shop_is_read_as_it_is_now(store: DynamoStore, soon: Deadline) -> None:
     """The state is one attribute, for the order and for what counts as bought."""
     await write_all(store.connection, ORDERS, [order_item("reader", ORDER)])
-    assert await store.purchased("reader", soon) == ("manga-000001",)
+    assert await store.orders.purchased("reader", soon) == ("manga-000001",)
     await store.connection.call(
         "update_item",
         TableName=ORDERS.called(store.connection.address.prefix),
@@ -152,8 +152,8 @@ async def test_an_order_changed_by_the_shop_is_read_as_it_is_now(store: DynamoSt
         ExpressionAttributeNames={"#s": "status"},
         ExpressionAttributeValues={":s": {"S": "cancelled"}},
     )
-    assert await store.order("reader", ORDER.order_id, soon) == replace(ORDER, status="cancelled")
-    assert await store.purchased("reader", soon) == ()
+    assert await store.orders.order("reader", ORDER.order_id, soon) == replace(ORDER, status="cancelled")
+    assert await store.orders.purchased("reader", soon) == ()
 
 
 async def test_of_more_orders_than_are_read_the_latest_count(
@@ -170,7 +170,7 @@ async def test_of_more_orders_than_are_read_the_latest_count(
         for day in range(1, 5)
     ]
     await write_all(store.connection, ORDERS, [order_item("reader", order) for order in orders])
-    assert await store.purchased("reader", soon) == ("t-4", "t-3")
+    assert await store.orders.purchased("reader", soon) == ("t-4", "t-3")
 
 
 async def test_no_item_has_the_owner_in_plain_text(store: DynamoStore, soon: Deadline) -> None:
@@ -211,11 +211,12 @@ async def test_missing_tables_are_named_by_health_and_by_calls(dynamodb_address:
     nowhere = replace(dynamodb_address, prefix="nowhere-")
     assert {state.problem for state in describe_tables(nowhere)} == {"is not there"}
     async with DynamoStore.open(nowhere) as store:
-        health = await store.health(soon)
-        assert not health.ok
-        assert health.detail == "The table of the stock is not there. The table of the orders is not there."
+        healths = [await part.health(soon) for part in (store.stock, store.orders)]
+        assert not any(health.ok for health in healths)
+        details = ["The table of the stock is not there.", "The table of the orders is not there."]
+        assert [health.detail for health in healths] == details
         with pytest.raises(DependencyFailure, match="not there"):
-            await store.availability(["manga-000001"], soon)
+            await store.stock.availability(["manga-000001"], soon)
 
 
 async def test_stock_orders_and_profiles_are_well_each_by_itself(dynamodb_address: DynamoAddress, soon: Deadline) -> None:

@@ -125,7 +125,7 @@ async def both(stack: AsyncExitStack, there: Backends) -> None:
     store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings["MANGA_STORE_URL"])))
     index = OpenSearchAddress.parse(settings["MANGA_CATALOG_URL"])
     catalog = await stack.enter_async_context(OpenSearchCatalog.open(index, None))
-    await measured("DynamoDB", lambda: store.availability(TITLES, Deadline.after(5)))
+    await measured("DynamoDB", lambda: store.stock.availability(TITLES, Deadline.after(5)))
     await measured("OpenSearch", lambda: catalog.get(TITLES, Deadline.after(5)))
 
 

@@ -136,7 +136,7 @@ def _who(client: Any) -> str | None:
     module = next(name for name in _modules() if not name.startswith(DRIVERS))
     if module.startswith("tests."):
         return None
-    if module.endswith(".writing") and client.meta.config.read_timeout == READ_SECONDS_IN_BULK:
+    if module.endswith(".profiles") and client.meta.config.read_timeout == READ_SECONDS_IN_BULK:
         return SEED
     return DOCTOR if module.endswith(".diagnosis") else SEED if module.startswith("infra.seed") else SERVER
 
@@ -173,7 +173,7 @@ _RESOURCES = {"dynamodb": _tables, "s3": _buckets, "bedrock": _models}
 
 
 def _searches(module: str, method: str, path: str) -> Iterator[AwsCall]:
-    by = SEED if ".loading." in module else DOCTOR if module.endswith(".diagnosis") else SERVER
+    by = SEED if module.endswith(".load") else DOCTOR if module.endswith(".diagnosis") else SERVER
     asked = f"{method} {path.partition('?')[0]}"
     if not module.startswith("tools.") or (by == DOCTOR and "_mapping" not in path):
         return  # a test by itself; and what a collection does not answer at all is asked of clusters only

@@ -52,9 +52,9 @@ async def test_dynamodb_gets_it_outside_of_the_signature(dynamodb_endpoint: str,
     port = urlsplit(dynamodb_endpoint).port or 0
     async with HearingProxy.before(port) as proxy, DynamoStore.open(replace(made, endpoint=proxy.url)) as store:
         timeline, deadline = watched(sampled=True)
-        await backend().call(lambda attempt: store.availability(["manga-000001"], attempt), deadline, "availability")
-        await backend().call(lambda attempt: store.order("u", "MNG-DEMO1001", attempt), deadline, "order")
-        await backend().call(lambda attempt: store.latest("u", 1, attempt), deadline, "latest")
+        await backend().call(lambda attempt: store.stock.availability(["manga-000001"], attempt), deadline, "availability")
+        await backend().call(lambda attempt: store.orders.order("u", "MNG-DEMO1001", attempt), deadline, "order")
+        await backend().call(lambda attempt: store.orders.latest("u", 1, attempt), deadline, "latest")
     assert [each.outcome for each in timeline.spans] == ["ok", "ok", "ok"], "DynamoDB takes it"
     assert proxy.values("traceparent") == [f"00-{timeline.trace_id:032x}-{each.span_id:016x}-01" for each in timeline.spans]
     signed = [value for value in proxy.values("authorization") if "SignedHeaders=" in value]

@@ -1,8 +1,7 @@
-"""A client that is made anew after a failure leaves nothing of the one before."""
+"""A client that could not be made is made anew by the next call."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,30 +11,31 @@ from botocore.exceptions import CredentialRetrievalError
 
 from tools.store.backends.aws_client import AwsClient
 
-ENDPOINT = "http://127.0.0.1:9"
-"""Nobody asks there."""
 
-
-async def test_each_client_that_could_not_be_used_is_closed() -> None:
-    """As where a role cannot be assumed when the first calls come: who gives credentials is asked by `use`."""
+async def test_a_client_that_could_not_be_made_is_tried_again_and_one_that_could_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a role cannot be assumed when the first calls come."""
     made: list[Any] = []
     closed: list[Any] = []
+    aws = AwsClient("dynamodb", "eu-west-1", "http://127.0.0.1:9", AioConfig())
+    create = aws._session.create_client
 
     @asynccontextmanager
-    async def use(client: Any, session: Any) -> AsyncIterator[Any]:
-        made.append(client)
-        client._endpoint.http_session._exit_stack.callback(closed.append, client)
+    async def creating(*arguments: Any, **options: Any) -> Any:
+        made.append(arguments)
         if len(made) < 4:
             raise CredentialRetrievalError(provider="assume-role", error_msg="not now")
-        yield client
+        async with create(*arguments, **options) as client:
+            yield client
+        closed.append(client)
 
-    aws = AwsClient("dynamodb", "eu-west-1", ENDPOINT, AioConfig(), use)
+    monkeypatch.setattr(aws._session, "create_client", creating)
     for _ in range(3):
         with pytest.raises(CredentialRetrievalError):
             await aws.ready()
-        assert closed == made
     client = await aws.ready()
     assert await aws.ready() is client
-    assert closed == made[:3]
+    assert (len(made), closed) == (4, [])
     await aws.aclose()
-    assert closed == made
+    assert closed == [client]

@@ -1,6 +1,5 @@
-"""Errors of the AWS driver become the store's failures, here and nowhere else. No message carries a text, an ARN or an
-address of the driver's; the original stays attached as the cause, for a debugger.
-"""
+"""Translates errors of the AWS driver to the store's failures, and to problems that an operator can mend. No failure carries
+a text, an ARN or an address of the driver's; the original stays attached as the cause, for a debugger."""
 
 from __future__ import annotations
 
@@ -27,43 +26,24 @@ from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefu
 from tools.store.records.shape import ShapeError
 
 THROTTLE_RETRY_MS = 200
-_THROTTLED = frozenset(
-    {
-        "LimitExceededException",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "SlowDown",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequestsException",
-        "429",
-    }
-)
-_NOT_ADMITTED = frozenset(
-    {
-        "AccessDenied",
-        "AccessDeniedException",
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "IncompleteSignature",
-        "InvalidAccessKeyId",
-        "InvalidClientTokenId",
-        "InvalidSignatureException",
-        "KMSAccessDeniedException",
-        "MissingAuthenticationToken",
-        "MissingAuthenticationTokenException",
-        "SignatureDoesNotMatch",
-        "UnrecognizedClientException",
-    }
-)
+_THROTTLED = {
+    *("LimitExceededException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown", "Throttling"),
+    *("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "ModelNotReadyException"),
+}
+_EXPIRED = {"ExpiredToken", "ExpiredTokenException"}
+_UNKNOWN = {
+    *("IncompleteSignature", "InvalidAccessKeyId", "InvalidClientTokenId", "InvalidSignatureException"),
+    *("MissingAuthenticationToken", "MissingAuthenticationTokenException", "SignatureDoesNotMatch"),
+    "UnrecognizedClientException",
+}
+_DENIED = {"AccessDenied", "AccessDeniedException", "KMSAccessDeniedException"}
 _MISSING = {"ResourceNotFoundException": "table", "NoSuchBucket": "bucket"}
-_MALFORMED = frozenset({"SerializationException", "ValidationException"})
 _NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
 
 
 @asynccontextmanager
 async def answering(dependency: str, deadline: Deadline) -> AsyncIterator[None]:
-    """Whatever is asked within is over by the deadline, and fails as a `BackendFailure` of `dependency` or not at all."""
+    """Ends the block at the deadline, and turns its errors into a `BackendFailure` of `dependency`."""
     try:
         if deadline.expired():
             raise TimeoutError
@@ -74,7 +54,7 @@ async def answering(dependency: str, deadline: Deadline) -> AsyncIterator[None]:
 
 
 def failure_of(error: Exception, dependency: str) -> BackendFailure:
-    """The failure that a driver's error, or an answer that cannot be read, is to the callers of this store."""
+    """The failure for a driver's error, or for an answer that cannot be read."""
     if isinstance(error, BackendFailure):
         return error
     if isinstance(error, (TimeoutError, ConnectTimeoutError, ReadTimeoutError)):
@@ -89,45 +69,23 @@ def failure_of(error: Exception, dependency: str) -> BackendFailure:
 
 
 def _refusal(error: ClientError, dependency: str) -> BackendFailure:
-    code = str(error.response.get("Error", {}).get("Code", ""))
+    code = code_of(error)
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
     if code in _THROTTLED or status == 429:
         message = f"The {dependency} is too busy to answer."
         return Throttled(message, dependency=dependency, retry_after_ms=THROTTLE_RETRY_MS)
-    if code in _NOT_ADMITTED:
+    if code in _EXPIRED | _UNKNOWN | _DENIED:
         return DependencyFailure(f"This server is not allowed to use the {dependency}.", dependency=dependency)
     if missing := _MISSING.get(code):
         return DependencyFailure(f"The {missing} of the {dependency} is not there.", dependency=dependency)
-    if code in _MALFORMED:
+    if code in ("SerializationException", "ValidationException"):
         return QuestionRefused(f"The {dependency} failed to answer.", dependency=dependency)
     return DependencyFailure(f"The {dependency} failed to answer.", dependency=dependency)
 
 
-_STALE = ("ExpiredToken", "ExpiredTokenException")
-_UNKNOWN = (
-    "IncompleteSignature",
-    "InvalidAccessKeyId",
-    "InvalidClientTokenId",
-    "InvalidSignatureException",
-    "MissingAuthenticationToken",
-    "MissingAuthenticationTokenException",
-    "SignatureDoesNotMatch",
-    "UnrecognizedClientException",
-)
-_DENIED = ("AccessDenied", "AccessDeniedException", "KMSAccessDeniedException")
-_BUSY = (
-    "LimitExceededException",
-    "ProvisionedThroughputExceededException",
-    "RequestLimitExceeded",
-    "SlowDown",
-    "ThrottlingException",
-    "TooManyRequestsException",
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """The setting that names the model, and what the model does not do where it is the wrong one."""
+    """`setting` names the model; `fails` says what a wrong model does."""
 
     setting: str
     fails: str
@@ -138,7 +96,7 @@ CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
 
 
 def code_of(error: BaseException) -> str:
-    """The service's own name for its refusal, however often it was wrapped; empty where it was none."""
+    """The service's code of a refusal, however often that was wrapped; "" for any other error."""
     return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
 
 
@@ -149,13 +107,13 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
         return Problem("there are no AWS credentials", "give the task a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID")
     if any(isinstance(each, NoRegionError) for each in _chain(error)):
         return Problem("no AWS region is set", "set AWS_DEFAULT_REGION")
-    if code in _STALE:
+    if code in _EXPIRED:
         return Problem("the AWS credentials have expired", "sign in again, or give the task a role")
     if code in _UNKNOWN:
         return Problem("AWS does not know these credentials", "correct AWS_ACCESS_KEY_ID and its secret, or the task's role")
     if code in _DENIED:
         return Problem("the AWS credentials do not allow it", f"allow {permission} in the role's policy")
-    if code in _BUSY:
+    if code in _THROTTLED:
         return Problem("it asks for fewer requests", "wait, or ask AWS for a higher quota")
     if code:
         return Problem(f"it refuses with {code}", f"check {setting}")
@@ -166,7 +124,7 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
 
 
 def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
-    """Of a failure to embed, or to label."""
+    """For a failure to embed or to classify."""
     code = code_of(error)
     if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, QuestionRefused):
         what = f"Bedrock has no such model here, or {purpose.fails}"

@@ -1,7 +1,5 @@
-"""A client of Amazon Bedrock's runtime: opened behind the start, bounded, its errors told as failures.
-
-Credentials, region and endpoint come from the environment as for every AWS client.
-"""
+"""A client of Amazon Bedrock's runtime: opened in the background, bounded, its errors translated to failures. Credentials,
+region and endpoint come from the environment as for every AWS client."""
 
 from __future__ import annotations
 
@@ -10,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-from aiobotocore.config import AioConfig
 from aiohttp import ClientError as HttpError
 from botocore.exceptions import (
     BotoCoreError,
@@ -23,7 +20,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from tools.store.backends.aws_client import START_SECONDS, USER_AGENT, AwsClient
+from tools.store.backends.aws_client import START_SECONDS, AwsClient, client_config
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 
 T = TypeVar("T")
@@ -31,20 +28,13 @@ THROTTLED = ("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExc
 
 
 class BedrockClient:
-    """Get one from `open`; its connections end with it. `dependency` is what failures call it, in the store's own terms,
-    `answer` what it is asked for."""
+    """Get one from `open`; its connections end with it. `dependency` names it in failures, `answer` names in them what the
+    model should have answered."""
 
     def __init__(self, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float) -> None:
         self._dependency, self._answer = dependency, answer
-        config = AioConfig(
-            connect_timeout=1.0,
-            read_timeout=seconds,
-            max_pool_connections=at_once,
-            # Whoever calls has a deadline and knows whether there is time to ask again.
-            retries={"mode": "standard", "total_max_attempts": 1},
-            user_agent=USER_AGENT,
-            parameter_validation=False,  # all of them are made here
-        )
+        # Parameters are not validated: all of them are made here.
+        config = client_config(1.0, seconds, at_once, parameter_validation=False)
         self._aws = AwsClient("bedrock-runtime", region, None, config)
         if not self._aws.region:
             raise NoRegionError
@@ -70,8 +60,7 @@ class BedrockClient:
             await client._aws.aclose()
 
     async def call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
-        """What `operation` makes of the driver's client. Raises `TimedOut` after `seconds`, `Throttled`,
-        `DependencyFailure`."""
+        """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, `Throttled`, `DependencyFailure`."""
         try:
             async with self._places, asyncio.timeout(seconds):
                 return await operation(await self._aws.ready())

@@ -13,8 +13,6 @@ from tools.store.records.shape import ShapeError
 Attribute = dict[str, Any]
 Item = dict[str, Attribute]
 
-_LONGEST_KEY = {"partition": 2048, "sort": 1024}
-
 
 def attribute(value: object) -> Attribute:
     """The attribute that holds a plain value. Raises TypeError for what has no place in an item."""
@@ -27,10 +25,14 @@ def attribute(value: object) -> Attribute:
     if isinstance(value, int):
         return {"N": str(value)}
     if isinstance(value, dict):
-        return {"M": {name: attribute(each) for name, each in value.items()}}
+        return {"M": make_item(value)}
     if isinstance(value, (list, tuple)):
         return {"L": [attribute(each) for each in value]}
     raise TypeError(f"{type(value).__name__} has no place in an item")
+
+
+def make_item(values: Mapping[str, object]) -> Item:
+    return {name: attribute(value) for name, value in values.items()}
 
 
 def plain(value: object, path: str) -> Any:
@@ -53,8 +55,8 @@ def plain(value: object, path: str) -> Any:
     raise ShapeError(f"{path} is no attribute that belongs here")
 
 
-def known(held: Mapping[str, Any], names: Collection[str], path: str) -> dict[str, Any]:
-    """Those members of a map that have one of the names, as plain values. Raises ShapeError."""
+def read_fields(held: Mapping[str, Any], names: Collection[str], path: str = "$") -> dict[str, Any]:
+    """The members of a map or an item that have one of the names, as plain values. Raises ShapeError."""
     values: dict[str, Any] = {}
     for name, each in held.items():
         if name in names:
@@ -69,28 +71,29 @@ def known(held: Mapping[str, Any], names: Collection[str], path: str) -> dict[st
     return values
 
 
-def text(item: Any, name: str, path: str) -> str:
-    """The attribute `name` of an item or map, which has to be text that is not empty."""
+def text(item: Any, name: str) -> str:
+    """The attribute `name` of an item, which has to be text that is not empty."""
     try:
         held = item[name]["S"]
     except (KeyError, TypeError):
         held = None
     if type(held) is str and held:
         return held
-    raise ShapeError(f"{path}.{name} must be text that is not empty")
+    raise ShapeError(f"$.{name} must be text that is not empty")
 
 
 def members(held: object, path: str) -> dict[str, Any]:
-    """What is in an attribute that has to be a map; the values are still attributes."""
+    """The members of an attribute that has to be a map; the values are still attributes."""
     inside = held.get("M") if isinstance(held, dict) else None
     if not isinstance(inside, dict):
         raise ShapeError(f"{path} must be a map")
     return inside
 
 
-def fits_as_key(value: str, kind: str) -> bool:
-    """Whether DynamoDB would take the text as a `partition` or `sort` key. What does not fit was never given out."""
+def fits_as_key(value: str, longest: int = 2048) -> bool:
+    """True if DynamoDB would take the text as a key of at most `longest` bytes: 2048 for a partition key, 1024 for a sort
+    key."""
     try:
-        return 0 < len(value.encode()) <= _LONGEST_KEY[kind]
+        return 0 < len(value.encode()) <= longest
     except UnicodeEncodeError:  # half a character
         return False

@@ -1,4 +1,5 @@
-"""What is wrong with a table, found out as serving would ask it, and then by its description where that is allowed."""
+"""Making the tables, comparing them with their definition, and diagnosing one: first by a read as serving does it, then by
+its description where that is allowed."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ def _create(driver: Any, address: DynamoAddress, table: Table) -> bool:
         driver.create_table(**table.creation(address.prefix))
         made = True
     except ClientError as error:
-        if _code(error) != "ResourceInUseException":
+        if code_of(error) != "ResourceInUseException":
             raise failure_of(error, table.name) from error
         made = False
     except (BotoCoreError, OSError) as error:
@@ -93,7 +94,7 @@ def _switch_on(driver: Any, called: str, table: Table) -> None:
                 TableName=called, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
             )
         except ClientError as error:
-            if _code(error) not in _NO_BACKUPS:
+            if code_of(error) not in _NO_BACKUPS:
                 raise
 
 
@@ -102,7 +103,7 @@ def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
     try:
         found = driver.describe_table(TableName=called)["Table"]
     except ClientError as error:
-        if _code(error) == "ResourceNotFoundException":
+        if code_of(error) == "ResourceNotFoundException":
             return TableState(called, "is not there", missing=True)
         raise failure_of(error, table.name) from error
     except (BotoCoreError, OSError) as error:
@@ -131,10 +132,6 @@ def _indexes(table: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _keys(schema: Sequence[dict[str, str]]) -> set[tuple[str, str]]:
     return {(key["AttributeName"], key["KeyType"]) for key in schema}
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
 
 
 SETTING = "MANGA_STORE_URL"

@@ -1,4 +1,4 @@
-"""What an item looks like: written by the seed and by tests, read by the adapters.
+"""Items of the tables: written by the seed and by tests, read by the adapters.
 
     titles   title_id, record (`tools.store.records.title`, as JSON text, without offers)
     stock    title_id, offers {format: {price_jpy, stock?, list_price_jpy?, campaign? {until, start?, name?}}},
@@ -8,8 +8,9 @@
     profile  owner, moment, kind, subject, at, expires_at (seconds since 1970); beside the events, under one moment
              of its own, revision, stated [{text, at}], expires_at
 
-What the fields may hold follows from `tools.store.models`. Whoever writes may keep attributes of their own: reads ask for
-theirs by name, and unknown ones deeper down are passed over.
+Types and limits of the fields follow from `tools.store.models`. Writers may keep attributes of their own: reads ask for
+theirs by name and ignore unknown ones deeper down. Every function that reads an item raises ShapeError, also for an item of
+another owner or key than the one asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 
 from session.preferences import MOST_KEPT, Kept, Preference
 from session.profile import KEPT_DAYS, Event, EventKind
-from tools.store.backends.dynamodb.attributes import Attribute, Item, attribute, known, members, plain, text
+from tools.store.backends.dynamodb.attributes import Attribute, Item, attribute, make_item, members, plain, read_fields, text
 from tools.store.models import Availability, Offer, Order, OrderLine, Release, Title, VolumeStock
 from tools.store.models.offer import offer_of, price_problem
 from tools.store.models.order import NOT_BOUGHT
@@ -34,7 +35,7 @@ from tools.store.records.title import record_of, stored_title
 
 
 def owner_key(owner: str) -> str:
-    """Stands for a person in keys. Any text has one, and no two share it; the start of it is `session.keys.user_hash`."""
+    """The person's key. Any text has one, and no two share it; it begins with `session.keys.user_hash`."""
     return hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -44,27 +45,31 @@ def projection(names: Sequence[str]) -> dict[str, Any]:
     return {"ProjectionExpression": ", ".join(aliases), "ExpressionAttributeNames": aliases}
 
 
+def _check_owner(item: Mapping[str, Any], owner: str) -> None:
+    if text(item, "owner") != owner_key(owner):
+        raise ShapeError("$ is another person's")
+
+
 EVENT_FIELDS = ("owner", *(field.name for field in fields(Event)))
 
 
 def event_item(owner: str, event: Event) -> Item:
-    """Something a person did. The same event has the same key, however often it is told."""
+    """The key depends on the event alone, so that an event that is written twice is one item."""
     expires = datetime.fromisoformat(event.at) + timedelta(days=KEPT_DAYS)
-    told = hashlib.sha256(event.subject.encode()).hexdigest()[:16]
-    record = {
-        "owner": owner_key(owner),
-        "moment": f"{event.at}#{event.kind}#{told}",
-        **{name: str(value) for name, value in asdict(event).items()},
-        "expires_at": int(expires.timestamp()),
-    }
-    return {name: attribute(value) for name, value in record.items()}
+    subject = hashlib.sha256(event.subject.encode()).hexdigest()[:16]
+    return make_item(
+        {
+            "owner": owner_key(owner),
+            "moment": f"{event.at}#{event.kind}#{subject}",
+            **{name: str(value) for name, value in asdict(event).items()},
+            "expires_at": int(expires.timestamp()),
+        }
+    )
 
 
 def event_of(item: Mapping[str, Any], owner: str) -> Event:
-    """The event an item holds. Raises ShapeError, also for somebody else's."""
-    if text(item, "owner", "$") != owner_key(owner):
-        raise ShapeError("$ is somebody else's event")
-    given = {field.name: text(item, field.name, "$") for field in fields(Event)}
+    _check_owner(item, owner)
+    given = {field.name: text(item, field.name) for field in fields(Event)}
     try:
         return Event(EventKind(given.pop("kind")), **given)
     except ValueError as error:
@@ -77,39 +82,35 @@ LINE_FIELDS = ("owner", "status", "title_ids", "lines")
 
 
 def order_item(owner: str, order: Order) -> Item:
-    """An owner's order. Raises ValueError for one that could not be read again."""
+    """Raises ValueError for an order that could not be read again."""
     check_order(order)
     title_ids = list(dict.fromkeys(line.title_id for line in order.lines))
-    record = {"owner": owner_key(owner), "title_ids": title_ids, **asdict(order)}
-    return {name: attribute(value) for name, value in record.items()}
+    return make_item({"owner": owner_key(owner), "title_ids": title_ids, **asdict(order)})
 
 
 def order_of(item: Mapping[str, Any], owner: str, order_id: str) -> Order:
-    """The order an item holds. Raises ShapeError, also for one that is not the one asked for."""
-    record = {name: plain(value, f"$.{name}") for name, value in item.items() if name in ORDER_FIELDS}
-    if record.pop("owner", None) != owner_key(owner) or record.get("order_id") != order_id:
+    _check_owner(item, owner)
+    if text(item, "order_id") != order_id:
         raise ShapeError("$ is another order than the one asked for")
-    return read_order(record, unknown="ignore")
+    return read_order(read_fields(item, ORDER_FIELDS[1:]), unknown="ignore")
 
 
 def lines_bought(item: Mapping[str, Any], owner: str, title_id: str) -> list[OrderLine]:
-    """Lines of an order that brought the owner a title. Raises ShapeError, also for somebody else's."""
-    if text(item, "owner", "$") != owner_key(owner):
-        raise ShapeError("$ is somebody else's order")
-    if text(item, "status", "$") in NOT_BOUGHT:
+    """The lines of an order by which the owner got a title."""
+    _check_owner(item, owner)
+    if text(item, "status") in NOT_BOUGHT:
         return []
     lines = decode(tuple[OrderLine, ...], plain(item.get("lines"), "$.lines"), "$.lines", unknown="ignore")
     return [line for line in lines if line.title_id == title_id]
 
 
 def purchase_of(item: Mapping[str, Any], owner: str) -> tuple[str, str, list[str]]:
-    """Status, time and titles of an order. Raises ShapeError, also for somebody else's."""
-    if text(item, "owner", "$") != owner_key(owner):
-        raise ShapeError("$ is somebody else's order")
+    """Status, time and titles of an order."""
+    _check_owner(item, owner)
     title_ids = plain(item.get("title_ids"), "$.title_ids")
     if not isinstance(title_ids, list) or not all(isinstance(each, str) for each in title_ids):
         raise ShapeError("$.title_ids must be a list of text")
-    return text(item, "status", "$"), text(item, "ordered_at", "$"), title_ids
+    return text(item, "status"), text(item, "ordered_at"), title_ids
 
 
 MOMENT = "#preferences"
@@ -121,47 +122,39 @@ def preferences_key(owner: str) -> Item:
 
 
 def preferences_item(owner: str, kept: Kept) -> Item:
-    """The whole of it goes when the last of them has gone."""
+    """It expires with the last of the preferences."""
     last = max(each.last_day for each in kept.preferences)
     expires = datetime.combine(last + timedelta(days=1), time(), UTC)
-    record = {
-        "revision": kept.revision,
-        "stated": [{"text": each.text, "at": each.at} for each in kept.preferences],
-        "expires_at": int(expires.timestamp()),
-    }
-    return preferences_key(owner) | {name: attribute(value) for name, value in record.items()}
+    stated = [{"text": each.text, "at": each.at} for each in kept.preferences]
+    record = {"revision": kept.revision, "stated": stated, "expires_at": int(expires.timestamp())}
+    return preferences_key(owner) | make_item(record)
 
 
 def preferences_of(item: Mapping[str, Any], owner: str) -> Kept:
-    """What an item holds. Raises ShapeError, also for somebody else's."""
-    if text(item, "owner", "$") != owner_key(owner):
-        raise ShapeError("$ is somebody else's")
+    _check_owner(item, owner)
     stated = plain(item.get("stated"), "$.stated")
     try:
         preferences = tuple(Preference(each["text"], each["at"]) for each in stated[:MOST_KEPT])
     except (ValueError, TypeError, LookupError) as error:
         raise ShapeError("$.stated are no preferences") from error
-    return Kept(preferences, text(item, "revision", "$"))
+    return Kept(preferences, text(item, "revision"))
 
 
 RELEASE_FIELDS = tuple(field.name for field in fields(Release))
 
 
 def release_item(release: Release) -> Item:
-    """Under the volume's own key: the same volume on another day is the same item."""
-    keys = {"edition": f"{release.format}#{release.volume}", "month": release.month}
-    return {name: attribute(value) for name, value in (keys | asdict(release)).items()}
+    """The key is the volume's own: the same volume on another day is the same item."""
+    return make_item({"edition": f"{release.format}#{release.volume}", "month": release.month, **asdict(release)})
 
 
 def release_of(item: Mapping[str, Any]) -> Release:
-    """The release an item holds. Raises ShapeError."""
-    record = {name: plain(value, f"$.{name}") for name, value in item.items() if name in RELEASE_FIELDS}
-    return decode(Release, record, unknown="ignore")
+    return decode(Release, read_fields(item, RELEASE_FIELDS), unknown="ignore")
 
 
 STOCK_FIELDS = ("title_id", "offers", "volumes")
-_OF_AN_OFFER = frozenset(field.name for field in fields(Offer)) - {"format"}
-_OF_A_VOLUME = frozenset(field.name for field in fields(VolumeStock)) - {"format", "volume"}
+_OFFER_FIELDS = frozenset(field.name for field in fields(Offer)) - {"format"}
+_VOLUME_FIELDS = frozenset(field.name for field in fields(VolumeStock)) - {"format", "volume"}
 
 
 def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeStock]) -> Item:
@@ -173,17 +166,17 @@ def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeS
         of_format = counted.setdefault(volume.format, {})
         if str(volume.volume) in of_format:
             raise ValueError(f"volume {volume.volume} ({volume.format}) of {title_id} is there twice")
-        of_format[str(volume.volume)] = _given(volume, _OF_A_VOLUME)
+        of_format[str(volume.volume)] = _stated(volume, _VOLUME_FIELDS)
     others: dict[str, Any] = {}
     for offer in sorted(offers, key=lambda each: -each.price_jpy):
         if offer.format not in counted:
-            others[offer.format] = _given(offer, _OF_AN_OFFER)
-    return {"title_id": attribute(title_id), "offers": attribute(others), "volumes": attribute(counted)}
+            others[offer.format] = _stated(offer, _OFFER_FIELDS)
+    return make_item({"title_id": title_id, "offers": others, "volumes": counted})
 
 
 def stock_row(item: Mapping[str, Any], as_of: str) -> Availability:
-    """What a stock item says, formats and volumes in order; no offers where the title is not sold. Raises ShapeError."""
-    title_id = text(item, "title_id", "$")
+    """Formats and volumes in order; no offers where the title is not sold."""
+    title_id = text(item, "title_id")
     volumes: list[VolumeStock] = []
     offers: list[Offer] = []
     for name, numbered in sorted(members(item.get("volumes"), "$.volumes").items()):
@@ -200,7 +193,7 @@ def stock_row(item: Mapping[str, Any], as_of: str) -> Availability:
 
 def _offer(name: str, held: Mapping[str, Any]) -> Offer:
     path = f"$.offers.{name}"
-    offer = decode(Offer, {**known(held, _OF_AN_OFFER, path), "format": name}, path, unknown="ignore")
+    offer = decode(Offer, {**read_fields(held, _OFFER_FIELDS, path), "format": name}, path, unknown="ignore")
     _check_price(name, offer.price_jpy, path)
     return offer
 
@@ -212,10 +205,8 @@ def _volumes(name: str, numbered: Mapping[str, Attribute]) -> tuple[VolumeStock,
         if not (number.isascii() and number.isdigit()):
             raise ShapeError(f"{path}.{number} must be a volume's number")
         place = f"{path}.{number}"
-        record = known(members(holder, place), _OF_A_VOLUME, place)
-        record["volume"], record["format"] = int(number), name
-        record.setdefault("isbn", None)
-        records.append(record)
+        record = {"isbn": None, **read_fields(members(holder, place), _VOLUME_FIELDS, place)}
+        records.append({**record, "volume": int(number), "format": name})
     records.sort(key=itemgetter("volume"))
     volumes: tuple[VolumeStock, ...] = decode(tuple[VolumeStock, ...], records, path, unknown="ignore")
     if volumes:
@@ -228,28 +219,24 @@ def _check_price(name: str, least: int, path: str) -> None:
         raise ShapeError(f"{path}: price_jpy {problem}")
 
 
-def _given(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
-    return {name: each for name, each in _stated(asdict(value)).items() if name in names}
-
-
-def _stated(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is None, in what is inside as well."""
-    return {name: _stated(each) if isinstance(each, dict) else each for name, each in held.items() if each is not None}
+def _stated(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
+    """These fields, those of a campaign inside included, without what is None."""
+    held = asdict(value, dict_factory=lambda pairs: {name: each for name, each in pairs if each is not None})
+    return {name: each for name, each in held.items() if name in names}
 
 
 TITLE_FIELDS = ("title_id", "record")
 
 
 def title_item(title: Title) -> Item:
-    """What a title is. As text: a record is only ever read whole, and its ratings are no whole numbers."""
+    """The record is text: it is only ever read whole, and its ratings are no whole numbers."""
     record = json.dumps(record_of(title), ensure_ascii=False, separators=(",", ":"))
     return {"title_id": attribute(title.title_id), "record": attribute(record)}
 
 
 def title_of(item: Mapping[str, Any], title_id: str) -> Title:
-    """The title an item holds. Raises ShapeError, also for one that is not the one asked for."""
     try:
-        title = stored_title(text(item, "record", "$"))
+        title = stored_title(text(item, "record"))
     except ShapeError as error:
         raise ShapeError(f"$.record is none: {error}") from error
     if title.title_id != title_id:

@@ -6,11 +6,12 @@ to nothing. Purchases are read eventually consistent: a recommendation can wait 
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.aws_failures import answering
-from tools.store.backends.dynamodb.attributes import fits_as_key, text
+from tools.store.backends.dynamodb.attributes import Item, fits_as_key, text
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.items import (
     LINE_FIELDS,
@@ -19,96 +20,65 @@ from tools.store.backends.dynamodb.items import (
     lines_bought,
     order_of,
     owner_key,
-    projection,
     purchase_of,
 )
-from tools.store.backends.dynamodb.reading import health_of, pages
+from tools.store.backends.dynamodb.reading import TableAdapter
 from tools.store.backends.dynamodb.tables import BY_TIME, ORDERS
-from tools.store.models import Health, Order, OrderLine
+from tools.store.models import Order, OrderLine
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_BOUGHT
-from tools.store.records.shape import ShapeError
 
 PURCHASES_READ = 1000
-"""Orders, latest first, that count as what somebody owns. Read in one page: their entries in the index are small."""
+"""Orders, latest first, that count as purchases. Read in one page: their entries in the index are small."""
 
 
-class DynamoOrders:
+class DynamoOrders(TableAdapter):
+    """An `OrdersPort`."""
+
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._table = ORDERS.called(connection.address.prefix)
+        super().__init__(connection, ORDERS)
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
         """One read by (owner, order id): another's order is as absent as one that never was."""
         async with answering("orders", deadline):
-            if not fits_as_key(order_id, "sort"):
+            if not fits_as_key(order_id, 1024):
                 return None
-            answer = await self._connection.call(
-                "get_item",
-                deadline,
-                TableName=self._table,
-                Key={"owner": {"S": owner_key(owner)}, "order_id": {"S": order_id}},
-                ConsistentRead=True,
-                **projection(ORDER_FIELDS),
-            )
-            if "Item" not in answer:
-                return None
-            if not isinstance(answer["Item"], dict):
-                raise ShapeError("$.Item must be an object")
-            return order_of(answer["Item"], owner, order_id)
+            key = {"owner": {"S": owner_key(owner)}, "order_id": {"S": order_id}}
+            item = await self._get(key, ORDER_FIELDS, deadline)
+            return None if item is None else order_of(item, owner, order_id)
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
-        """The owner's orders, latest first. The index says which and in what order; what it does not carry is read from the
-        table by the same query, consistently, since "that is all you ordered" must not leave out the last."""
-        query: dict[str, Any] = {
-            **self._by_time(owner),
-            "Limit": limit,
-            "ConsistentRead": True,
-            **projection(ORDER_FIELDS),
-        }
+        """The owner's orders, latest first. The index says which and in what order; attributes that it does not carry are
+        read from the table by the same query, consistently, since "that is all you ordered" must not leave out the last."""
         async with answering("orders", deadline):
-            found = [item async for items in pages(self._connection, query, limit, deadline) for item in items]
-            orders = [order_of(item, owner, text(item, "order_id", "$")) for item in found]
+            pages = self._latest(owner, ORDER_FIELDS, limit, deadline, Limit=limit, ConsistentRead=True)
+            orders = [order_of(item, owner, text(item, "order_id")) async for items in pages for item in items]
         # Equal times stand in the index as they came.
         return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         """Title ids, latest purchase first; equal times by id."""
-        asked = projection(PURCHASE_FIELDS)
-        query = {**self._by_time(owner), "Limit": PURCHASES_READ, **asked}
         last: dict[str, str] = {}
         async with answering("orders", deadline):
-            async for items in pages(self._connection, query, PURCHASES_READ, deadline):
-                for item in items:
-                    status, ordered_at, title_ids = purchase_of(item, owner)
-                    if status in NOT_BOUGHT:
-                        continue
-                    for title_id in title_ids:
-                        last[title_id] = max(last.get(title_id, ""), ordered_at)
+            pages = self._latest(owner, PURCHASE_FIELDS, PURCHASES_READ, deadline, Limit=PURCHASES_READ)
+            async for status, ordered_at, title_ids in (purchase_of(item, owner) async for items in pages for item in items):
+                for title_id in title_ids if status not in NOT_BOUGHT else ():
+                    last[title_id] = max(last.get(title_id, ""), ordered_at)
         return tuple(sorted(sorted(last), key=lambda title_id: last[title_id], reverse=True))
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """Asks for the orders that have the title, consistently: what follows the volume that somebody has just ordered
-        must not be that volume."""
-        if not fits_as_key(title_id, "partition"):
+        """Asks for the orders that have the title, consistently: the next volume to buy must not be the one that was just
+        ordered."""
+        if not fits_as_key(title_id):
             return ()
-        query = {**self._by_time(owner), "ConsistentRead": True, **projection(LINE_FIELDS)}
-        query["FilterExpression"] = f"contains(#{LINE_FIELDS.index('title_ids')}, :title)"
-        query["ExpressionAttributeValues"] = {**query["ExpressionAttributeValues"], ":title": {"S": title_id}}
         async with answering("orders", deadline):
-            found = [item async for items in pages(self._connection, query, MOST_BOUGHT, deadline) for item in items]
+            containing = "title_ids", title_id
+            pages = self._latest(owner, LINE_FIELDS, MOST_BOUGHT, deadline, ConsistentRead=True, containing=containing)
+            found = [item async for items in pages for item in items]
             return tuple(line for item in found for line in lines_bought(item, owner, title_id))
 
-    def _by_time(self, owner: str) -> dict[str, Any]:
-        """An owner's orders, latest first. Needs a projection that begins with the owner."""
-        return {
-            "TableName": self._table,
-            "IndexName": BY_TIME.name,
-            "KeyConditionExpression": "#0 = :owner",
-            "ExpressionAttributeValues": {":owner": {"S": owner_key(owner)}},
-            "ScanIndexForward": False,
-        }
-
-    async def health(self, deadline: Deadline) -> Health:
-        """Whether the table can be read now."""
-        return await health_of(self._connection, ORDERS, deadline)
+    def _latest(
+        self, owner: str, names: Sequence[str], most: int, deadline: Deadline, **parameters: Any
+    ) -> AsyncIterator[list[Item]]:
+        where = {"owner =": owner_key(owner)}
+        return self._pages(names, where, most, deadline, index=BY_TIME, ScanIndexForward=False, **parameters)

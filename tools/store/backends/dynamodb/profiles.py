@@ -1,7 +1,7 @@
-"""Long-term profiles: `session.profile.ProfileStore` over one table that forgets by itself (TTL).
+"""Long-term profiles and stated preferences in one table that forgets by itself (TTL), and bulk writes to any table.
 
-DynamoDB removes what has expired within days, not at once, so reads leave it out by time. They are eventually consistent:
-what somebody viewed a moment ago is in the conversation anyway.
+DynamoDB removes expired items within days, not at once, so reads leave them out by time. Profiles are read eventually
+consistent: what a customer viewed a moment ago is in the conversation anyway.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from botocore.exceptions import ConnectionError as NotConnected
 from session.preferences import Kept
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, latest, written
 from session.resilience.deadline import Backoff, Deadline, RetryPolicy
-from tools.store.backends.aws_failures import answering, failure_of
+from tools.store.backends.aws_failures import answering, code_of, failure_of
 from tools.store.backends.dynamodb.attributes import Item, text
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.items import (
@@ -30,12 +30,10 @@ from tools.store.backends.dynamodb.items import (
     preferences_item,
     preferences_key,
     preferences_of,
-    projection,
 )
-from tools.store.backends.dynamodb.reading import health_of, pages
+from tools.store.backends.dynamodb.reading import TableAdapter
 from tools.store.backends.dynamodb.tables import PROFILE, Table
 from tools.store.failures import Throttled
-from tools.store.models import Health
 from tools.store.records.shape import ShapeError
 
 BATCH = 25
@@ -51,9 +49,9 @@ async def write_all(
 ) -> int:
     """Puts all items after the first `skip` and returns how many there were in all.
 
-    An item replaces the one with its key, so writing the same again changes nothing. `progress` is told how many, counted
-    from the first item, are surely written: started again with `skip` at that number, it goes on from there. Of items with
-    one key the last stays. Raises `BackendFailure`, named for the table.
+    An item replaces the one with its key, so writing the same again changes nothing; of items with one key the last stays.
+    `progress` gets the number of items, counted from the first, that are surely written: a second run with `skip` at that
+    number goes on from there. Raises `BackendFailure`, named for the table.
     """
     called = table.called(connection.address.prefix)
     rest = iter(items)
@@ -76,7 +74,8 @@ async def send(
 ) -> None:
     """All puts and deletes, several batches at once; no order among them. Raises the driver's errors.
 
-    What a batch leaves unprocessed is asked for again; a batch that is refused whole, unless `through_refusals` is off.
+    Items that a batch leaves unprocessed are sent again, and so is a batch that is refused whole, unless `through_refusals`
+    is off.
     """
     batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
     places = asyncio.Semaphore(AT_ONCE)
@@ -94,7 +93,7 @@ async def send(
 
 
 async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], through_refusals: bool) -> None:
-    """Asks again, with growing pauses, for what DynamoDB did not get to."""
+    """Sends the rest again, with growing pauses, until DynamoDB has taken everything."""
     backoff = Backoff(RetryPolicy(base=0.05, longest=5.0))
     refused = 0
     async with asyncio.timeout(PATIENCE_S):
@@ -102,7 +101,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
             try:
                 answer = await connection.call("batch_write_item", RequestItems={called: requests})
             except (BotoCoreError, ClientError) as error:
-                if not (through_refusals and _passes(error)):
+                if not (through_refusals and _is_temporary(error)):
                     raise
                 refused += 1
             else:
@@ -114,8 +113,8 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
             await asyncio.sleep(backoff.pause(min(refused, 10)))
 
 
-def _passes(error: Exception) -> bool:
-    """Whether it may go well later: too busy, too late, gone away or broken for a moment. A put may be repeated."""
+def _is_temporary(error: Exception) -> bool:
+    """True if it may go well later: too busy, too late, gone away or broken for a moment. A put may be repeated."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return status >= 500 or isinstance(failure_of(error, "table"), Throttled)
@@ -130,105 +129,66 @@ def _unprocessed(answer: Mapping[str, Any], called: str) -> Sequence[Mapping[str
     return requests
 
 
-class DynamoProfiles:
+class DynamoProfiles(TableAdapter):
+    """A `ProfilePort`."""
+
     def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
-        self._connection = connection
-        self._table = PROFILE.called(connection.address.prefix)
+        super().__init__(connection, PROFILE)
         self._clock = clock
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events, each to the profile of its user; the same one told twice is one item."""
+        """Adds events, each to the profile of its user; an event that is added twice is one item."""
         unique = {PROFILE.key_of(item): item for item in (event_item(user, event) for user, event in entries)}
         puts = [{"PutRequest": {"Item": item}} for item in unique.values()]
         async with answering("profile", deadline):
-            await send(self._connection, self._table, puts, through_refusals=False)
+            await send(self._connection, self._name, puts, through_refusals=False)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         """The latest events that are still kept."""
         oldest = written(self._clock() - timedelta(days=KEPT_DAYS))
-        asked = projection((*EVENT_FIELDS, "moment"))
-        query: dict[str, Any] = {
-            "TableName": self._table,
-            "KeyConditionExpression": f"#0 = :owner AND #{len(EVENT_FIELDS)} >= :oldest",
-            "ExpressionAttributeValues": {":owner": {"S": owner_key(user)}, ":oldest": {"S": oldest}},
-            "ScanIndexForward": False,
-            "Limit": RECALLED,
-            **asked,
-        }
+        where = {"owner =": owner_key(user), "moment >=": oldest}
         async with answering("profile", deadline):
-            events = [
-                event_of(item, user) async for page in pages(self._connection, query, RECALLED, deadline) for item in page
-            ]
-            return Profile(latest(events))
+            pages = self._pages(EVENT_FIELDS, where, RECALLED, deadline, ScanIndexForward=False, Limit=RECALLED)
+            return Profile(latest([event_of(item, user) async for page in pages for item in page]))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
-        """Removes everything, what has expired included."""
-        query: dict[str, Any] = {
-            "TableName": self._table,
-            "KeyConditionExpression": "#0 = :owner",
-            "ExpressionAttributeValues": {":owner": {"S": owner_key(user)}},
-            "ConsistentRead": True,
-            **projection(("owner", "moment")),
-        }
+        """Removes everything, expired items included."""
+        owner = owner_key(user)
         async with answering("profile", deadline):
-            async for page in pages(self._connection, query, 10**9, deadline):
-                keys = [{"owner": {"S": owner_key(user)}, "moment": {"S": text(item, "moment", "$")}} for item in page]
-                await send(self._connection, self._table, [{"DeleteRequest": {"Key": key}} for key in keys])
-
-    async def health(self, deadline: Deadline) -> Health:
-        """Whether the table can be read now."""
-        return await health_of(self._connection, PROFILE, deadline)
+            async for page in self._pages(("owner", "moment"), {"owner =": owner}, 10**9, deadline, ConsistentRead=True):
+                keys = [{"owner": {"S": owner}, "moment": {"S": text(item, "moment")}} for item in page]
+                await send(self._connection, self._name, [{"DeleteRequest": {"Key": key}} for key in keys])
 
 
-CHANGED_MEANWHILE = "ConditionalCheckFailedException"
+class DynamoPreferences(TableAdapter):
+    """A `PreferencesPort`."""
 
-
-class DynamoPreferences:
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._table = PROFILE.called(connection.address.prefix)
+        super().__init__(connection, PROFILE)
 
     async def stated(self, user: str, deadline: Deadline) -> Kept:
-        """What is kept for a person. Consistent: what they said a moment ago they expect to be known."""
+        """Read consistently: customers expect a preference of a moment ago to be known."""
         async with answering("profile", deadline):
-            answer = await self._connection.call(
-                "get_item",
-                deadline,
-                TableName=self._table,
-                Key=preferences_key(user),
-                ConsistentRead=True,
-                **projection(PREFERENCES_FIELDS),
-            )
-            if "Item" not in answer:
-                return Kept()
-            if not isinstance(answer["Item"], dict):
-                raise ShapeError("$.Item must be an object")
-            return preferences_of(answer["Item"], user)
+            item = await self._get(preferences_key(user), PREFERENCES_FIELDS, deadline)
+            return Kept() if item is None else preferences_of(item, user)
 
     async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Puts it in place of the state of that revision, or removes the item."""
-        only = _unchanged(in_place_of)
+        """Replaces the state of the revision `in_place_of`, or removes the item where nothing is kept. False if another
+        revision is there."""
+        unchanged: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(revision)"}
+        if in_place_of is not None:
+            seen = {":seen": {"S": in_place_of}}
+            unchanged = {"ConditionExpression": "revision = :seen", "ExpressionAttributeValues": seen}
         async with answering("profile", deadline):
             try:
                 if kept.preferences:
                     item = preferences_item(user, kept)
-                    await self._connection.call("put_item", deadline, TableName=self._table, Item=item, **only)
+                    await self._connection.call("put_item", deadline, TableName=self._name, Item=item, **unchanged)
                 else:
                     key = preferences_key(user)
-                    await self._connection.call("delete_item", deadline, TableName=self._table, Key=key, **only)
+                    await self._connection.call("delete_item", deadline, TableName=self._name, Key=key, **unchanged)
             except ClientError as error:
-                if error.response.get("Error", {}).get("Code") != CHANGED_MEANWHILE:
+                if code_of(error) != "ConditionalCheckFailedException":
                     raise
                 return False
         return True
-
-    async def health(self, deadline: Deadline) -> Health:
-        """Whether the table can be read now."""
-        return await health_of(self._connection, PROFILE, deadline)
-
-
-def _unchanged(revision: str | None) -> dict[str, Any]:
-    """The condition that nobody has written since."""
-    if revision is None:
-        return {"ConditionExpression": "attribute_not_exists(revision)"}
-    return {"ConditionExpression": "revision = :seen", "ExpressionAttributeValues": {":seen": {"S": revision}}}

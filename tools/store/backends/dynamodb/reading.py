@@ -1,4 +1,4 @@
-"""Items by their keys, a hundred a request: what came, and what DynamoDB did not get to in time."""
+"""Reads of a table: an item, the pages of a query, and up to a hundred items a request by their keys."""
 
 from __future__ import annotations
 
@@ -12,61 +12,93 @@ from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.attributes import Item, fits_as_key, text
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.items import projection
-from tools.store.backends.dynamodb.tables import Table
+from tools.store.backends.dynamodb.tables import Index, Table
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 from tools.store.models import Health
 from tools.store.records.shape import ShapeError
 
 
-async def pages(
-    connection: Connection, query: dict[str, Any], most: int, deadline: Deadline | None = None
-) -> AsyncIterator[list[Item]]:
-    """The items of a Query, at most `most` of them. A page ends at 1 MB, so there can be several."""
-    seen = 0
-    after: dict[str, Any] = {}
-    while True:
-        answer = await connection.call("query", deadline, **query, **after)
-        items = answer.get("Items")
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise ShapeError("$.Items must be a list of objects")
-        yield items[: most - seen]
-        seen += len(items)
-        last = answer.get("LastEvaluatedKey")
-        if seen >= most or not last:
-            return
-        if {"ExclusiveStartKey": last} == after or not isinstance(last, dict):
-            raise ShapeError("$.LastEvaluatedKey leads nowhere")
-        after = {"ExclusiveStartKey": last}
+class TableAdapter:
+    """One table. `get` and `pages` raise the driver's errors and ShapeError."""
 
+    def __init__(self, connection: Connection, table: Table) -> None:
+        self._connection, self._table = connection, table
+        self._name = table.called(connection.address.prefix)
 
-_NOBODY = {"S": "-"}
-"""A key that no item has. Asking for it proves credentials, permission and table, and needs no permission but serving's."""
+    async def health(self, deadline: Deadline) -> Health:
+        """Whether the table can be read now. Never raises: `detail` says what is wrong, in words that are safe to show."""
+        try:
+            async with answering(self._table.name, deadline):
+                await self._connection.call("get_item", TableName=self._name, Key=key_of_nobody(self._table))
+        except BackendFailure as failure:
+            return Health(ok=False, detail=failure.message)
+        return Health(ok=True, detail="DynamoDB")
 
+    async def _get(self, key: Item, names: Sequence[str], deadline: Deadline) -> Item | None:
+        """These attributes of an item, read consistently."""
+        answer = await self._connection.call(
+            "get_item", deadline, TableName=self._name, Key=key, ConsistentRead=True, **projection(names)
+        )
+        if "Item" in answer and not isinstance(answer["Item"], dict):
+            raise ShapeError("$.Item must be an object")
+        return answer.get("Item")
 
-async def health_of(connection: Connection, table: Table, deadline: Deadline) -> Health:
-    """Never raises: `detail` says what is wrong, in words that are safe to show."""
-    try:
-        async with answering(table.name, deadline):
-            called = table.called(connection.address.prefix)
-            await connection.call("get_item", TableName=called, Key=key_of_nobody(table))
-    except BackendFailure as failure:
-        return Health(ok=False, detail=failure.message)
-    return Health(ok=True, detail="DynamoDB")
+    async def _pages(
+        self,
+        names: Sequence[str],
+        where: Mapping[str, str],
+        most: int,
+        deadline: Deadline,
+        *,
+        index: Index | None = None,
+        containing: tuple[str, str] | None = None,
+        **parameters: Any,
+    ) -> AsyncIterator[list[Item]]:
+        """These attributes of at most `most` items, a page at a time: a page ends at 1 MB. `where` are conditions on keys,
+        such as {"owner =": "o"}; `containing`: an attribute that is a list, and the text that has to be in it."""
+        asked = projection(names)
+        keys, values = asked["ExpressionAttributeNames"], {}
+        conditions = []
+        for number, (condition, value) in enumerate(where.items()):
+            name, operator = condition.split()
+            keys[f"#k{number}"], values[f":k{number}"] = name, {"S": value}
+            conditions.append(f"#k{number} {operator} :k{number}")
+        if containing is not None:
+            keys["#list"], values[":text"] = containing[0], {"S": containing[1]}
+            asked["FilterExpression"] = "contains(#list, :text)"
+        asked |= {"KeyConditionExpression": " AND ".join(conditions), "ExpressionAttributeValues": values, **parameters}
+        asked |= {"TableName": self._name, **({"IndexName": index.name} if index else {})}
+        seen = 0
+        after: dict[str, Any] = {}
+        while True:
+            answer = await self._connection.call("query", deadline, **asked, **after)
+            items = answer.get("Items")
+            if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+                raise ShapeError("$.Items must be a list of objects")
+            yield items[: most - seen]
+            seen += len(items)
+            last = answer.get("LastEvaluatedKey")
+            if seen >= most or not last:
+                return
+            if {"ExclusiveStartKey": last} == after or not isinstance(last, dict):
+                raise ShapeError("$.LastEvaluatedKey leads nowhere")
+            after = {"ExclusiveStartKey": last}
 
 
 def key_of_nobody(table: Table) -> Item:
-    return {name: _NOBODY for name in (table.partition_key, table.sort_key) if name}
+    """A key that no item has. Asking for it proves credentials, permission and table, and needs no permission but
+    serving's."""
+    return {name: {"S": "-"} for name in (table.partition_key, table.sort_key) if name}
 
 
 BATCH = 100
 """Keys that BatchGetItem takes at once."""
-_ANSWER_S = 0.01
-"""Kept back from the deadline, so that what is there is answered before somebody above stops waiting."""
 
 
 @dataclass(slots=True)
 class BatchRead:
-    """`items` by key; `unanswered` of the `asked` keys were not got to. A key in neither has no item."""
+    """`items` by key; `unanswered` are those of the `asked` keys that DynamoDB did not get to. A key in neither has no
+    item."""
 
     asked: int
     items: dict[str, Item] = field(default_factory=dict)
@@ -80,7 +112,7 @@ class BatchRead:
 
 @dataclass(slots=True)
 class _Batch:
-    """Keys that were asked together: what came of them, and what DynamoDB did not get to."""
+    """Keys that were asked together: the items that came, and the keys that DynamoDB did not get to."""
 
     items: list[Any] = field(default_factory=list)
     pending: tuple[str, ...] = ()
@@ -98,10 +130,10 @@ class BatchReader:
         self._backoff = Backoff(RetryPolicy(base=0.01, longest=0.1))
 
     async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
-        """Each key once. Raises ShapeError for an item that nobody asked for: such an answer is not to be trusted at all."""
-        wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key, "partition")]
+        """Each key once. Raises ShapeError for an item that was not asked for: such an answer is not to be trusted."""
+        wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
         parts = [tuple(wanted[i : i + BATCH]) for i in range(0, len(wanted), BATCH)]
-        sooner = deadline.less(_ANSWER_S)
+        sooner = deadline.less(0.01)  # answers before a caller above stops waiting
         if len(parts) == 1:
             return self._found([await self._batch(parts[0], sooner)], wanted)
         return self._found(await asyncio.gather(*(self._batch(part, sooner) for part in parts)), wanted)
@@ -111,11 +143,9 @@ class BatchReader:
         found.failure = next((batch.failure for batch in batches if batch.failure is not None), None)
         waiting = set(wanted).difference(found.unanswered)
         for item in (item for batch in batches for item in batch.items):
-            if not isinstance(item, dict):
-                raise ShapeError("$ must be an item")
-            key = text(item, self._key, "$")
+            key = text(item, self._key)
             if key not in waiting:
-                raise ShapeError("$ is an item that nobody asked for")
+                raise ShapeError("$ is an item that was not asked for")
             waiting.discard(key)
             found.items[key] = item
         return found
@@ -132,8 +162,9 @@ class BatchReader:
                     await self._ask(batch, deadline)
                     attempt += 1
         except BackendFailure as failure:
-            put_off = isinstance(failure, TimedOut) and attempt > 0 and batch.pending == keys
-            batch.failure = self._too_busy() if put_off else failure
+            batch.failure = failure
+            if isinstance(failure, TimedOut) and attempt > 0 and batch.pending == keys:
+                batch.failure = Throttled(f"The {self._dependency} is too busy to answer.", dependency=self._dependency)
         return batch
 
     async def _ask(self, batch: _Batch, deadline: Deadline) -> None:
@@ -141,14 +172,6 @@ class BatchReader:
         keys = [{self._key: {"S": key}} for key in batch.pending]
         request = {self._table: {"Keys": keys, **self._asked}}
         answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)
-        items, left = self._contents(answer)
-        if not left <= set(batch.pending):
-            raise ShapeError("$.UnprocessedKeys has keys that nobody asked for")
-        batch.items += items
-        batch.pending = tuple(key for key in batch.pending if key in left)
-
-    def _contents(self, answer: Mapping[str, Any]) -> tuple[list[Any], set[str]]:
-        """The items of an answer, and the keys that are left to ask for."""
         try:
             items = answer["Responses"].get(self._table, [])
             left = {key[self._key]["S"] for key in answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])}
@@ -156,7 +179,7 @@ class BatchReader:
             raise ShapeError("$ is no answer to BatchGetItem") from error
         if not isinstance(items, list):
             raise ShapeError("$.Responses must be lists")
-        return items, left
-
-    def _too_busy(self) -> Throttled:
-        return Throttled(f"The {self._dependency} is too busy to answer.", dependency=self._dependency)
+        if not left <= set(batch.pending):
+            raise ShapeError("$.UnprocessedKeys has keys that were not asked for")
+        batch.items += items
+        batch.pending = tuple(key for key in batch.pending if key in left)

@@ -1,4 +1,4 @@
-"""Prices and copies, by BatchGetItem.
+"""Titles, stock and releases in DynamoDB.
 
 Reads are eventually consistent: tools keep stock for 5 s anyway, a shop sells against its own counter at the till, and such
 a read costs half and is served by any replica.
@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.aws_failures import answering
@@ -20,29 +19,28 @@ from tools.store.backends.dynamodb.items import (
     RELEASE_FIELDS,
     STOCK_FIELDS,
     TITLE_FIELDS,
-    projection,
     release_of,
     stock_row,
     title_of,
 )
-from tools.store.backends.dynamodb.reading import BatchRead, BatchReader, health_of, pages
+from tools.store.backends.dynamodb.reading import BatchReader, TableAdapter
 from tools.store.backends.dynamodb.tables import BY_MONTH, RELEASES, STOCK, TITLES
-from tools.store.models import Availability, AvailabilityPage, Health, Release, Title
+from tools.store.models import Availability, AvailabilityPage, Release, Title
 from tools.store.ports import MOST_RELEASES
 from tools.store.records.shape import ShapeError
 
 logger = logging.getLogger(__name__)
 
 
-class DynamoTitles:
-    """One item a title."""
+class DynamoTitles(TableAdapter):
+    """A `TitlesPort`: one item a title."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        super().__init__(connection, TITLES)
         self._reader = BatchReader(connection, TITLES, TITLE_FIELDS)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Those that were got to in time and can be read; a failure only when no title at all could be answered."""
+        """Those that came in time and can be read; a failure only when no title at all could be answered."""
         async with answering("titles", deadline):
             found = await self._reader.read(title_ids, deadline)
             titles: dict[str, Title] = {}
@@ -55,20 +53,16 @@ class DynamoTitles:
                 raise found.explain("titles")
             return titles
 
-    async def health(self, deadline: Deadline) -> Health:
-        """Whether the table can be read now."""
-        return await health_of(self._connection, TITLES, deadline)
-
 
 _SLICE_S = 0.0005
 """How long one call may keep the event loop with reading items before others have a turn."""
 
 
-class DynamoStock:
-    """The table of titles; one item has all volumes of one."""
+class DynamoStock(TableAdapter):
+    """A `StockPort`: one item has all volumes of a title."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
-        self._connection = connection
+        super().__init__(connection, STOCK)
         self._reader = BatchReader(connection, STOCK, STOCK_FIELDS)
         self._clock = clock
 
@@ -78,62 +72,39 @@ class DynamoStock:
         as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         async with answering("stock", deadline):
             found = await self._reader.read(title_ids, deadline)
-            page = await _page(found, as_of)
-            if found.asked and len(page.unanswered) == found.asked:
-                raise found.explain("stock")
-            return page
-
-    async def health(self, deadline: Deadline) -> Health:
-        """Whether the table can be read now."""
-        return await health_of(self._connection, STOCK, deadline)
-
-
-async def _page(found: BatchRead, as_of: str) -> AvailabilityPage:
-    rows: dict[str, Availability] = {}
-    unanswered = list(found.unanswered)
-    since = time.perf_counter()
-    for title_id, item in found.items.items():
-        try:
-            row = stock_row(item, as_of)
-        except ShapeError as error:
-            logger.warning("the stock item of %s cannot be read: %s", title_id, error)
-            unanswered.append(title_id)
-            continue
-        if row.offers:
-            rows[title_id] = row
-        if time.perf_counter() - since > _SLICE_S:
-            await asyncio.sleep(0)
+            rows: dict[str, Availability] = {}
+            unanswered = list(found.unanswered)
             since = time.perf_counter()
-    return AvailabilityPage(rows, tuple(unanswered))
+            for title_id, item in found.items.items():
+                try:
+                    row = stock_row(item, as_of)
+                except ShapeError as error:
+                    logger.warning("the stock item of %s cannot be read: %s", title_id, error)
+                    unanswered.append(title_id)
+                    continue
+                if row.offers:
+                    rows[title_id] = row
+                if time.perf_counter() - since > _SLICE_S:
+                    await asyncio.sleep(0)
+                    since = time.perf_counter()
+            if found.asked and len(unanswered) == found.asked:
+                raise found.explain("stock")
+            return AvailabilityPage(rows, tuple(unanswered))
 
 
 _PAGE = 250
 """Items asked for at once: reading so many holds the event loop for about a millisecond."""
 
 
-class DynamoReleases:
-    """One item a volume that has a day."""
+class DynamoReleases(TableAdapter):
+    """A `ReleasesPort`: one item a volume that has a day."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._table = RELEASES.called(connection.address.prefix)
+        super().__init__(connection, RELEASES)
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
-        query: dict[str, Any] = {
-            "TableName": self._table,
-            "IndexName": BY_MONTH.name,
-            "KeyConditionExpression": "#month = :month",
-            "ExpressionAttributeValues": {":month": {"S": month}},
-            "Limit": _PAGE,
-            **projection(RELEASE_FIELDS),
-        }
-        query["ExpressionAttributeNames"] = query["ExpressionAttributeNames"] | {"#month": "month"}
         async with answering("releases", deadline):
-            found = [
-                release_of(item) async for page in pages(self._connection, query, MOST_RELEASES, deadline) for item in page
-            ]
+            where = {"month =": month}
+            pages = self._pages(RELEASE_FIELDS, where, MOST_RELEASES, deadline, index=BY_MONTH, Limit=_PAGE)
+            found = [release_of(item) async for page in pages for item in page]
         return tuple(sorted(found, key=lambda each: each.place))
-
-    async def health(self, deadline: Deadline) -> Health:
-        """Whether the table can be read now."""
-        return await health_of(self._connection, RELEASES, deadline)

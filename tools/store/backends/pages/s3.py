@@ -1,4 +1,4 @@
-"""What is wrong with the bucket of the pages, found out as serving would ask it."""
+"""Pages in a bucket of S3, and the diagnosis of the bucket."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from aiobotocore.config import AioConfig
 from aiohttp import ClientError as HttpError
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 from botocore.parsers import ResponseParserError
@@ -15,7 +14,7 @@ from botocore.parsers import ResponseParserError
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
 from tools.store.backends.aws_address import S3Address
-from tools.store.backends.aws_client import USER_AGENT, AwsClient
+from tools.store.backends.aws_client import AwsClient, client_config
 from tools.store.backends.aws_failures import answering, aws_problem, code_of
 from tools.store.backends.pages.checked import (
     MOST_ALT_BYTES,
@@ -33,8 +32,6 @@ from tools.store.models import Health, Preview
 from tools.store.models.order import MOST_PAGE_BYTES
 
 DEPENDENCY = "pages"
-POOL = 64
-CONNECT_SECONDS, READ_SECONDS = 0.5, 1.0
 MOST_NAMES = 10
 """Of one page: what begins with its number and a full stop."""
 
@@ -44,12 +41,19 @@ class S3Pages:
 
     def __init__(self, address: S3Address) -> None:
         self.address = address
-        self._aws = AwsClient("s3", address.region, address.endpoint, _config(address))
+        config = client_config(
+            0.5,
+            1.0,
+            64,
+            response_checksum_validation="when_required",
+            s3={"addressing_style": "path" if address.endpoint else "auto"},
+        )
+        self._aws = AwsClient("s3", address.region, address.endpoint, config)
 
     @classmethod
     @asynccontextmanager
     async def open(cls, address: S3Address) -> AsyncIterator[S3Pages]:
-        """Waits for nobody: what cannot be reached fails its calls, not the start."""
+        """A bucket that cannot be reached fails the calls, not the start."""
         pages = cls(address)
         try:
             await pages._aws.start()
@@ -110,18 +114,6 @@ class S3Pages:
         if len(data) != answer["ContentLength"]:
             raise Unfit("it broke off")
         return bytes(data)
-
-
-def _config(address: S3Address) -> AioConfig:
-    return AioConfig(
-        connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        max_pool_connections=POOL,
-        retries={"mode": "standard", "total_max_attempts": 1},
-        user_agent=USER_AGENT,
-        response_checksum_validation="when_required",
-        s3={"addressing_style": "path" if address.endpoint else "auto"},
-    )
 
 
 async def _all_or_none(asked: list[Any]) -> list[Any]:
