@@ -26,7 +26,6 @@ from botocore.auth import SigV4QueryAuth
 from botocore.client import BaseClient
 
 from server.flags.dynamodb import TABLE as FLAGS
-from tools.store.backends.dynamodb.connection import READ_SECONDS_IN_BULK
 from tools.store.backends.dynamodb.tables import TABLES
 from tools.store.backends.opensearch.client import Client
 
@@ -131,13 +130,11 @@ def recording() -> Iterator[set[AwsCall]]:
 
 
 def _who(client: Any) -> str | None:
-    """By who asks the driver's wrapper: the seed writes with a client of its own, only a person at a terminal asks the doctor,
-    and what a test asks by itself is nobody's."""
+    """By the module that asks the driver's wrapper: only a person at a terminal asks the doctor, and what a test asks by
+    itself is nobody's."""
     module = next(name for name in _modules() if not name.startswith(DRIVERS))
     if module.startswith("tests."):
         return None
-    if module.endswith(".profiles") and client.meta.config.read_timeout == READ_SECONDS_IN_BULK:
-        return SEED
     return DOCTOR if module.endswith(".diagnosis") else SEED if module.startswith("infra.seed") else SERVER
 
 
@@ -146,7 +143,8 @@ def _calls(by: str, service: str, operation: str, parameters: Mapping[str, Any])
     action = IAM_NAMES.get(f"{service}:{operation}", f"{service}:{operation}")
     resources: Callable[[str, Mapping[str, Any]], Iterator[str]] = _RESOURCES[service]
     for resource in resources(operation, parameters):
-        yield AwsCall(SEED if action == "s3:PutObject" else by, action, resource)
+        in_bulk = action == "dynamodb:BatchWriteItem" and resource != "table/profile"  # the server writes events alone
+        yield AwsCall(SEED if action == "s3:PutObject" or in_bulk else by, action, resource)
 
 
 def _tables(operation: str, parameters: Mapping[str, Any]) -> Iterator[str]:

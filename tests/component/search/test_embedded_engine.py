@@ -39,8 +39,10 @@ DESCRIBED = "sunken bell below a frozen lighthouse"
 
 
 def found(query: str, conditions: Conditions | None = None, limit: int = 10, **legs: object) -> list[str]:
-    hits = ENGINE.search(CatalogQuery(query, conditions or Conditions(), limit), legs.get("vector"), legs.get("vectors"))  # type: ignore[arg-type]
-    return [TITLES[number].title_id for number in hits.numbers]
+    hits = ENGINE.search(
+        CatalogQuery(query, conditions or Conditions(), limit), legs.get("vector"), legs.get("vectors"), wants_meaning=True
+    )  # type: ignore[arg-type]
+    return [title.title_id for title in hits.titles]
 
 
 def candidates(senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> WholeCatalog:
@@ -81,14 +83,14 @@ def test_a_query_finds_what_it_names_describes_or_asks_for(query: str, answers: 
 
 
 def test_a_limit_cuts_the_answers_and_not_their_number() -> None:
-    hits = ENGINE.search(CatalogQuery("tide hunters", Conditions(), 1), None, None)
-    assert (len(hits.numbers), hits.total, hits.by_query) == (1, 3, True)
+    hits = ENGINE.search(CatalogQuery("tide hunters", Conditions(), 1), wants_meaning=True)
+    assert (len(hits.titles), hits.total, hits.degraded) == (1, 3, ("vector",))
 
 
 def test_where_nothing_is_asked_for_the_best_known_come_first() -> None:
-    hits = ENGINE.search(CatalogQuery("manga", Conditions(genres=("seinen",)), 2), None, None)
-    assert [TITLES[number].title_id for number in hits.numbers] == ["tide", "kin"]
-    assert (hits.total, hits.by_query) == (3, False)
+    hits = ENGINE.search(CatalogQuery("manga", Conditions(genres=("seinen",)), 2), wants_meaning=True)
+    assert [title.title_id for title in hits.titles] == ["tide", "kin"]
+    assert (hits.total, hits.degraded) == (3, ())
 
 
 @pytest.mark.parametrize(
@@ -201,4 +203,4 @@ def test_a_name_with_a_typo_is_found_among_many_that_are_a_part_of_it() -> None:
     titles = [*crowd, Title("hearts", en="Kingdom Hearts")]
     engine = Engine(build_columns(titles, [()] * len(titles)), build_index(titles), PARSER)
     hits = engine.search(CatalogQuery("kingdomheatrs", Conditions(), 10), None, None)
-    assert [titles[number].title_id for number in hits.numbers] == ["hearts"]
+    assert [title.title_id for title in hits.titles] == ["hearts"]

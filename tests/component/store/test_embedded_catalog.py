@@ -109,9 +109,9 @@ async def test_what_belongs_to_the_best_title_is_held_to_the_filters_too(file: P
 )
 def test_no_hit_ever_misses_a_filter(engine: tuple[TitleColumns, Engine], query: str, asked: Conditions) -> None:
     columns, searching = engine
-    found = searching.search(CatalogQuery(query, asked, 10), None, None)
-    assert all(satisfies(columns.titles[n], asked, columns.offers[n]) for n in found.numbers)
-    assert found.total >= len(found.numbers)
+    found = searching.search(CatalogQuery(query, asked, 10))
+    assert all(satisfies(title, asked, columns.offers[columns.numbers[title.title_id]]) for title in found.titles)
+    assert found.total >= len(found.titles)
 
 
 @pytest.fixture(scope="module")

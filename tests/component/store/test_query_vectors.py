@@ -340,6 +340,6 @@ async def test_closing_the_embedded_catalogue_ends_what_its_searches_left_under_
         with bedrock.holding():
             assert (await catalog.search(QUERY, soon())).degraded == ("vector",)
             assert under_way() > 0
-            await catalog._stop()
+            await catalog._vectors.aclose()
             assert under_way() == 0
             await eventually(lambda: bedrock.hung_up == 1)

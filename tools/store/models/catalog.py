@@ -254,15 +254,6 @@ class CatalogPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Facets:
-    """What a reader likes: weights by tag, and authors by `Author.name`."""
-
-    tags: Mapping[str, float]
-    authors: tuple[str, ...] = ()
-    genre: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Weighed:
     """A title and how much it tells of a reader's taste: 1 for what was bought."""
 

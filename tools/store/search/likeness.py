@@ -1,9 +1,9 @@
-"""Titles like what a reader likes, and titles like one title: tags by how rare they are, authors, genre, fame, meaning."""
+"""Titles like one title: by tags and how rare they are, genre, fame and meaning."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -14,33 +14,25 @@ from tools.store.search.ranking.weights import Weights
 _NOTHING = np.float32(0.0)
 
 
-def tag_shares(wanted: Mapping[str, float], counts: Mapping[str, int], titles: int) -> dict[str, float]:
-    """What sharing each tag is worth, as a part of what sharing all of them is: its weight by how rare it is among `titles`.
-
-    `wanted` are weights by tag, `counts` how many titles carry each; a tag that none carries is worth nothing.
-    """
-    masses = {
-        tag: weight * math.log(1.0 + titles / counts[tag])
-        for tag, weight in wanted.items()
-        if weight > 0 and counts.get(tag)
-    }
+def tag_shares(tags: Iterable[str], counts: Mapping[str, int], titles: int) -> dict[str, float]:
+    """The worth of sharing each tag, as a part of that of sharing all of them: by how rare it is among `titles`. `counts` is
+    the number of titles by tag; a tag that none carries is worth nothing."""
+    masses = {tag: math.log(1.0 + titles / counts[tag]) for tag in tags if counts.get(tag)}
     most = sum(masses.values())
     return {tag: mass / most for tag, mass in masses.items()}
 
 
-def likeness(tags: Floats, by_author: Mask, of_genre: Mask, prior: Floats, weights: Weights) -> Floats:
-    """For each title how like what is liked it is; 0 where no tag and no author is shared.
-
-    `tags` are sums of `tag_shares`; the masks are the titles by an author, and of the genre, that is liked.
-    """
-    scores = tags + np.float32(weights.same_author) * by_author + np.float32(weights.alike_prior) * prior
+def likeness(tags: Floats, of_genre: Mask, prior: Floats, weights: Weights) -> Floats:
+    """The likeness of each title to one title; 0 where no tag is shared. `tags` are sums of `tag_shares`, `of_genre` marks
+    the titles of the same genre."""
+    scores = tags + np.float32(weights.alike_prior) * prior
     scores = scores + np.float32(weights.same_genre) * of_genre
-    return np.where((tags > 0) | by_author, scores, _NOTHING).astype(np.float32)
+    return np.where(tags > 0, scores, _NOTHING).astype(np.float32)
 
 
 def likest(likeness: Floats, meaning: Floats | None, weights: Weights, allowed: Mask | None = None) -> Floats:
-    """Of titles like one title those that are at least half as like it as the best, and `allowed`; where none of these is,
-    those half as like as the best of these. `meaning` are cosines with it, which decide besides where they are known."""
+    """The scores of the `allowed` titles that are at least half as like as the best of all; if there are none, of those that
+    are half as like as the best allowed one. `meaning` are cosines with the title, which count too where they are known."""
     scores = likeness
     if meaning is not None:
         near = np.float32(weights.alike_meaning) * np.maximum(meaning, _NOTHING)

@@ -131,7 +131,7 @@ def test_the_weights_are_the_tuned_ones() -> None:
         "relative_floor": 0.6, "floor_beside_exact": 0.7, "in_vocabulary": 0.55, "sure_meaning": 0.4,
         "meant_at_all": 0.2, "themed": 0.3,
         "surely_called": 0.88, "surely_called_prior": 0.05, "related": 0.8, "series_of_named": 0.92,
-        "series_of_described": 0.9, "series_prior": 0.01, "described": 0.4, "many": 50, "same_author": 0.35,
+        "series_of_described": 0.9, "series_prior": 0.01, "described": 0.4, "many": 50,
         "same_genre": 0.1, "alike_prior": 0.2, "alike_meaning": 0.5, "alike_floor": 0.5, "few": 10, "nearest_floor": 0.15,
         "ordered_floor": 0.8,
     }  # fmt: skip

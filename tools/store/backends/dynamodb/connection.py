@@ -19,7 +19,6 @@ from tools.store.backends.aws_client import AwsClient, client_config
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.records.shape import ShapeError
 
-READ_SECONDS_IN_BULK = 20.0
 POOL = 328
 """Connections at most: five guarded backends of 64 places each, and the 8 batches that the one writer of profiles sends at
 once, so that a slow one never takes another's."""
@@ -53,7 +52,7 @@ class Connection:
         """`in_bulk` is for the seed, whose batches may take longer than a caller would wait."""
         self.address = address
         # Parameters are not validated: they are all made here, in the wire's own form.
-        config = client_config(0.5, READ_SECONDS_IN_BULK if in_bulk else 1.0, POOL, parameter_validation=False)
+        config = client_config(0.5, 20.0 if in_bulk else 1.0, POOL, parameter_validation=False)
         self._aws = AwsClient("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
 
     async def start(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,13 +18,15 @@ from tools.store.models import (
     WHOLE,
     Audience,
     Called,
+    CatalogPage,
     CatalogQuery,
     CatalogTerms,
     Conditions,
-    Facets,
+    Neighbour,
     Ordering,
     Range,
     ReaderQuery,
+    Title,
 )
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.likeness import likeness, likest, tag_shares
@@ -40,7 +42,7 @@ from tools.store.search.taste import Rarity, TasteWeights, profile_of, worth
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """What finds titles, each leg by its own means. Read only; safe to share between threads."""
+    """The legs of a search. Read only; safe to share between threads."""
 
     columns: TitleColumns
     names: NamesLeg
@@ -53,11 +55,8 @@ class Legs:
 
 
 class WholeCatalog:
-    """`tools.store.search.ranking.candidates.Candidates` for one query: a candidate's row is its title's number.
-
-    `senses`: the cosines with the query's vector, where there is one; `pointed`: the title by whose authors the query asks
-    for more.
-    """
+    """`Candidates` for one query: a candidate's row is its title's number. `senses`: the cosines with the query's vector,
+    where there is one; `pointed`: the title by whose authors the query asks for more."""
 
     def __init__(self, legs: Legs, senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> None:
         self._legs, self.senses = legs, senses
@@ -78,9 +77,7 @@ class WholeCatalog:
 
     def related_to(self, row: int) -> Mask:
         columns = self._legs.columns
-        found = columns.none()
-        found[[columns.numbers[i] for i in columns.titles[row].related if i in columns.numbers]] = True
-        return found
+        return columns.of_ids(columns.titles[row].related)
 
     def people(self, query: ParsedQuery) -> Floats:
         return self._legs.people.find(query)
@@ -180,43 +177,23 @@ def _authors(asked: Conditions, columns: TitleColumns, people: PeopleLeg) -> Ite
         yield ~people.exactly(name)
 
 
-def like_facets(columns: TitleColumns, facets: Facets, weights: Weights) -> Floats:
-    """Shape (titles,): how like what is liked each title is; 0 where no tag and no author is shared."""
-    genre = columns.of_genre(facets.genre)
-    return likeness(_shared_tags(columns, facets), _works_of(columns, set(facets.authors)), genre, columns.prior, weights)
-
-
 def like_title(columns: TitleColumns, number: int, allowed: Mask, vectors: Vectors | None, weights: Weights) -> Floats:
     """Shape (titles,): how like title `number` each title is in tags, genre and, where there are vectors, in meaning; 0 for
     itself, for those that are not half as like it as the best, and for those that are not `allowed`."""
     title = columns.titles[number]
-    scores = like_facets(columns, Facets(dict.fromkeys(title.tags, 1.0), (), title.genre), weights)
+    shared = np.zeros(len(columns), np.float32)
+    tags = {tag: len(columns.by_tag[tag]) for tag in title.tags}
+    for tag, part in tag_shares(tags, tags, len(columns)).items():
+        shared[columns.by_tag[tag]] += np.float32(part)
+    scores = likeness(shared, columns.of_genre(title.genre), columns.prior, weights)
     scores[number] = 0.0
     meaning = None if vectors is None else np.maximum(*vectors.cosines(vectors.of(number)))
     return likest(scores, meaning, weights, allowed)
 
 
-def _shared_tags(columns: TitleColumns, facets: Facets) -> Floats:
-    """What the shared tags are worth, 0 to 1."""
-    share = np.zeros(len(columns), np.float32)
-    counts = {tag: len(columns.by_tag[tag]) for tag in facets.tags if tag in columns.by_tag}
-    for tag, part in tag_shares(facets.tags, counts, len(columns)).items():
-        share[columns.by_tag[tag]] += np.float32(part)
-    return share
-
-
-def _works_of(columns: TitleColumns, names: set[str]) -> Mask:
-    found = columns.none()
-    if names:
-        for author, works in zip(columns.authors, columns.works, strict=True):
-            if author.name in names:
-                found[works] = True
-    return found
-
-
 class ColumnTaste:
-    """`tools.store.search.taste.candidates.TasteCandidates` for the whole catalogue: a row is a title's number. Read only
-    after construction; safe to share between threads."""
+    """`TasteCandidates` for the whole catalogue: a row is a title's number. Read only after construction; safe to share
+    between threads."""
 
     def __init__(self, columns: TitleColumns, weights: TasteWeights | None = None) -> None:
         self._columns, self._weights = columns, weights or TasteWeights()
@@ -293,18 +270,6 @@ def _works(columns: TitleColumns) -> dict[str, Numbers]:
     return {name: np.unique(np.concatenate(lists)) for name, lists in works.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """Numbers of the best titles, best first, and how many match in all. `by_query`: the text asked for something.
-    `guessed` and `near` as in `CatalogPage`."""
-
-    numbers: Sequence[int]
-    total: int
-    by_query: bool = True
-    guessed: bool = False
-    near: Sequence[int] = ()
-
-
 class Engine:
     """Read only after construction; safe to share between threads."""
 
@@ -322,49 +287,62 @@ class Engine:
         )
         self._weights = weights or Weights()
 
-    def search(self, asked: CatalogQuery, vector: Floats | None, vectors: Vectors | None) -> Hits:
-        """The best titles for the query under its conditions; without its `vector` the vector leg is left out."""
+    def search(
+        self,
+        asked: CatalogQuery,
+        vector: Floats | None = None,
+        vectors: Vectors | None = None,
+        *,
+        wants_meaning: bool = False,
+    ) -> CatalogPage:
+        """The best titles for the query under its conditions. Without its `vector` the vector leg is left out, and the page
+        is degraded if meaning was wanted and the text asks for something."""
         query, allowed = self._parser.parse(asked.text, asked.conditions.author), self._allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
         if query.empty:
-            return self._popular(allowed, asked, query.ordering)
+            return self._best_known(allowed, asked, query.ordering)
+        degraded = ("vector",) if wants_meaning and vector is None else ()
         pointed = self._pointed_from(query)
         if pointed is not None and query.similar_to:
             alike = like_title(self._columns, pointed, allowed, vectors, self._weights)
-            return self._hits(Ranked(alike, ordering=query.ordering), asked)
+            return self._page(Ranked(alike, ordering=query.ordering), asked, degraded)
         senses = None if vector is None or vectors is None else vectors.cosines(vector)
         candidates = WholeCatalog(self._legs, senses, pointed)
-        return self._hits(rank(query, candidates, self._weights, allowed), asked)
+        return self._page(rank(query, candidates, self._weights, allowed), asked, degraded)
 
-    def popular(self, conditions: Conditions, limit: int) -> Hits:
+    def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """The best known titles under the conditions."""
-        return self._popular(self._allowed(conditions), CatalogQuery("", conditions, limit), None)
+        return self._best_known(self._allowed(conditions), CatalogQuery("", conditions, limit), None).titles
 
-    def for_reader(self, query: ReaderQuery) -> Hits:
+    def for_reader(self, query: ReaderQuery) -> tuple[Title, ...]:
         """Titles to a reader's taste, best first."""
-        scores = self._taste.scores(query, self._allowed(query.conditions))
-        return Hits(order(scores, query.limit).tolist(), int(np.count_nonzero(scores)))
+        return self._named(order(self._taste.scores(query, self._allowed(query.conditions)), query.limit).tolist())
 
-    def nearest(self, vector: Floats, vectors: Vectors, limit: int) -> list[tuple[int, float]]:
-        """Numbers of the titles that mean what the vector does the most, and how much."""
-        likeness = meant(*vectors.cosines(vector), self._weights)
-        return [(int(number), float(likeness[number])) for number in order(likeness, limit)]
+    def nearest(self, vector: Floats, vectors: Vectors, limit: int) -> tuple[Neighbour, ...]:
+        """The titles nearest to the vector in meaning."""
+        near = meant(*vectors.cosines(vector), self._weights)
+        rows = order(near, limit).tolist()
+        return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._named(rows), strict=True))
 
     def called(self, names: Sequence[str]) -> dict[str, Called]:
         """What goes by exactly each of the names."""
         return self._exact.find(names)
 
-    def _popular(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> Hits:
-        """Those of equal popularity in the order of their rank."""
+    def _best_known(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
+        """Titles of equal popularity in the order of their rank."""
         numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
-        return Hits(asked.page_of(numbers), len(numbers), by_query=False)
+        return CatalogPage(self._named(asked.page_of(numbers)), len(numbers))
 
-    def _hits(self, ranked: Ranked, asked: CatalogQuery) -> Hits:
+    def _page(self, ranked: Ranked, asked: CatalogQuery, degraded: tuple[str, ...]) -> CatalogPage:
         if ranked.ordering is None:
             numbers = ranked.best(asked.offset + asked.limit)
         else:
             numbers = self._in_order(ranked.scores > 0, ranked.ordering, asked)
-        return Hits(asked.page_of(numbers), ranked.answers, guessed=ranked.guessed, near=ranked.near)
+        best = self._named(asked.page_of(numbers))
+        return CatalogPage(best, ranked.answers, degraded, ranked.guessed, self._named(ranked.near))
+
+    def _named(self, numbers: Iterable[int]) -> tuple[Title, ...]:
+        return tuple(self._columns.titles[number] for number in numbers)
 
     def _in_order(self, wanted: Mask, ordering: Ordering, asked: CatalogQuery) -> Sequence[int]:
         every = self._columns.in_order(ordering, asked.conditions.format, asked.conditions.day)

@@ -1,11 +1,11 @@
-"""The vectors of a catalogue, made ready behind its start: a task that whoever starts it also ends."""
+"""The vectors of a catalogue, from disk or computed in the background, and those of its queries."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class VectorPlan:
-    """What to embed: `texts[:titles]` are the headlines in order; text titles + i is a passage of title `owners[i]`."""
+    """Texts to embed: `texts[:titles]` are the headlines in order; text titles + i is a passage of title `owners[i]`."""
 
     texts: Sequence[str]
     owners: NDArray[np.int32]
@@ -77,26 +77,39 @@ class VectorLeg:
         self._idle = asyncio.Event()
         self._idle.set()
         self._searches = 0
+        self._task: asyncio.Task[None] | None = None
         self.vectors: Vectors | None = None
 
     @property
     def ready(self) -> bool:
         return self._warm and self.vectors is not None
 
-    async def prepare(
-        self, plan: VectorPlan, kept: Vectors | None, progress: Progress | None, head_start: float = 0.0
-    ) -> None:
-        """Warms the query encoder and gets the matrix. Runs as a background task; failures leave the leg not ready.
+    async def start(self, plan: VectorPlan, workers: Executor, progress: Progress | None, head_start: float = 0.0) -> None:
+        """Takes the vectors that are on disk, and leaves the rest to a background task, which begins after `head_start`
+        seconds: loading the encoder holds the interpreter for about one, in which a client may want an answer. If the task
+        fails, the leg does not get ready."""
+        self.vectors = await asyncio.get_running_loop().run_in_executor(workers, self.kept, plan)
+        self._task = start_task(self._prepare(plan, progress, head_start), "catalog vectors")
 
-        Begins after `head_start` seconds: loading the encoder holds the interpreter for about one, in which whoever has
-        just opened the catalogue may want to greet a client.
-        """
-        self.vectors = kept
-        await asyncio.sleep(head_start)
-        await embed_patiently(self._embedder, ["warm up"])
-        self._warm = True
-        while self.vectors is None:
-            self.vectors = await self._made(plan, progress)
+    async def _prepare(self, plan: VectorPlan, progress: Progress | None, head_start: float) -> None:
+        """Warms the query encoder and gets the matrix."""
+        with suppress(Failure):
+            await asyncio.sleep(head_start)
+            await embed_patiently(self._embedder, ["warm up"])
+            self._warm = True
+            while self.vectors is None:
+                self.vectors = await self._made(plan, progress)
+
+    async def wait(self) -> None:
+        """Waits for the background task."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def aclose(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        await self.wait()
+        await self._queries.aclose()
 
     def kept(self, plan: VectorPlan) -> Vectors | None:
         """The vectors that are on disk for this catalogue and embedder. Blocking."""
@@ -124,18 +137,17 @@ class VectorLeg:
         """The query's vector, or None when it is not there in time."""
         return await self._queries.of(text, deadline) if self.ready else None
 
-    async def aclose(self) -> None:
-        await self._queries.aclose()
-
-    def search_begins(self) -> None:
-        """The build of the matrix pauses while a search is under way: live calls go first."""
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """A search is under way: the build of the matrix pauses, since live calls go first."""
         self._searches += 1
         self._idle.clear()
-
-    def search_ends(self) -> None:
-        self._searches -= 1
-        if not self._searches:
-            self._idle.set()
+        try:
+            yield
+        finally:
+            self._searches -= 1
+            if not self._searches:
+                self._idle.set()
 
     async def _build(self, plan: VectorPlan, progress: Progress | None) -> Floats:
         # One piece, which the system gets back whole: of thousands of small ones the process would keep all the room.
@@ -148,39 +160,3 @@ class VectorLeg:
             if progress is not None:
                 progress(done, len(plan.texts), "vectors")
         return matrix
-
-
-class Preparing:
-    """Without a `leg` there is nothing to prepare."""
-
-    def __init__(self, leg: VectorLeg | None) -> None:
-        self._leg = leg
-        self._task: asyncio.Task[None] | None = None
-
-    async def start(
-        self, planned: Callable[[], VectorPlan], workers: Executor, progress: Progress | None, head_start: float
-    ) -> None:
-        """Looks for what is kept, and leaves the rest to the task."""
-        if (leg := self._leg) is None:
-            return
-        loop = asyncio.get_running_loop()
-        plan = await loop.run_in_executor(workers, planned)
-        kept = await loop.run_in_executor(workers, leg.kept, plan)
-
-        async def prepare() -> None:
-            with suppress(Failure):
-                await leg.prepare(plan, kept, progress, head_start)
-
-        self._task = start_task(prepare(), "catalog vectors")
-
-    async def wait(self) -> None:
-        """Until the task is over."""
-        if self._task is not None:
-            await asyncio.wait({self._task})
-
-    async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        await self.wait()
-        if self._leg is not None:
-            await self._leg.aclose()

@@ -1,52 +1,33 @@
-"""Titles to a reader's taste: recalled in the cluster, put in order here by the rule that the embedded catalogue goes by."""
+"""Recalled titles as ranking and taste see them (`Candidates` and `TasteCandidates` of `tools.store.search`)."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from session.resilience.deadline import Deadline
-from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.definition import ID
 from tools.store.backends.opensearch.documents import Card
-from tools.store.backends.opensearch.dsl import best_known, column, cosine_of, with_ids
-from tools.store.backends.opensearch.queries import to_taste
+from tools.store.backends.opensearch.dsl import cosine_of
 from tools.store.backends.opensearch.state import Statistics
-from tools.store.backends.opensearch.title_cache import Answer, Entry, TitleCache, hit_keys
-from tools.store.models import Author, CatalogQuery, Ordering, ReaderQuery, Title
+from tools.store.backends.opensearch.title_cache import Answer, Entry
+from tools.store.models import Author
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.conditions.check import Check
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import AskedNames
-from tools.store.search.ranking.fusion import order
 from tools.store.search.ranking.names import AskedAuthor
 from tools.store.search.ranking.ranked import Ranked
-from tools.store.search.taste import Rarity, TasteWeights, profile_of, worth
+from tools.store.search.taste import Rarity
 from tools.store.search.titles.name_table import NameTable
 from tools.store.search.titles.people import AskedName, AuthorKeys
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """The best titles, best first, and how many there are. `sensed`: meaning was used. `guessed` and `near` as in
-    `CatalogPage`."""
-
-    titles: tuple[Title, ...]
-    total: int
-    sensed: bool
-    guessed: bool = False
-    near: tuple[Title, ...] = ()
-
-
-def total_of(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
-    """How many titles match in all, where `with_all_themes` of the index are allowed and have every theme of the query.
-
-    Where all of them that were recalled are answers, those that were not are answers too.
-    """
+def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
+    """The number of titles that match in all. `with_all_themes`: titles of the index that are allowed and have every theme
+    of the query; if all of them that were recalled are answers, the others are answers too."""
     if ranked.evidence is None or ranked.nearest:
         return ranked.answers
     themed = (ranked.evidence.tags == 1.0) & allowed
@@ -57,10 +38,7 @@ def total_of(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
 
 @dataclass(slots=True)
 class Recalled:
-    """Titles that were recalled, by id, and which of them satisfy the conditions.
-
-    `senses`: cosines by id, None where meaning was not asked for.
-    """
+    """Recalled titles by id. `senses`: cosines by id, None where meaning was not asked for."""
 
     conditions: Check
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -76,7 +54,7 @@ class Recalled:
         return np.array([admitted[title_id] for title_id in ids], np.bool_)
 
     def take_senses(self, answer: Answer) -> None:
-        """The scores of a search for vectors. Raises LookupError, TypeError and ValueError for what is none of ours."""
+        """Reads the cosines of a search for vectors. Raises LookupError, TypeError and ValueError for malformed answers."""
         senses = self.senses if self.senses is not None else {}
         for hit in answer["hits"]["hits"]:
             senses[str(hit["fields"][ID][0])] = cosine_of(float(hit["_score"]))
@@ -96,12 +74,12 @@ class Anchor:
     direction: Floats | None
 
     def spellings(self) -> frozenset[str]:
-        """Of its authors' names."""
+        """All spellings of its authors' names."""
         return frozenset(spelling for author in self.card.keys.authors for spelling in author.spellings)
 
 
 class RecalledTitles:
-    """`tools.store.search.ranking.candidates.Candidates` in the order of `ids`.
+    """`Candidates` in the order of `ids`.
 
     `senses`: cosines in that order, None without any; a stored sense is passage and headline in one. `anchor`: the title by
     whose authors the query asks for more.
@@ -171,61 +149,8 @@ class RecalledTitles:
         return np.array(theirs, np.bool_)
 
 
-_LONGEST_ID = 512
-
-
-class Listing:
-    """Every method raises BackendFailure, and LookupError, TypeError and ValueError for answers that are none."""
-
-    def __init__(self, client: Client, cache: TitleCache) -> None:
-        self._client, self._cache = client, cache
-
-    async def with_ids(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Those that there are."""
-        asked = [i for i in dict.fromkeys(title_ids) if _can_be_an_id(i)]
-        if not asked:
-            return {}
-        answer = (await self._client.searches([with_ids(asked, (ID, "packed"))], deadline))[0]
-        packed = {column(hit, ID): column(hit, "packed") for hit in answer["hits"]["hits"]}
-        return {title.title_id: title for title in await self._cache.unpacked(list(packed.values()))}
-
-    async def best_known(self, asked: CatalogQuery, ordering: Ordering | None, deadline: Deadline) -> Matches:
-        """Or the first by another ordering; the text is not looked at."""
-        answer = (await self._client.searches([best_known(asked, ordering)], deadline))[0]
-        titles = await self._cache.unpacked([column(hit, "packed") for hit in answer["hits"]["hits"]])
-        return Matches(titles, int(answer["hits"]["total"]["value"]), True)
-
-
-def _can_be_an_id(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_ID and text.isprintable()
-
-
-class Tasting:
-    """Every method raises BackendFailure, and LookupError, TypeError and ValueError for answers that are none."""
-
-    def __init__(self, client: Client, cache: TitleCache) -> None:
-        self._client, self._cache, self._weights = client, cache, TasteWeights()
-
-    async def for_reader(self, query: ReaderQuery, statistics: Statistics, deadline: Deadline) -> tuple[Title, ...]:
-        """At most `query.limit` of those that were recalled."""
-        if query.limit < 1 or query.fits == {}:
-            return ()
-        rarity = Rarity(statistics.terms.tags, statistics.titles, self._weights)
-        profile = profile_of(query, rarity)
-        answer = (await self._client.searches([to_taste(query, profile, self._weights)], deadline))[0]
-        found = await self._cache.of(hit_keys([answer]), deadline)
-        entries = sorted(found.items(), key=lambda each: each[1].card.place)
-        await asyncio.sleep(0)  # others are served between two pieces of work, each by how many titles were recalled
-        candidates = CardTaste(entries, rarity)
-        await asyncio.sleep(0)
-        scores = worth(query, profile, candidates, rarity, self._weights)
-        await asyncio.sleep(0)
-        best = [entries[row][1] for row in order(scores, query.limit).tolist()]
-        return await self._cache.titles(best)
-
-
 class CardTaste:
-    """`tools.store.search.taste.candidates.TasteCandidates` for titles that were recalled."""
+    """`TasteCandidates` in the order of `entries`."""
 
     def __init__(self, entries: Sequence[tuple[str, Entry]], rarity: Rarity) -> None:
         self._ids: list[str] = [title_id for title_id, _ in entries]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
 from tools.store.backends.embedding import QueryVectors, single_threaded_blas
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.candidates import Listing, Matches, Tasting
+from tools.store.backends.opensearch.candidates import CardTaste
 from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.definition import ID
+from tools.store.backends.opensearch.dsl import best_known, column, cosine_of, nearest, with_ids
 from tools.store.backends.opensearch.errors import answering
+from tools.store.backends.opensearch.queries import called, called_from, index_of, to_taste
 from tools.store.backends.opensearch.search import Search
 from tools.store.backends.opensearch.state import IndexState, Statistics
-from tools.store.backends.opensearch.title_cache import CalledNames, Neighbours, TitleCache
+from tools.store.backends.opensearch.title_cache import Answer, TitleCache, hit_key, hit_keys
 from tools.store.failures import BackendFailure
 from tools.store.models import (
     Called,
@@ -33,14 +37,18 @@ from tools.store.models import (
 from tools.store.ports import Embedder
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser, whole_names
+from tools.store.search.ranking.fusion import order
+from tools.store.search.taste import Rarity, TasteWeights, profile_of, worth
 from tools.store.search.text.characters import normalise
+from tools.store.search.titles.names import ExactName, exact_names
 from tools.store.tags import Vocabulary
 
-_THREADS = 2
+KNOWN_NAMES = 20_000
+"""Names that were looked up lately; nothing goes by most of them."""
 
 
 class OpenSearchCatalog:
-    """Get one from `open`. Nothing is asked of the cluster before the first call."""
+    """Get one from `open`. The cluster is first asked by the first call. Every method but `health` raises BackendFailure."""
 
     def __init__(
         self,
@@ -54,23 +62,22 @@ class OpenSearchCatalog:
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
         self._cache = TitleCache(client, workers)
-        self._listing, self._tasting = Listing(client, self._cache), Tasting(client, self._cache)
-        self._called = CalledNames(client, self._state)
-        self._neighbours = Neighbours(client, self._cache)
+        self._names: Lru[tuple[str, str], Called] = Lru(KNOWN_NAMES)
         self._parser = QueryParser.load(vocabulary)
+        self._taste = TasteWeights()
 
     @classmethod
     @asynccontextmanager
     async def open(
         cls, address: OpenSearchAddress, embedder: Embedder | None, vocabulary: Vocabulary | None = None
     ) -> AsyncIterator[OpenSearchCatalog]:
-        """Without an embedder the search is lexical and says nothing of it.
+        """Without an embedder the search is lexical, and not called degraded.
 
-        Raises ValueError for a certificate file that can't be used or AWS credentials that are not there.
+        Raises ValueError for a certificate file that can't be used or missing AWS credentials.
         """
         single_threaded_blas()
         client = Client(address)
-        workers = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="catalog")
+        workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
         catalog = cls(client, embedder, workers, vocabulary)
         try:
             yield catalog
@@ -81,53 +88,78 @@ class OpenSearchCatalog:
             workers.shutdown(wait=False, cancel_futures=True)
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Raises BackendFailure. Where the cluster or the embedder is late with meaning, words alone answer."""
+        """Where the cluster or the embedder is late with meaning, words alone answer."""
         async with answering(deadline):
             parsed = self._parser.parse(query.text, query.conditions.author)
             parsed = replace(parsed, ordering=query.ordering or parsed.ordering)
             await asyncio.sleep(0)  # reading a long query is work enough for one turn of the loop
             if parsed.empty:
-                return _page(await self._best_known(query, parsed.ordering, deadline), ())
-            found = await self._searched(query, parsed, await self._state.statistics(deadline), deadline)
-            wanted = self._vectors is not None and not found.sensed
-            return _page(found, ("vector",) if wanted else ())
+                return await self._find_best_known(query, parsed.ordering, deadline)
+            return await self._find(query, parsed, await self._state.statistics(deadline), deadline)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Raises BackendFailure."""
         async with answering(deadline):
-            found = await self._listing.with_ids(title_ids, deadline)
+            found: dict[str, Title] = {}
+            if asked := [each for each in dict.fromkeys(title_ids) if 0 < len(each) <= 512 and each.isprintable()]:
+                answer = (await self._client.searches([with_ids(asked, (ID, "packed"))], deadline))[0]
+                packed = {column(hit, ID): column(hit, "packed") for hit in answer["hits"]["hits"]}
+                found = {title.title_id: title for title in await self._cache.unpacked(list(packed.values()))}
             if not found.keys() >= set(title_ids):
-                # An index of another format may lack what this server's would have: that is a failure and no absence.
+                # An index of another format may lack titles that this server's would have: a failure, no absence.
                 await self._state.statistics(deadline, anew=True)
             return found
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Raises BackendFailure."""
         async with answering(deadline):
-            return (await self._best_known(CatalogQuery("", conditions, limit), None, deadline)).titles
+            return (await self._find_best_known(CatalogQuery("", conditions, limit), None, deadline)).titles
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        """Raises BackendFailure."""
+        """Recalled in the cluster, put in order here by the rule of every backend."""
+        if query.limit < 1 or query.fits == {}:
+            return ()
         async with answering(deadline):
-            return await self._tasting.for_reader(query, await self._state.statistics(deadline), deadline)
+            statistics = await self._state.statistics(deadline)
+            rarity = Rarity(statistics.terms.tags, statistics.titles, self._taste)
+            profile = profile_of(query, rarity)
+            answer = (await self._client.searches([to_taste(query, profile, self._taste)], deadline))[0]
+            found = await self._cache.of(hit_keys([answer]), deadline)
+            entries = sorted(found.items(), key=lambda each: each[1].card.place)
+            await asyncio.sleep(0)  # others are served between two pieces of work, which grow with the recalled titles
+            candidates = CardTaste(entries, rarity)
+            await asyncio.sleep(0)
+            scores = worth(query, profile, candidates, rarity, self._taste)
+            await asyncio.sleep(0)
+            return await self._cache.titles([entries[row][1] for row in order(scores, query.limit).tolist()])
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """Raises BackendFailure."""
+        """A title that has gone meanwhile is left out."""
         async with answering(deadline):
             if self._vectors is None or self._problem(await self._state.statistics(deadline)) is not None:
                 return ()
             vector = await self._vectors.of(normalise(text), deadline)
-            return None if vector is None else await self._neighbours.of(vector, limit, deadline)
+            if vector is None:
+                return None
+            hits = (await self._client.searches([nearest(vector, [], limit)], deadline))[0]["hits"]["hits"]
+            likeness = {hit_key(hit): cosine_of(float(hit["_score"])) for hit in hits}
+            entries = await self._cache.of(likeness, deadline)
+            titles = await self._cache.titles(list(entries.values()))
+            near = {title_id: value for (_, title_id), value in likeness.items()}
+            return tuple(Neighbour(title, near[title.title_id]) for title in titles)
 
     async def terms(self, deadline: Deadline) -> CatalogTerms:
-        """Of the index that serves, as far as this process knows. Raises BackendFailure."""
+        """Of the index that serves, as far as this process knows."""
         async with answering(deadline):
             return (await self._state.statistics(deadline)).terms
 
     async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
-        """Raises BackendFailure."""
+        """Asks for the names that are not known, all in one request."""
         async with answering(deadline):
-            return await self._called.find(names, deadline)
+            asked = exact_names(names)
+            index = (await self._state.statistics(deadline)).name
+            found = {each: known for each in asked if (known := self._names.use((index, each))) is not None}
+            if unknown := {each: name for each, name in asked.items() if each not in found}:
+                found |= self._learn_names((await self._client.searches([called(unknown)], deadline))[0], unknown, index)
+            return {each: found[each] for each in asked if found[each] != Called()}
 
     async def health(self, deadline: Deadline) -> Health:
         """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
@@ -141,36 +173,48 @@ class OpenSearchCatalog:
         state = "by words" if self._vectors is None else "by words and meaning"
         return Health(True, f"{statistics.titles} titles, searched {state}")
 
-    async def _best_known(self, query: CatalogQuery, ordering: Ordering | None, deadline: Deadline) -> Matches:
-        if query.conditions.stated or ordering is not None:
-            # An index of another format has not the fields that these are asked of, and would answer wrongly.
-            await self._state.statistics(deadline)
-        return await self._listing.best_known(query, ordering, deadline)
-
     def _problem(self, statistics: Statistics) -> str | None:
         return None if self._embedder is None else statistics.identity.disagreement(self._embedder)
 
-    async def _searched(
+    async def _find_best_known(self, query: CatalogQuery, ordering: Ordering | None, deadline: Deadline) -> CatalogPage:
+        """The best known titles under the conditions, or the first by another ordering; the text is ignored."""
+        if query.conditions.stated or ordering is not None:
+            # An index of another format lacks the fields that these ask for, and would answer wrongly.
+            await self._state.statistics(deadline)
+        hits = (await self._client.searches([best_known(query, ordering)], deadline))[0]["hits"]
+        return CatalogPage(
+            await self._cache.unpacked([column(hit, "packed") for hit in hits["hits"]]), int(hits["total"]["value"])
+        )
+
+    async def _find(
         self, query: CatalogQuery, parsed: ParsedQuery, statistics: Statistics, deadline: Deadline
-    ) -> Matches:
+    ) -> CatalogPage:
         pointed = parsed.points_from
         aliases = self._parser.parse(pointed).aliases if pointed else ()
-        names = self._called.unknown(whole_names(query.text), statistics.name)
-        search = Search(self._client, self._cache, statistics, query, parsed, aliases, names)
+        names = exact_names(whole_names(query.text))
+        names = {each: name for each, name in names.items() if (statistics.name, each) not in self._names}
+        wants_meaning = self._vectors is not None
+        search = Search(self._client, self._cache, statistics, query, parsed, aliases, names, wants_meaning)
         vector = None
         if self._vectors is not None and self._problem(statistics) is None:
             vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="wait for a vector")
         try:
-            found = await search.run(vector, deadline)
+            page = await search.run(vector, deadline)
         finally:
             if vector is not None and not vector.done():
                 vector.cancel()
                 await asyncio.wait({vector})
         self._state.seen(search.index)
         if search.called is not None:
-            self._called.learn(search.called, names, search.index or statistics.name)
+            self._learn_names(search.called, names, search.index or statistics.name)
+        return page
+
+    def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, Called]:
+        """Takes the answer to `called(asked)`, of the index unless it names another. Raises LookupError, TypeError and
+        ValueError for a malformed one."""
+        found = called_from(answer, asked)
+        answered = index_of(answer)
+        self._state.seen(answered)
+        for each in asked:
+            self._names.put((answered or index, each), found[each])
         return found
-
-
-def _page(found: Matches, degraded: tuple[str, ...]) -> CatalogPage:
-    return CatalogPage(found.titles, found.total, degraded, found.guessed, found.near)

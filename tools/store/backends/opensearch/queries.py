@@ -1,4 +1,4 @@
-"""Titles that may be to a reader's taste: recalled by the cluster, about in the order that the rule will give them here."""
+"""The searches that recall titles: by name, author, words and tags, like one title, and to a reader's taste."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tools.store.backends.opensearch.dsl import (
     search,
     term,
 )
-from tools.store.models import Called, Conditions, Facets, ReaderQuery
+from tools.store.models import Called, Conditions, ReaderQuery
 from tools.store.search.query.parsed import ParsedQuery, Tone
 from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
 from tools.store.search.ranking.weights import Weights
@@ -188,21 +188,11 @@ def _suiting(tone: Tone) -> Json:
     return {"bool": {"filter": wanted, "must_not": {"terms": {"tags": list(tone.unwanted)}}}}
 
 
-_MOST_TAGS, _MOST_AUTHORS = 200, 500
-
-
-def like_facets(
-    shares: Mapping[str, float], facets: Facets, filters: Sequence[Json], size: int, weights: Weights
-) -> Json | None:
-    """The search for the best matches; None when nothing can match. `shares` are those of the tags (`tag_shares`)."""
-    heaviest = sorted(shares, key=lambda tag: -shares[tag])[:_MOST_TAGS]
+def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int, weights: Weights) -> Json:
+    """The search for titles that share tags (by `tag_shares`, the heaviest 200) and the genre."""
+    heaviest = sorted(shares, key=lambda tag: -shares[tag])[:200]
     shared = [constant(term("tags", tag), shares[tag]) for tag in heaviest]
-    if facets.authors:
-        theirs = {"terms": {"people.name": list(facets.authors)[:_MOST_AUTHORS]}}
-        shared.append(constant(nested("people", theirs), weights.same_author))
-    if not shared:
-        return None
-    more = [constant(term("genre", facets.genre), weights.same_genre)] if facets.genre else []
+    more = [constant(term("genre", genre), weights.same_genre)] if genre else []
     fame = {"field_value_factor": {"field": "prior", "factor": weights.alike_prior, "missing": 0.0}}
     query = {"bool": {"must": [either(shared)], "should": more}}
     famed = {"function_score": {"query": query, "functions": [fame], "boost_mode": "sum"}}

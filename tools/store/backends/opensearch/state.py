@@ -19,7 +19,6 @@ from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms
 from tools.store.search.arrays import Floats
-from tools.store.search.likeness import tag_shares
 
 Json = dict[str, Any]
 _K1, _B = 1.2, 0.25
@@ -93,10 +92,6 @@ class Statistics:
         """The share of the terms' idf mass that is in terms any title has; 0 when nothing is asked."""
         asked = sum(map(self._idf, terms))
         return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
-
-    def tag_shares(self, wanted: Mapping[str, float]) -> dict[str, float]:
-        """What sharing each of the wanted tags is worth (`search.likeness.tag_shares`)."""
-        return tag_shares(wanted, self.terms.tags, self.titles)
 
     def _idf(self, *terms: str) -> float:
         """Of one term, or of a word that several terms translate: it is as frequent as all of them."""

@@ -86,8 +86,7 @@ class Weights:
     many: int = 50
     """Where more titles than this have all the themes, the best of them leads no series."""
 
-    # Likeness: titles like one title, or like what a reader likes.
-    same_author: float = 0.35
+    # Likeness: titles like one title.
     same_genre: float = 0.1
     alike_prior: float = 0.2
     alike_meaning: float = 0.5
