@@ -18,7 +18,7 @@ from server.config.settings import Settings
 from tools.store.releases import releases_of
 
 if TYPE_CHECKING:
-    from tools.store.backends.embedded.embedder import SentenceEncoder
+    from tools.store.backends.embedded.embedder import Encoder
     from tools.store.backends.embedded.loading import Loaded
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedSt
     return SharedStore(EmbeddedTitles(titles), releases, file)
 
 
-def _encoder(settings: Settings) -> SentenceEncoder | None:
+def _encoder(settings: Settings) -> Encoder | None:
     if settings.embedder != "local":
         return None
     from tools.store.backends.embedded.embedder import load_encoder

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
-from tools.store.backends.embedded.computed import ComputedStore, fits
+from tools.store.backends.embedded.computed import ComputedStore
 from tools.store.backends.embedding import QueryVectors, batches, embed_patiently
 from tools.store.failures import Failure
 from tools.store.models import Title
@@ -114,7 +114,10 @@ class VectorLeg:
     def kept(self, plan: VectorPlan) -> Vectors | None:
         """The vectors that are on disk for this catalogue and embedder. Blocking."""
         matrix = self._store.map(_KIND, self._key)
-        if matrix is None or not fits(matrix, len(plan.texts), self._embedder.dimensions):
+        if matrix is None or matrix.shape != (len(plan.texts), self._embedder.dimensions):
+            return None
+        # Looked at in pieces: a thread's process keeps the memory, and a byte for each number is 11 MB of a large catalogue.
+        if not all(np.isfinite(matrix[first : first + 512]).all() for first in range(0, len(matrix), 512)):
             return None
         return Vectors(matrix, plan.owners, plan.titles)
 
