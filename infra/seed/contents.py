@@ -10,7 +10,7 @@ from pathlib import Path
 
 from server.config.settings import DEMO
 from tools.store.backends.dynamodb.attributes import Item
-from tools.store.backends.dynamodb.items import order_item, release_item, stock_item, title_item
+from tools.store.backends.dynamodb.items import order_item, popular_item, release_item, stock_item, title_item
 from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers
 from tools.store.models import Order, VolumeStock
@@ -72,7 +72,7 @@ def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | No
     except ValueError as error:
         raise ContentsError(f"{sources.volumes}: {error}") from None
     items = {
-        TITLES: tuple(title_item(title) for title, _ in records),
+        TITLES: (*(title_item(title) for title, _ in records), popular_item(title for title, _ in records)),
         STOCK: stock,
         RELEASES: tuple(release_item(each) for each in releases_of((title for title, _ in records), rows)),
         ORDERS: tuple(order_item(*each) for each in orders),

@@ -48,6 +48,7 @@ BESIDE = {"names": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, retry=R
 # What is read behind the calls has longer, goes one at a time, and is no word on how a backend answers a call.
 BEHIND = {
     "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
+    "titles": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
     "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, places=1, retry=RetryPolicy(attempts=1)),
 }
 # A trip that took too long has failed by itself. Shorter ones are never called slow: with many calls at once most of
@@ -76,11 +77,12 @@ def guarded_store(
     catalog = StoreCatalog(guarded, clocks.now, adult, AbsentIds(clock) if cache else None)
     stock: StockPort = guard_port(ports.stock, backends["stock"])
     records: TitlesPort = guard_port(ports.titles, backends["titles"])
+    unhurried_records: TitlesPort = guard_port(ports.titles, _behind("titles", clock))
     if adult is Adult.OFF:
         stock = StockWithoutAdult(stock, TitleReader(guarded, records))
-        records = TitlesWithoutAdult(records)
+        records, unhurried_records = TitlesWithoutAdult(records), TitlesWithoutAdult(unhurried_records)
     classifier = None if ports.classifier is None else guard_port(ports.classifier, backends["classifier"])
-    popular = PopularTitles(unhurried, titles_snapshot(Snapshots(memory), _variant(adult)), clock)
+    popular = PopularTitles(unhurried, titles_snapshot(Snapshots(memory), _variant(adult)), clock, unhurried_records)
     reader = Reader(catalog, clocks.now, popular.exactly, vocabulary)
     return Store(
         catalog=catalog,

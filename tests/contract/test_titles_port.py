@@ -13,14 +13,15 @@ from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.dynamodb import made_in
 from tools.store.backends.dynamodb.diagnosis import client
-from tools.store.backends.dynamodb.items import title_item
+from tools.store.backends.dynamodb.items import popular_item, title_item
 from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.dynamodb.tables import TITLES, DynamoAddress
 from tools.store.backends.embedded.stock_and_orders import EmbeddedTitles
 from tools.store.failures import DependencyFailure, TimedOut
-from tools.store.models import Title
+from tools.store.models import Ordering, Title
 from tools.store.ports import TitlesPort
+from tools.store.search.ranking.orderings import in_order
 
 ODD_IDS = ["", " ", "manga-999999", "x" * 3_000, "\ud800", "manga-001001\n", "😀", "*"]
 
@@ -44,7 +45,8 @@ def _dynamodb(request: pytest.FixtureRequest, titles: Sequence[Title]) -> Abstra
 @asynccontextmanager
 async def _filled(address: DynamoAddress, titles: Sequence[Title]) -> AsyncIterator[TitlesPort]:
     async with DynamoStore.open(address, in_bulk=True) as store:
-        await write_all(store.connection, TITLES, map(title_item, titles))
+        assert await store.titles.popular(5, Deadline.after(30)) == (), "a load of an older version wrote no list"
+        await write_all(store.connection, TITLES, (*map(title_item, titles), popular_item(titles)))
         yield store.titles
 
 
@@ -66,6 +68,14 @@ async def test_an_id_that_nobody_gave_out_is_simply_absent(
     known = titles[0].title_id
     assert set(await port.get([title_id, known, known], soon)) == {known}
     assert await port.get([title_id], soon) == {}
+
+
+async def test_the_most_popular_come_first_and_no_more_than_asked_for(
+    port: TitlesPort, titles: Sequence[Title], soon: Deadline
+) -> None:
+    best = in_order(titles, Ordering.POPULARITY)
+    assert await port.popular(5, soon) == best[:5]
+    assert await port.popular(500, soon) == best
 
 
 async def test_no_ids_ask_for_nothing(port: TitlesPort, soon: Deadline) -> None:

@@ -34,8 +34,9 @@ from tools.store.models import (
 )
 
 MOST_RELEASES = 2_000
-"""Volumes of a month that are told: in Japan some thousand manga volumes come out in one."""
+"""Volumes listed for a month: in Japan some thousand manga volumes come out in one."""
 MOST_BOUGHT = 100
+MOST_POPULAR = 500
 
 
 class CatalogPort(Protocol):
@@ -77,7 +78,11 @@ class TitlesPort(Protocol):
     """The store's own record of each title, for when the catalogue is late or away."""
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """The titles among `title_ids` that have a record and were got to in time."""
+        """The titles among `title_ids` that have a record and came in time."""
+        ...
+
+    async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """The most popular titles, at most `MOST_POPULAR`, the most popular first. Empty if the records do not say."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...

@@ -16,7 +16,7 @@ from infra.seed.contents import Sources, read
 from server.config.settings import DEMO
 from server.standby.bundle import read_manifest
 from tests.support.cases import cases
-from tools.store.backends.dynamodb.items import release_of, title_of
+from tools.store.backends.dynamodb.items import popular_item, release_of, title_of
 from tools.store.backends.dynamodb.tables import RELEASES, STOCK, TITLES
 from tools.store.identifiers import Identifiers
 from tools.store.models import Release
@@ -83,7 +83,8 @@ def test_a_volume_that_has_a_day_is_a_release_of_its_title(tmp_path: Path) -> No
 def test_every_title_has_a_record_without_what_is_sold(tmp_path: Path) -> None:
     """Prices and copies change by the minute, and have a table of their own."""
     contents = read(Sources(lines(tmp_path / "catalog.jsonl", TITLE), None, None), SHOP)
-    (item,) = contents.items[TITLES]
+    item, popular = contents.items[TITLES]
+    assert popular == popular_item([title for title, _ in contents.records])
     assert title_of(item, "manga-000001") == contents.records[0][0]
     assert json.loads(item["record"]["S"]) == {"title_id": "manga-000001", "title": {"en": "One"}}
 

@@ -107,3 +107,31 @@ async def test_it_keeps_itself_warm_and_outlives_failures(shelf: Shelf, monkeypa
     assert not warming.done()
     warming.cancel()
     await asyncio.gather(warming, return_exceptions=True)
+
+
+async def test_a_cold_process_whose_catalogue_hangs_and_whose_redis_is_away_has_what_the_records_say(
+    shelf: Shelf,
+) -> None:
+    """It does not wait for the catalogue first."""
+    backends = shelf.in_moods()
+    backends.catalog.mood = Mood.HANGS
+    popular = PopularTitles(backends.catalog, titles_snapshot(Snapshots(memory_over(Away()))), records=backends.titles)
+    warming = asyncio.create_task(popular.keep_warm())
+    await eventually(lambda: popular.known("manga-000001"))
+    assert [title.popularity_rank for title in popular.matching(Conditions(), 3)] == [1, 2, 3]
+    assert [title.en for title in popular.called("pirate sea", Conditions(), 5)] == ["Pirate Sea"]
+    assert popular.exactly(["海賊の海"])["海賊の海"].title_ids == ("manga-000001",)
+    backends.catalog.mood = Mood.WORKS
+    warming.cancel()
+    await asyncio.gather(warming, return_exceptions=True)
+
+
+async def test_records_that_cannot_be_read_leave_it_empty_and_do_not_stop_it(shelf: Shelf) -> None:
+    backends = shelf.in_moods()
+    backends.catalog.mood = backends.titles.mood = Mood.FAILS
+    popular = PopularTitles(backends.catalog, records=backends.titles)
+    assert await popular._round() == module.RETRY_SECONDS
+    assert popular.title_ids == ()
+    backends.titles.mood = Mood.WORKS
+    assert await popular._round() == module.RETRY_SECONDS
+    assert len(popular.title_ids) == 6

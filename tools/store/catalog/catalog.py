@@ -129,6 +129,9 @@ class TitlesWithoutAdult:
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         return remove_adult(await self.port.get(title_ids, deadline))
 
+    async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        return without_adult(await self.port.popular(limit, deadline))
+
     async def health(self, deadline: Deadline) -> Health:
         return await self.port.health(deadline)
 

@@ -1,4 +1,4 @@
-"""The most popular titles, kept here and in Redis so that there is something to offer while the catalogue is away."""
+"""The most popular titles, kept in the process and in Redis: the fallback while the catalogue is away."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
 from tools.store.failures import Failure
 from tools.store.models import Author, Called, Conditions, Ordering, Title
-from tools.store.ports import CatalogPort
+from tools.store.ports import MOST_POPULAR, CatalogPort, TitlesPort
 from tools.store.search.conditions.check import Check, Facts
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
@@ -35,11 +35,10 @@ from tools.store.search.titles.people import AskedName, AuthorKeys
 from tools.store.typed_snapshot import TypedSnapshot
 
 T = TypeVar("T")
-LAST = "\U0010ffff"
 
 
 class Beginnings(Generic[T]):
-    """Things by the sound keys of their names, the best known first. A look costs as much as it finds. Read only."""
+    """Things by the sound keys of their names, the best known first. Read only."""
 
     def __init__(self, named: Iterable[tuple[T, Iterable[str]]]) -> None:
         """`named`: things, the best known first, with their keys."""
@@ -47,68 +46,21 @@ class Beginnings(Generic[T]):
         self._things = [thing for thing, _ in rows]
         self._keys = sorted((key, rank) for rank, (_, keys) in enumerate(rows) for key in keys)
 
-    def of(self, typed: str, limit: int) -> list[T]:
-        """The best known `limit` of them of which a name begins so; of all where nothing is typed that could begin one."""
+    def find(self, typed: str, limit: int) -> list[T]:
+        """The best known `limit` things with a name that begins so; the best known of all where nothing is typed."""
         if not (key := sound_key(typed)):
             return [] if typed.strip() else self._things[:limit]
         # Names of authors were joined before they were folded: "nao u" begins "naorasawa".
-        ranks = sorted({*self._beginning(key), *self._beginning(sound_key(key))})
+        ranks = sorted({*self._ranks(key), *self._ranks(sound_key(key))})
         return [self._things[rank] for rank in ranks[:limit]]
 
-    def _beginning(self, key: str) -> Iterator[int]:
-        first, behind = bisect_left(self._keys, (key, 0)), bisect_left(self._keys, (key + LAST, 0))
+    def _ranks(self, key: str) -> Iterator[int]:
+        first, behind = bisect_left(self._keys, (key, 0)), bisect_left(self._keys, (key + "\U0010ffff", 0))
         return (rank for _, rank in self._keys[first:behind])
 
 
-def titles_by_beginning(titles: Sequence[Title]) -> Beginnings[Title]:
-    return Beginnings((title, map(sound_key, names_of(title))) for title in titles)
-
-
-def authors_by_beginning(titles: Sequence[Title]) -> Beginnings[Author]:
-    """By their whole names, family or given name first, and by the names in Japanese that are theirs."""
-    return Beginnings((author, AuthorKeys.of(author).spellings) for author in _authors(titles))
-
-
-def _authors(titles: Sequence[Title]) -> Iterator[Author]:
-    seen: set[str] = set()
-    for title in titles:
-        for author in title.authors:
-            if author.name not in seen:
-                seen.add(author.name)
-                yield author
-
-
-class NamesAtHand:
-    """Titles, the best known first, and their authors by the sound of their names. Read only."""
-
-    def __init__(self, titles: Sequence[Title]) -> None:
-        self._titles: Mapping[str, dict[str, None]] = defaultdict(dict)
-        self._works: Mapping[str, dict[str, None]] = defaultdict(dict)
-        for title in titles:
-            for key in map(sound_key, names_of(title)):
-                self._titles[key][title.title_id] = None
-            for key in (key for author in title.authors for key in _keys(author)):
-                self._works[key][title.title_id] = None
-
-    def find(self, asked: Sequence[str]) -> dict[str, Called]:
-        """What goes by each of the names; those that nothing goes by are left out."""
-        found = {each: self._called(name.key) for each, name in exact_names(asked).items()}
-        return {each: called for each, called in found.items() if called != Called()}
-
-    def _called(self, key: str) -> Called:
-        return Called(tuple(self._titles.get(key, ()))[:MOST_TITLES], len(self._works.get(key, ())))
-
-
-def _keys(author: Author) -> Iterator[str]:
-    for name in (author.name, author.name_ja, author.name_kana):
-        if name:
-            yield sound_key(name)
-    if family := family_key(author):
-        yield family
-
-
 LONGEST_NAME = 200
-"""Characters. What is longer describes a story, or is no question at all, and is not compared with names."""
+"""Characters. A longer query describes a story, and is not compared with names."""
 _WEIGHTS = Weights()
 
 
@@ -121,17 +73,32 @@ class PopularIndex:
         self._facts = [Facts.of(title) for title in self.titles]
         self._credits = [_credits(facts.authors) for facts in self._facts]
         self._names = NameTable(map(NameKeys.of, self.titles))
-        self.at_hand = NamesAtHand(self.titles)
-        self.titles_beginning = titles_by_beginning(self.titles)
-        self.authors_beginning = authors_by_beginning(self.titles)
+        self.titles_beginning = Beginnings((title, map(sound_key, names_of(title))) for title in self.titles)
+        authors = {author.name: author for title in reversed(self.titles) for author in reversed(title.authors)}
+        self.authors_beginning = Beginnings((each, AuthorKeys.of(each).spellings) for each in reversed(authors.values()))
+        self._ids: Mapping[str, dict[str, None]] = defaultdict(dict)
+        self._works: Mapping[str, dict[str, None]] = defaultdict(dict)
+        for title in self.titles:
+            for key in map(sound_key, names_of(title)):
+                self._ids[key][title.title_id] = None
+            for key in (key for author in title.authors for key in _name_keys(author)):
+                self._works[key][title.title_id] = None
 
     def matching(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """The most popular titles that satisfy the conditions, exactly."""
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
+    def exactly(self, asked: Sequence[str]) -> dict[str, Called]:
+        """What goes by exactly each of the names; names that nothing goes by are left out."""
+        found = {each: self._called(name.key) for each, name in exact_names(asked).items()}
+        return {each: called for each, called in found.items() if called != Called()}
+
+    def _called(self, key: str) -> Called:
+        return Called(tuple(self._ids.get(key, ()))[:MOST_TITLES], len(self._works.get(key, ())))
+
     def called(self, query: str, parser: QueryParser, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """The titles that the query is a name of, in any script and with a typo or two, best match first, then those of the
-        author that it names; all of them satisfy the conditions."""
+        """The titles that the query names, in any script and with a typo or two, best match first, then those of the author
+        that it names; all of them satisfy the conditions."""
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
         parsed = parser.parse(query)
@@ -161,13 +128,18 @@ class PopularIndex:
                 yield position
 
 
+def _name_keys(author: Author) -> Iterator[str]:
+    yield from (sound_key(name) for name in (author.name, author.name_ja, author.name_kana) if name)
+    if family := family_key(author):
+        yield family
+
+
 def _credits(authors: Sequence[AuthorKeys]) -> str:
-    """Everything that its authors go by, a line each."""
+    """All spellings and parts of the authors' names, a line each."""
     return "\n".join(text for keys in authors for text in (*keys.spellings, *keys.parts))
 
 
 logger = logging.getLogger(__name__)
-HOW_MANY = 500
 REFRESH_SECONDS = 300.0
 RETRY_SECONDS = 2.0
 ASK_SECONDS = 5.0
@@ -182,12 +154,14 @@ def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
 
 @dataclass(slots=True)
 class PopularTitles:
-    """A snapshot that a task owned by the application refreshes. Empty until the catalogue has answered once, or until what
-    another process has left in the `snapshot` was found."""
+    """The most popular titles, refreshed from the catalogue by a task that the application owns. A cold process takes them
+    from the `snapshot` of another one or, where there is none, from the store's `records`: search and recommendations have
+    their fallback though the catalogue has never answered."""
 
     catalog: CatalogPort
     snapshot: TitlesSnapshot | None = None
     clock: Clock = time.monotonic
+    records: TitlesPort | None = None
     _index: PopularIndex = field(default_factory=PopularIndex)
     _parser: QueryParser = field(default_factory=QueryParser.load)
 
@@ -197,42 +171,42 @@ class PopularTitles:
         return tuple(self._index.by_id)
 
     def matching(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """The most popular titles of the snapshot that satisfy the conditions, exactly."""
+        """The most popular titles that satisfy the conditions, exactly."""
         return self._index.matching(conditions, limit)
 
     def ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
-        """The same in another order, where one is asked for."""
+        """As `matching`, in another order where one is asked for."""
         if ordering is None or ordering is Ordering.POPULARITY:
             return self.matching(conditions, limit)
-        return in_order(self.matching(conditions, HOW_MANY), ordering)[:limit]
+        return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
 
     def called(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """Those of them that the query names, or whose author it names, best match first."""
+        """Titles that the query names, or whose author it names, best match first."""
         return self._index.called(query, self._parser, conditions, limit)
 
     def exactly(self, names: Sequence[str]) -> dict[str, Called]:
-        """What goes by each of the names among them, for when the catalogue does not say."""
-        return self._index.at_hand.find(names)
+        """What goes by exactly each of the names, for when the catalogue does not say."""
+        return self._index.exactly(names)
 
     def titles_beginning(self, typed: str, limit: int) -> list[Title]:
-        """Those of which a name begins so, the most popular first."""
-        return self._index.titles_beginning.of(typed, limit)
+        """Titles with a name that begins so, the most popular first."""
+        return self._index.titles_beginning.find(typed, limit)
 
     def ids_beginning(self, typed: str, limit: int) -> list[Title]:
-        """Those whose id begins so."""
+        """Titles whose id begins so."""
         return [self._index.by_id[each] for each in self._index.by_id if typed and each.startswith(typed)][:limit]
 
     def authors_beginning(self, typed: str, limit: int) -> list[Author]:
-        """Their authors whose name begins so, those of the most popular titles first."""
-        return self._index.authors_beginning.of(typed, limit)
+        """Authors whose name begins so, those of the most popular titles first."""
+        return self._index.authors_beginning.find(typed, limit)
 
     def known(self, title_id: str) -> Title | None:
         return self._index.by_id.get(title_id)
 
     async def refresh(self) -> bool:
-        """Whether the catalogue answered."""
+        """True if the catalogue answered."""
         try:
-            titles = await self.catalog.popular(Conditions(), HOW_MANY, Deadline.after(ASK_SECONDS, self.clock))
+            titles = await self.catalog.popular(Conditions(), MOST_POPULAR, Deadline.after(ASK_SECONDS, self.clock))
         except Failure as failure:
             logger.debug("popular titles not refreshed: %s", failure.name)
             return False
@@ -243,24 +217,36 @@ class PopularTitles:
         return True
 
     async def recall(self) -> bool:
-        """Whether a snapshot was found to begin with."""
+        """Takes the snapshot where nothing is known yet. True if there is one."""
         try:
             titles = await self.snapshot.load() if self.snapshot is not None else None
         except MemoryUnavailable:
             return False
         if titles and not self._index.titles:
-            await self._take(titles[:HOW_MANY])
+            await self._take(titles[:MOST_POPULAR])
         return bool(titles)
+
+    async def read_records(self) -> None:
+        """Takes the store's records, if they can be read."""
+        if self.records is None:
+            return
+        try:
+            titles = await self.records.popular(MOST_POPULAR, Deadline.after(ASK_SECONDS, self.clock))
+        except Failure as failure:
+            logger.debug("popular titles not read from the records: %s", failure.name)
+            return
+        if titles:
+            await self._take(titles)
 
     async def keep_warm(self) -> None:
         """Runs until cancelled."""
         await run_periodically("popular titles", self._round)
 
     async def _round(self) -> float:
-        if not self._index.titles:
-            await self.recall()
+        if not self._index.titles and not await self.recall():
+            await self.read_records()
         return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
 
     async def _take(self, titles: tuple[Title, ...]) -> None:
-        """Made beside the event loop: it takes a quarter of a second."""
+        """On a thread: it takes a quarter of a second."""
         self._index = await asyncio.to_thread(PopularIndex, titles)

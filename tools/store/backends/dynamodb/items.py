@@ -1,6 +1,7 @@
 """Items of the tables: written by the seed and by tests, read by the adapters.
 
-    titles   title_id, record (`tools.store.records.title`, as JSON text, without offers)
+    titles   title_id, record (`tools.store.records.title`, as JSON text, without offers); beside the titles, under the
+             title_id `#popular`, title_ids [..] of the most popular, the most popular first
     stock    title_id, offers {format: {price_jpy, stock?, list_price_jpy?, campaign? {until, start?, name?}}},
              volumes {format: {number: {price_jpy, stock, isbn?, restock_date?, release_date?}}}
     releases title_id, edition (format#number), month and the fields of `tools.store.models.Release`
@@ -26,12 +27,14 @@ from typing import Any
 from session.preferences import MOST_KEPT, Kept, Preference
 from session.profile import KEPT_DAYS, Event, EventKind
 from tools.store.backends.dynamodb.attributes import Attribute, Item, attribute, make_item, members, plain, read_fields, text
-from tools.store.models import Availability, Offer, Order, OrderLine, Release, Title, VolumeStock
+from tools.store.models import Availability, Offer, Order, Ordering, OrderLine, Release, Title, VolumeStock
 from tools.store.models.offer import offer_of, price_problem
 from tools.store.models.order import NOT_BOUGHT
+from tools.store.ports import MOST_POPULAR
 from tools.store.records.shape import ShapeError, decode
 from tools.store.records.store_files import check_order, check_volume, read_order
 from tools.store.records.title import record_of, stored_title
+from tools.store.search.ranking.orderings import in_order
 
 
 def owner_key(owner: str) -> str:
@@ -107,10 +110,14 @@ def lines_bought(item: Mapping[str, Any], owner: str, title_id: str) -> list[Ord
 def purchase_of(item: Mapping[str, Any], owner: str) -> tuple[str, str, list[str]]:
     """Status, time and titles of an order."""
     _check_owner(item, owner)
+    return text(item, "status"), text(item, "ordered_at"), title_ids_of(item)
+
+
+def title_ids_of(item: Mapping[str, Any]) -> list[str]:
     title_ids = plain(item.get("title_ids"), "$.title_ids")
     if not isinstance(title_ids, list) or not all(isinstance(each, str) for each in title_ids):
         raise ShapeError("$.title_ids must be a list of text")
-    return text(item, "status"), text(item, "ordered_at"), title_ids
+    return title_ids
 
 
 MOMENT = "#preferences"
@@ -232,6 +239,15 @@ def title_item(title: Title) -> Item:
     """The record is text: it is only ever read whole, and its ratings are no whole numbers."""
     record = json.dumps(record_of(title), ensure_ascii=False, separators=(",", ":"))
     return {"title_id": attribute(title.title_id), "record": attribute(record)}
+
+
+POPULAR_KEY: Item = {"title_id": {"S": "#popular"}}
+"""No title's: ids begin with a letter or digit."""
+
+
+def popular_item(titles: Iterable[Title]) -> Item:
+    best = in_order(list(titles), Ordering.POPULARITY)[:MOST_POPULAR]
+    return POPULAR_KEY | make_item({"title_ids": [title.title_id for title in best]})
 
 
 def title_of(item: Mapping[str, Any], title_id: str) -> Title:

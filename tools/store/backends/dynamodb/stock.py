@@ -16,11 +16,13 @@ from session.resilience.deadline import Deadline
 from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.items import (
+    POPULAR_KEY,
     RELEASE_FIELDS,
     STOCK_FIELDS,
     TITLE_FIELDS,
     release_of,
     stock_row,
+    title_ids_of,
     title_of,
 )
 from tools.store.backends.dynamodb.reading import BatchReader, TableAdapter
@@ -52,6 +54,14 @@ class DynamoTitles(TableAdapter):
             if found.asked and len(found.unanswered) + len(found.items) - len(titles) == found.asked:
                 raise found.explain("titles")
             return titles
+
+    async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """By the list that the seed writes beside the titles."""
+        async with answering("titles", deadline):
+            item = await self._get(POPULAR_KEY, ("title_ids",), deadline)
+            title_ids = [] if item is None else title_ids_of(item)[:limit]
+            titles = await self.get(title_ids, deadline)
+            return tuple(titles[title_id] for title_id in title_ids if title_id in titles)
 
 
 _SLICE_S = 0.0005
