@@ -162,7 +162,7 @@ def test_a_dry_run_tells_every_wrong_line_of_all_files_at_once(
     ("rows", "said"),
     [
         ([{**VOLUME, "title_id": "manga-000009"}], "'manga-000009' is not in the catalogue"),
-        ([VOLUME, {**VOLUME, "isbn": "9784063767896"}], "line 2: the same entry as in line 1"),
+        ([VOLUME, {**VOLUME, "isbn": "9784063767896"}], " is already on line 1"),
         ([{**VOLUME, "stock": -1}], "line 1: $.stock must be at least 0"),
         (["{"], "line 1: not JSON"),
     ],

@@ -126,7 +126,7 @@ def test_what_stands_twice_in_a_file_is_refused_and_both_lines_named(write: Writ
         (read_orders, write("order.jsonl", ORDER, {**ORDER, "owner": "somebody else"})),
     ]
     for read, path in twice:
-        with pytest.raises(StoreFileError, match=r"line 2: the same .* as in line 1"):
+        with pytest.raises(StoreFileError, match=r"line 2: .* is already on line 1"):
             read(path)
 
 

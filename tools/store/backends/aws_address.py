@@ -1,4 +1,4 @@
-"""What the addresses of AWS services have in common: regions, parameters, and endpoints of emulators and private links."""
+"""Parts that addresses of backends share: regions, parameters, and endpoints of emulators and private links."""
 
 from __future__ import annotations
 

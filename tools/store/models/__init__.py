@@ -4,71 +4,37 @@ Each has its one definition here. What a file, an item of a table and a cached v
 limits of its fields (`tools.store.records.shape`); the tools' output schemas are checked against them.
 """
 
-from tools.store.models.catalog import (
-    ANY,
-    Audience,
-    Author,
-    Called,
-    CatalogPage,
-    CatalogQuery,
-    CatalogTerms,
-    Conditions,
-    Neighbour,
-    Ordering,
-    Range,
-    ReaderQuery,
-    Status,
-    Title,
-    Weighed,
-)
-from tools.store.models.offer import (
-    DIGITAL,
-    PAPER,
-    SET,
-    USED_SET,
-    WHOLE,
-    Availability,
-    AvailabilityPage,
-    Campaign,
-    Offer,
-    Release,
-    VolumeStock,
-)
-from tools.store.models.order import Classification, Health, Order, OrderLine, Page, Preview, Shipment, TrackingEvent
-
-__all__ = [
-    "ANY",
-    "Audience",
-    "Author",
-    "Availability",
-    "AvailabilityPage",
-    "Called",
-    "Campaign",
-    "CatalogPage",
-    "CatalogQuery",
-    "CatalogTerms",
-    "Classification",
-    "Conditions",
-    "DIGITAL",
-    "Health",
-    "Neighbour",
-    "Offer",
-    "Order",
-    "OrderLine",
-    "Ordering",
-    "PAPER",
-    "Page",
-    "Preview",
-    "Range",
-    "ReaderQuery",
-    "Release",
-    "SET",
-    "Shipment",
-    "Status",
-    "Title",
-    "TrackingEvent",
-    "USED_SET",
-    "VolumeStock",
-    "WHOLE",
-    "Weighed",
-]
+from tools.store.models.catalog import ANY as ANY
+from tools.store.models.catalog import Audience as Audience
+from tools.store.models.catalog import Author as Author
+from tools.store.models.catalog import Called as Called
+from tools.store.models.catalog import CatalogPage as CatalogPage
+from tools.store.models.catalog import CatalogQuery as CatalogQuery
+from tools.store.models.catalog import CatalogTerms as CatalogTerms
+from tools.store.models.catalog import Conditions as Conditions
+from tools.store.models.catalog import Neighbour as Neighbour
+from tools.store.models.catalog import Ordering as Ordering
+from tools.store.models.catalog import Range as Range
+from tools.store.models.catalog import ReaderQuery as ReaderQuery
+from tools.store.models.catalog import Status as Status
+from tools.store.models.catalog import Title as Title
+from tools.store.models.catalog import Weighed as Weighed
+from tools.store.models.offer import DIGITAL as DIGITAL
+from tools.store.models.offer import PAPER as PAPER
+from tools.store.models.offer import SET as SET
+from tools.store.models.offer import USED_SET as USED_SET
+from tools.store.models.offer import WHOLE as WHOLE
+from tools.store.models.offer import Availability as Availability
+from tools.store.models.offer import AvailabilityPage as AvailabilityPage
+from tools.store.models.offer import Campaign as Campaign
+from tools.store.models.offer import Offer as Offer
+from tools.store.models.offer import Release as Release
+from tools.store.models.offer import VolumeStock as VolumeStock
+from tools.store.models.order import Classification as Classification
+from tools.store.models.order import Health as Health
+from tools.store.models.order import Order as Order
+from tools.store.models.order import OrderLine as OrderLine
+from tools.store.models.order import Page as Page
+from tools.store.models.order import Preview as Preview
+from tools.store.models.order import Shipment as Shipment
+from tools.store.models.order import TrackingEvent as TrackingEvent

@@ -9,10 +9,10 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tools.store.audience import rated_by
 from tools.store.identifiers import IdPattern
@@ -28,6 +28,9 @@ _MOST_BYTES = 2 * 1024**3
 _BROKEN = re.compile("[\0\ud800-\udfff]")
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+Row = TypeVar("Row")
 
 
 class UnreadableFile(ValueError):
@@ -130,6 +133,25 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
+def read_rows(
+    content: bytes, read: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[str]]
+) -> tuple[list[Row], list[LineProblem]]:
+    """The rows that `read` makes of the lines, and all problems. No two rows may have one of their `names` in common."""
+    rows: list[Row] = []
+    problems: list[LineProblem] = []
+    seen: dict[str, int] = {}
+    for number, raw in numbered_lines(content):
+        try:
+            row = read(json_object(raw))
+            for name in names(row):
+                if seen.setdefault(name, number) != number:
+                    raise ShapeError(f"{name} is already on line {seen[name]}")
+            rows.append(row)
+        except ShapeError as error:
+            problems += (LineProblem(number, problem) for problem in error.problems)
+    return rows, problems
+
+
 Record = tuple[Title, tuple[Offer, ...]]
 
 
@@ -158,25 +180,19 @@ def read_bytes(path: Path) -> bytes:
 def parse(content: bytes, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None) -> tuple[Record, ...]:
     """All records of unpacked `content`. Raises CatalogFileError with every problem."""
     vocabulary, spellings = vocabulary or shipped(), dict[str, str]()
-    records: list[Record] = []
-    problems: list[LineProblem] = []
-    seen: dict[str, int] = {}
-    for line, raw in numbered_lines(content):
-        try:
-            record = json_object(raw)
-            with naming_values(record):
-                title, offers = read_record(record)
-                check_title(title, offers)
-            if ids is not None and not ids.matches(title.title_id):
-                raise ShapeError(f"$.title_id {ids.mismatch(title.title_id, 'MANGA_TITLE_PATTERN')}")
-            if seen.setdefault(title.title_id, line) != line:
-                raise ShapeError(f"title_id {title.title_id!r} is already on line {seen[title.title_id]}")
-            tagged = replace(title, tags=vocabulary.spelled(title.tags, spellings))
-            records.append((rated_by(tagged, vocabulary), offers))
-        except ShapeError as error:
-            problems += (LineProblem(line, problem) for problem in error.problems)
-    if not records and not problems:
+
+    def read(record: dict[str, Any]) -> Record:
+        with naming_values(record):
+            title, offers = read_record(record)
+            check_title(title, offers)
+        if ids is not None and not ids.matches(title.title_id):
+            raise ShapeError(f"$.title_id {ids.mismatch(title.title_id, 'MANGA_TITLE_PATTERN')}")
+        return title, offers
+
+    lines, problems = read_rows(content, read, lambda record: [f"title_id {record[0].title_id!r}"])
+    if not lines and not problems:
         problems.append(LineProblem(0, "the catalogue file holds no records"))
     if problems:
         raise CatalogFileError(problems)
-    return tuple(records)
+    tagged = ((replace(title, tags=vocabulary.spelled(title.tags, spellings)), offers) for title, offers in lines)
+    return tuple((rated_by(title, vocabulary), offers) for title, offers in tagged)

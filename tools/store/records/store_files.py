@@ -7,11 +7,11 @@ A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
@@ -19,10 +19,10 @@ from tools.store.models.offer import price_problem
 from tools.store.records.catalog_file import (
     LineProblem,
     RecordFileError,
+    Row,
     UnreadableFile,
-    json_object,
-    numbered_lines,
     read_any_bytes,
+    read_rows,
 )
 from tools.store.records.shape import ShapeError, collect, decode, naming_values
 
@@ -66,9 +66,6 @@ def is_isbn13(text: str) -> bool:
     return sum(int(digit) * (3 if i % 2 else 1) for i, digit in enumerate(text)) % 10 == 0
 
 
-Row = TypeVar("Row")
-
-
 class StoreFileError(RecordFileError):
     """A store file that cannot be used."""
 
@@ -86,7 +83,7 @@ def read_volumes(path: Path, titles: Container[str] | None = None) -> list[tuple
 def read_orders(path: Path, numbers: IdPattern | None = None) -> list[tuple[str, Order]]:
     """Pairs of owner and order, in the file's order. Raises StoreFileError, also for an order id that comes twice, and for
     one that is not of the shop's pattern, where that is given."""
-    return _rows(path, partial(_order, numbers), lambda row: [row[1].order_id])
+    return _rows(path, partial(_order, numbers), lambda row: [f"order {row[1].order_id}"])
 
 
 def _volume(titles: Container[str] | None, record: dict[str, Any]) -> tuple[str, VolumeStock]:
@@ -110,12 +107,12 @@ def _order(numbers: IdPattern | None, record: dict[str, Any]) -> tuple[str, Orde
     return owner, order
 
 
-def _names_of_volume(row: tuple[str, VolumeStock]) -> Iterator[Hashable]:
-    """What no other may go by: a store keeps volumes by title, format and number, and a book by its ISBN."""
+def _names_of_volume(row: tuple[str, VolumeStock]) -> Iterator[str]:
+    """A store keeps volumes by title, format and number, and a book by its ISBN."""
     title_id, volume = row
-    yield title_id, volume.format, volume.volume
+    yield f"volume {volume.volume} ({volume.format}) of {title_id}"
     if volume.isbn is not None:
-        yield volume.isbn
+        yield f"isbn {volume.isbn}"
 
 
 def _key(record: dict[str, Any], name: str) -> str:
@@ -125,23 +122,11 @@ def _key(record: dict[str, Any], name: str) -> str:
     return value
 
 
-def _rows(path: Path, parse: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[Hashable]]) -> list[Row]:
-    rows: list[Row] = []
-    problems: list[LineProblem] = []
-    seen: dict[Hashable, int] = {}
+def _rows(path: Path, read: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[str]]) -> list[Row]:
     try:
-        lines = numbered_lines(read_any_bytes(path))
+        rows, problems = read_rows(read_any_bytes(path), read, names)
     except UnreadableFile as error:
         raise StoreFileError(path, [LineProblem(0, str(error))]) from error
-    for number, raw in lines:
-        try:
-            row = parse(json_object(raw))
-            earlier = [line for name in names(row) if (line := seen.setdefault(name, number)) != number]
-            if earlier:
-                raise ShapeError(f"the same entry as in line {earlier[0]}")
-            rows.append(row)
-        except ShapeError as error:
-            problems += (LineProblem(number, problem) for problem in error.problems)
     if problems:
         raise StoreFileError(path, problems)
     return rows

@@ -1,14 +1,15 @@
-"""Which OpenSearch, and under which name the catalogue is in it."""
+"""The address of an OpenSearch and the alias of the catalogue in it."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from tools.store.backends.aws_address import parameters
 
 ALIAS = "manga-titles"
-_KNOWN = ("alias", "ca", "region")
 _SCHEMES = {"http": (False, False), "https": (True, False), "aoss+https": (True, True), "aoss+http": (False, True)}
 _AOSS_HOST = re.compile(r"[a-z0-9]+\.([a-z]{2,}(?:-[a-z]+)+-[0-9]+)\.aoss\.amazonaws\.com")
 
@@ -39,7 +40,7 @@ class OpenSearchAddress:
             raise ValueError(f"scheme {parts.scheme!r} is none of http, https, aoss+https")
         tls, serverless = _SCHEMES[parts.scheme]
         host, port = _host_and_port(parts)
-        options = _options(parts.query)
+        options = parameters(parts.query, ("alias", "ca", "region"))
         if "ca" in options and not tls:
             raise ValueError("ca is for https:// only")
         if serverless and (parts.username or parts.password):
@@ -75,15 +76,6 @@ def _host_and_port(parts: SplitResult) -> tuple[str, int | None]:
     if not host or port == 0:
         raise ValueError("a host is missing, as in https://search.example:9200")
     return host, port
-
-
-def _options(query: str) -> dict[str, str]:
-    values = parse_qs(query, keep_blank_values=True)
-    if unknown := sorted(values.keys() - set(_KNOWN)):
-        raise ValueError(f"unknown parameter {unknown[0]!r}; there are {', '.join(_KNOWN)}")
-    if twice := [name for name, given in values.items() if len(given) > 1]:
-        raise ValueError(f"{twice[0]} is there more than once")
-    return {name: given[0] for name, given in values.items()}
 
 
 def _alias(name: str) -> str:
