@@ -109,8 +109,8 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """All that a call wants to know at its beginning. None leaves a question out; `history` is asked for with the number of
-    calls that are to be summarised, `preferences` with the key of their copy. `span` is where the trip is noted."""
+    """All that a call wants to know at its beginning; None leaves a question out. `history`: how many calls to summarise;
+    `preferences`: the key of their copy; `own_fields`: those of `session.history.own_fields`; `span` notes the trip."""
 
     session: str | None
     user: str | None
@@ -121,6 +121,7 @@ class BeginRequest:
     result_set: str | None = None
     history: int | None = None
     preferences: str | None = None
+    own_fields: tuple[str, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -141,7 +142,7 @@ class BeginRequest:
 @dataclass(frozen=True, slots=True)
 class Begun:
     """What is known. `retry_after_ms` over 0 means that the caller is over its limit; `last` is what was shown last, None
-    for nothing yet; `shared` what tools share by name (`session.history.SHARED`); `listened` tells whether somebody wants to
+    for nothing yet; `shared` what tools share, by key; `listened` tells whether somebody wants to
     hear when the session's history grows; `history` has the last calls, latest first, None where it is not known,
     and so `preferences`, where there is no copy of them. `said` is what Redis said of the conversation, field by field, at
     `clock_ms` of its own clock; `forgotten` tells that this process has made good for what it did not know any more."""

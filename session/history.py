@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,12 +27,32 @@ SHARED = ("title_id", "title", "order_id")
 is about, and the order that was looked up last."""
 STATE = {"shown": ("ids", "query", "by", "titles"), "title": SHARED[:2], "order": SHARED[2:]}
 """What a conversation is about, by groups that change as one: their fields, of which the first is always there."""
+OWN = "own:"
+"""Begins the field, and the group, of what one tool shares under keys of its own: `own:TOOL` holds a JSON object."""
 
 
 def by_groups(fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Those groups of `STATE` that the fields belong to."""
+    """The groups that the fields belong to: those of `STATE`, and each tool's own."""
     found = {name: {field: fields[field] for field in own if field in fields} for name, own in STATE.items()}
+    found |= {name: {name: value} for name, value in fields.items() if name.startswith(OWN)}
     return {name: own for name, own in found.items() if own}
+
+
+def own_fields(keys: Iterable[str]) -> tuple[str, ...]:
+    """The fields that hold shared keys: `own:TOOL` for `TOOL.name`, none for `SHARED`."""
+    return tuple(dict.fromkeys(OWN + key.partition(".")[0] for key in keys if "." in key))
+
+
+def as_fields(shared: Mapping[str, str]) -> dict[str, str]:
+    """Shared values as they are stored: the keys of a tool's own in one field."""
+    own: dict[str, dict[str, str]] = {}
+    for key, value in shared.items():
+        tool, _, name = key.partition(".")
+        if name:
+            own.setdefault(OWN + tool, {})[name] = value
+    return {key: value for key, value in shared.items() if "." not in key} | {
+        name: compact(each) for name, each in own.items()
+    }
 
 
 def read_ids(stored: bytes | None) -> tuple[str, ...] | None:
@@ -41,8 +61,22 @@ def read_ids(stored: bytes | None) -> tuple[str, ...] | None:
 
 
 def read_shared(fields: Mapping[bytes, bytes | None]) -> dict[str, str]:
-    """Those of the shared values that there are."""
-    return {name: value.decode() for name in SHARED if (value := fields.get(name.encode()))}
+    """Those of the shared values that there are, by key."""
+    shared = {name: value.decode() for name in SHARED if (value := fields.get(name.encode()))}
+    for name, value in fields.items():
+        if value and name.startswith(OWN.encode()):
+            tool = name.decode().removeprefix(OWN)
+            shared |= {f"{tool}.{key}": str(each) for key, each in _object(value).items()}
+    return shared
+
+
+def _object(stored: bytes) -> dict[str, Any]:
+    """Empty for what is no object: what one tool left must not cost a conversation the rest."""
+    try:
+        read = json.loads(stored)
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,9 @@ class SessionMemory:
         budget = (self._turns.budget_ms, stated_ms, RESERVE_MS, FLOOR_MS, FORGET_MS)
         tokens = (self._turns.budget_tokens or -1, stated_tokens)
         calls_only = (turn.longest_ms + LEASE_MS if self._turns.counts_calls else 0, name.pause_ms)
-        return self._evaluation("begin", shared, (*own, *budget, *rate, *tokens, *calls_only, *late))
+        return self._evaluation(
+            "begin", shared, (*own, *budget, *rate, *tokens, *calls_only, " ".join(request.own_fields), *late)
+        )
 
     def _read_answers(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> Begun:
         """`sent` is in monotonic seconds. Raises TypeError, ValueError, LookupError or AttributeError for answers that the
@@ -143,7 +145,8 @@ class SessionMemory:
             _, elapsed, total, renewed, clock_ms, tokens, spent, *rest = answer
             counted = None if tokens < 0 else TokenBudget(tokens, spent)
             turn = self._turns.confirmed(request.turn, sent, Confirmation(elapsed, total, bool(renewed), clock_ms, counted))
-            fields = dict(zip(REMEMBERED, rest, strict=False)) | {b"titles": answers.get("titles")}
+            names = (*REMEMBERED, *(each.encode() for each in request.own_fields))
+            fields = dict(zip(names, rest, strict=False)) | {b"titles": answers.get("titles")}
         history = answers.get("history")
         return Begun(
             request,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from sys import getsizeof
 
@@ -81,10 +81,10 @@ class RecentState:
             return begun
         known = self.left.use((request.session, request.user)) or {}
         said, own, forgotten = dict(begun.said), dict[bytes, bytes | None](), False
-        for group, (first, *_) in STATE.items():
-            left = known.get(group)
+        for group, names in {**STATE, **{name: (name,) for name in request.own_fields}}.items():
+            first, left = names[0], known.get(group)
             if said.get(first.encode()) is not None:
-                self._hear(request, group, said, left)
+                self._hear(request, group, names, said, left)
             elif left is not None and self._is_fresh(left) and (begun.degraded or left.request.turn.key == request.turn.key):
                 # A conversation that Redis has forgotten is over, but not in the middle of a turn.
                 own |= {name.encode(): value.encode() for name, value in left.fields.items()}
@@ -96,9 +96,16 @@ class RecentState:
             begun, last=LastShown.read(said), shared=read_shared(said), forgotten=forgotten and not begun.degraded
         )
 
-    def _hear(self, request: BeginRequest, group: str, said: Mapping[bytes, bytes | None], left: StateWrite | None) -> None:
+    def _hear(
+        self,
+        request: BeginRequest,
+        group: str,
+        names: Sequence[str],
+        said: Mapping[bytes, bytes | None],
+        left: StateWrite | None,
+    ) -> None:
         """Notes what Redis has, unless a call that is still at work is about to change it."""
-        fields = {name: value.decode() for name in STATE[group] if (value := said.get(name.encode())) is not None}
+        fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
         if left is None or (left.written and not fields.items() <= left.fields.items()):
             self.written([self._put(request, group, fields)])
 

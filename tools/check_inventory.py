@@ -149,6 +149,8 @@ TOOL = Tool(
     summary=summary,
     remembered=("title_ids", "result_set"),
     shares=lambda result: one_title(result["items"]),
+    leaves=("title_id", "title"),
+    reads=("title_id", "title"),
     sheds=worth.INVENTORY,
     instead="get_manga_details shows whether a title is in stock.",
 )

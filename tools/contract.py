@@ -101,7 +101,7 @@ class ToolContext:
     `last` is what the conversation was shown last, None for nothing yet; `result_set` the ids of the one that was named;
     `preferences` is what the customer has asked to be remembered, for tools that obey it;
     `content` takes what is given beside the result (`tools/results/content.py`); `client` is who waits for it, `may_use`
-    tells which tools they may use; `shared` are the values that tools leave for one another (`session.history.SHARED`),
+    tells which tools they may use; `shared` are the values that other tools left under the keys of `Tool.reads`,
     `session` is the conversation to read back, None for a caller without one; `stock` is that of the tool's `stock_of`, for
     its completion, None where it was not begun."""
 
@@ -163,18 +163,7 @@ class ProfileRule:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`remembered` is the allowlist of arguments that history and logs may show, `words` are those in the customer's own
-    words, which only the history of their own session keeps, `audited` is the allowlist of the audit, which every call of a
-    `personal` tool leaves a line in; `shares` tells of a result what later calls may refer to without naming it, "" for what
-    none can refer to any more; `echoes` are the fields of a result that hold the asker's own words, which no cache keeps;
-    `sheds` are the fields that a result which is too long loses, in this order; None: by the output schema, from its end.
-    `instead` is what to tell a model when the tool is switched off; `default_on` is False for an
-    experiment, which is off where no flag names it. `spelled` forgives how an argument is written that came as text. `check`
-    is for rules between arguments that a schema would state less clearly. One that `asks` may ask its client something, one
-    that `logs` may send it log messages: what a client answered is for that call alone, so that such a tool has no cache.
-    One that `obeys_preferences` is given what its customer has asked to be remembered. `stock_of` are the titles, by its
-    arguments, whose stock its completion joins: that is read while the tool runs. One that `looks_up` reads a few records by
-    their keys, and has places beside those of the others. `effect`: what it does."""
+    """A tool of the store: its schemas, its handler, and how the pipeline treats it."""
 
     name: str
     title: str
@@ -184,28 +173,56 @@ class Tool:
     handler: Handler
     timeout_ms: int
     summary: Callable[[Json], str]
+    """One line on a result, for the session's history."""
     remembered: tuple[str, ...] = ()
+    """Arguments that history and logs may show."""
     words: tuple[str, ...] = ()
+    """Arguments in the customer's own words, which only the history of their own session keeps."""
     audited: tuple[str, ...] = ()
+    """Arguments that the audit may show."""
     cache: CachePolicy | None = None
     fallback: Fallback | None = None
     complete: Completion | None = None
     stock_of: Callable[[Json], Sequence[str]] | None = None
+    """The title_ids whose stock `complete` joins: read while the handler runs."""
     shown: Callable[[Json, Json], LastShown] | None = None
+    """The list of titles that a result shows, made of arguments and result."""
     shares: Callable[[Json], Mapping[str, str]] | None = None
+    """Values that a result leaves for later calls of the session, by key; "" takes one back."""
+    leaves: tuple[str, ...] = ()
+    """The keys of `shares`: of `session.history.SHARED`, or `TOOL.key` with the tool's own name."""
+    reads: tuple[str, ...] = ()
+    """The keys that its calls are given in `ToolContext.shared`, its own or another tool's."""
+    named_by: tuple[str, ...] = ()
+    """Arguments that name the titles of a call. A call without any of them is about what the session was shown last."""
     leaves_in_profile: ProfileRule | None = None
     check: Callable[[Json], Sequence[Violation]] | None = None
+    """Rules between arguments that a schema would state less clearly."""
     spelled: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+    """By argument: brings text into its one form before it is checked."""
     personal: bool = False
+    """Every call leaves a line in the audit."""
     default_on: bool = True
+    """False for an experiment, which is off where no flag names it."""
     asks: bool = False
+    """May ask its client. An answer is for that call alone, so the tool has no cache."""
     logs: bool = False
+    """May send its client log messages."""
     echoes: tuple[str, ...] = ()
+    """Fields of a result that hold the asker's own words, which no cache keeps."""
     sheds: tuple[str, ...] | None = None
+    """Fields that a result which is too long loses, in this order; None: by the output schema, from its end."""
     obeys_preferences: bool = False
+    """Is given what its customer asked to be remembered."""
     looks_up: bool = False
+    """Reads a few records by their keys, and has slots beside those of other tools."""
     effect: Effect = Effect.READS
     instead: str = "Tell the customer that this is not available right now."
+    """What a model is told to do while the tool is off."""
+
+    def is_about_last(self, arguments: Json) -> bool:
+        """True if a call with these arguments is about what was shown last, so that its result is the session's own."""
+        return bool(self.named_by) and not any(arguments.get(name) for name in self.named_by)
 
     @property
     def flag(self) -> str:

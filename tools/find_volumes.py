@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.referred import of_last_title, one_title
+from tools.results.referred import one_title, title_named
 from tools.results.volumes import ROW
 from tools.schema.parts import INTEGER, STRING, answer, arguments, listed
 from tools.schema.validation import FIXES
@@ -71,10 +71,10 @@ async def last_known(context: ToolContext, given: Json) -> Json:
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
-    """A volume without a title is of the one that the conversation is about, which the answer says."""
-    if "volume" not in given or "title_id" in given:
+    """Takes the title that was shown last for a volume without a title, and where the call names neither title nor month."""
+    if "volume" not in given and (given.keys() - {"format"} or not context.shared.get("title_id")):
         return given, ""
-    title_id, note = of_last_title(context, NO_TITLE)
+    title_id, note = title_named(context, given, NO_TITLE)
     return {**given, "title_id": title_id}, note
 
 
@@ -115,6 +115,8 @@ TOOL = Tool(
     summary=summary,
     remembered=("title_id", "volume", "format", "month", "offset"),
     shares=lambda result: one_title([result] if "title_id" in result else result["volumes"]),
+    leaves=("title_id", "title"),
+    reads=("title_id", "title"),
     spelled={"volume": lambda text: str(volume_meant(text))},
     sheds=worth.VOLUMES,
     instead="check_inventory tells which volumes of a title are missing and what is upcoming.",

@@ -16,10 +16,9 @@ INPUT = arguments(
         "title_id": {
             "type": "string",
             "pattern": TITLE_ID,
-            "description": "Of a search result, such as manga-001001.",
+            "description": "From a search, such as manga-001001. Default: the title shown last.",
         }
-    },
-    required=["title_id"],
+    }
 )
 
 _AUTHOR = record({"name": STRING, "name_ja": nullable("string"), "role": nullable("string")}, ["name"])
@@ -64,15 +63,18 @@ TOOL = Tool(
     output_schema=OUTPUT,
     handler=details,
     complete=complete,
-    stock_of=lambda asked: [asked["title_id"]],
+    stock_of=lambda asked: [asked["title_id"]] if "title_id" in asked else [],
     timeout_ms=300,
     looks_up=True,
     cache=TEXT,
     fallback=Fallback("last_known_details", last_known),
     summary=lambda result: str(result["title"]),
-    leaves_in_profile=ProfileRule(EventKind.VIEWED, lambda asked: str(asked["title_id"])),
+    leaves_in_profile=ProfileRule(EventKind.VIEWED, lambda asked: str(asked.get("title_id", ""))),
     remembered=("title_id",),
     shares=lambda result: one_title([result]),
+    named_by=("title_id",),
+    leaves=("title_id", "title"),
+    reads=("title_id", "title"),
     sheds=worth.DETAILS,
     instead="search_manga_catalog shows the main facts of a title.",
 )

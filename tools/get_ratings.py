@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
-from tools.results.referred import one_title
+from tools.results.referred import Referred, one_title, referred
 from tools.schema.parts import STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.failures import DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
@@ -27,28 +27,31 @@ _ROW = record(
 
 
 async def ratings(context: ToolContext, asked: Json) -> Json:
-    reading = await context.store.titles.read(asked["title_ids"], context.deadline)
+    about = referred(context, asked)
+    if not about.ids:
+        return rated(about, {}, "")
+    reading = await context.store.titles.read(about.ids, context.deadline)
     if reading.from_records:  # which may lack what the catalogue has
         context.degraded.add("catalog")
-        return rated(asked, reading.titles, NOT_KNOWN_NOW)
+        return rated(about, reading.titles, NOT_KNOWN_NOW)
     if not reading.titles:
         raise NotFound("No title here has any of these ids. Find ids with search_manga_catalog.")
-    return rated(asked, reading.titles, NO_SUCH_IDS)
+    return rated(about, reading.titles, NO_SUCH_IDS)
 
 
 async def last_known(context: ToolContext, asked: Json) -> Json:
-    popular = context.store.popular
-    known = {i: title for i in asked["title_ids"] if (title := popular.known(i)) is not None}
-    if not known:
+    about, popular = referred(context, asked), context.store.popular
+    known = {i: title for i in about.ids if (title := popular.known(i)) is not None}
+    if about.ids and not known:
         raise DependencyFailure("Ratings are not available right now.", dependency="catalog", retry_after_ms=1000)
-    return rated(asked, known, NOT_KNOWN_NOW)
+    return rated(about, known, NOT_KNOWN_NOW)
 
 
-def rated(asked: Json, titles: Mapping[str, Title], about_missing: str) -> Json:
-    ids = list(dict.fromkeys(asked["title_ids"]))
-    missing = [i for i in ids if i not in titles]
-    told = {"ratings": [row(titles[i]) for i in ids if i in titles], "missing": missing}
-    return told | ({"note": about_missing} if missing else {})
+def rated(about: Referred, titles: Mapping[str, Title], about_missing: str) -> Json:
+    missing = [i for i in about.ids if i not in titles]
+    notes = [about.as_note(), about_missing if missing else ""]
+    rows = [row(titles[i]) for i in about.ids if i in titles]
+    return {"ratings": rows, "missing": missing} | ({"note": " ".join(filter(None, notes))} if any(notes) else {})
 
 
 def row(title: Title) -> Json:
@@ -72,12 +75,10 @@ TOOL = Tool(
             "title_ids": {
                 "type": "array",
                 "items": {"type": "string", "pattern": TITLE_ID},
-                "minItems": 1,
                 "maxItems": 20,
-                "description": "Ids as a search gives them.",
+                "description": "Default: the titles shown last.",
             }
-        },
-        required=["title_ids"],
+        }
     ),
     output_schema=answer({"ratings": listed(_ROW), "missing": STRINGS}, required=["ratings", "missing"]),
     handler=ratings,
@@ -87,6 +88,9 @@ TOOL = Tool(
     summary=lambda result: f"ratings of {len(result['ratings'])} titles",
     remembered=("title_ids",),
     shares=lambda result: one_title(result["ratings"]),
+    named_by=("title_ids",),
+    leaves=("title_id", "title"),
+    reads=("title_id", "title"),
     sheds=("ratings.stars", "ratings[]", "missing[]"),
     instead="get_manga_details tells the rating of a title.",
 )

@@ -56,6 +56,7 @@ TOOL = Tool(
     personal=True,
     audited=("order_id",),
     shares=one_order,
+    leaves=("order_id",),
     sheds=worth.ORDERS,
     instead="Ask the customer to look under 'My orders' on the store's site.",
 )

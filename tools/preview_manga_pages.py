@@ -102,6 +102,7 @@ TOOL = Tool(
     leaves_in_profile=ProfileRule(EventKind.VIEWED, lambda asked: str(asked["title_id"])),
     remembered=("title_id", "volume"),
     shares=lambda result: one_title([result]),
+    leaves=("title_id", "title"),
     spelled={"volume": volume_meant},
     default_on=False,
     sheds=worth.PREVIEW,

@@ -201,8 +201,16 @@ class Registry:
     def made(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
         """Compiles it, which takes some milliseconds and may happen on another thread. Raises `ToolRefused`."""
         own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
+        self._check_keys(own.tool)
         version = self._version if version is None else version
         return replace(own, form=digest(own.form, self._setting, version)[:FORM], version=version, package=package)
+
+    def _check_keys(self, tool: Tool) -> None:
+        """Raises `ToolRefused` for a key that the tool reads and its owner does not leave. The owner may come later."""
+        for key in tool.reads:
+            owner = self._register.get(key.partition(".")[0]) if "." in key else None
+            if owner is not None and key not in owner.tool.leaves:
+                raise ToolRefused(f"{tool.name}: its reads has {key!r}, which {owner.tool.name} does not leave")
 
     def exchange(self, present: Sequence[Registered], gone: Iterable[str] = ()) -> None:
         """Registers, replaces and withdraws in one step."""

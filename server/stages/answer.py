@@ -74,7 +74,7 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
         preferences=call.preferences,
         client=call.client,
         may_use=call.may_use,
-        shared=begun.shared if begun else {},
+        shared={key: begun.shared[key] for key in call.tool.tool.reads if key in begun.shared} if begun else {},
         session=call.conversation,
     )
 
@@ -113,11 +113,11 @@ class CompleteStage:
     @asynccontextmanager
     async def _stock_of(self, call: Call) -> AsyncIterator[asyncio.Task[StockReading] | None]:
         """The read, under way for as long as the block; None where the arguments name no title, or it is too late."""
-        titles = call.tool.tool.stock_of
-        if titles is None or call.deadline is None or not _may_start(call):
+        titles = call.tool.tool.stock_of(call.arguments) if call.tool.tool.stock_of else ()
+        if not titles or call.deadline is None or not _may_start(call):
             yield None
             return
-        reading = self._store.stock.read_what_is_there(titles(call.arguments), call.deadline.in_span(call.span))
+        reading = self._store.stock.read_what_is_there(titles, call.deadline.in_span(call.span))
         task = asyncio.create_task(reading, name="stock of a title that is being read")
         try:
             yield task

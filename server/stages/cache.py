@@ -24,19 +24,20 @@ from tools.store.search.text.characters import normalise
 
 
 def cache_key(call: Call) -> str | None:
-    """Names a result, the same for everybody unless the tool's results depend on the user. None where nothing is cached."""
+    """Names a result, the same for everybody unless the tool's results depend on the user. None where nothing is cached, as
+    where a call is about what its session was shown last."""
     policy = call.tool.tool.cache
-    if policy is None:
+    if policy is None or call.tool.tool.is_about_last(call.arguments):
         return None
     owner = keys.user_hash(call.customer) if policy.per_user else ""
     return keys.cached_result(call.name, call.tool.form, digest(call.arguments, owner, *obeyed(call)))
 
 
 def flight_key(call: Call) -> str:
-    """Names equal calls whose answers are equal. Whoever's session or orders could change the answer flies alone or
-    apart, and so do two versions of a tool, and what depends on what the client says meanwhile."""
+    """Single-flight key. Includes user and session unless the result is public, the tool's version, and the call itself if
+    the tool may ask its client."""
     tool, begun = call.tool.tool, call.begun
-    shared = tool.cache is not None and not tool.cache.per_user
+    shared = tool.cache is not None and not tool.cache.per_user and not tool.is_about_last(call.arguments)
     owner = "" if shared else json.dumps([call.customer, call.session])
     refers: tuple[object, ...] = (call.call_id,) if tool.asks else ()
     if begun and not shared:

@@ -5,6 +5,7 @@ Sets `begun`, `preferences`, `conversation`, `history` and `deadline`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from server.stages.cache import cache_key, opened, words
 from server.stages.telemetry import remembered
 from session import keys
 from session.begin import BeginRequest, Begun, CachedResult, ClaimRequest, digest
-from session.history import NOTHING, SHARED, HistoryEntry, LastShown, Recollection
+from session.history import NOTHING, SHARED, HistoryEntry, LastShown, Recollection, as_fields, own_fields
 from session.memory import Conversation, SessionMemory
 from session.recent import StateWrite
 from session.redis.keyvalue import Command, Step
@@ -35,6 +36,8 @@ from tools.results.history import About, bearing, said, summary
 from tools.results.referred import one_title
 from tools.store.failures import BackendFailure, Failure, RateLimited
 from tools.store.store import Store
+
+logger = logging.getLogger(__name__)
 
 STORE_SECONDS, TURN_SHARE = 0.06, 1 / 4
 """Longest read of a customer's preferences from the store (usually 5 ms, once in half an hour), and the share of the turn's
@@ -110,6 +113,7 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
         result_set=keys.result_set(str(result_set).lower()) if result_set else None,
         history=checked_history(metadata.history),
         preferences=keys.preferences(user) if user is not None and obeys_preferences_of(call) else None,
+        own_fields=own_fields(call.tool.tool.reads),
         span=call.span,
     )
 
@@ -156,6 +160,8 @@ LONGEST_TEXT = 200
 """Characters of a query, of a shared value and of a customer's words that a session keeps."""
 MOST_SHOWN = 5
 """Titles that a history entry names; `LastShown` has all."""
+LARGEST_OWN = 1_000
+"""Bytes of a value that a tool leaves under a key of its own."""
 
 
 class EndWrites:
@@ -201,7 +207,12 @@ def _shared(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[st
         shared = one_title({"title_id": title_id, "title": title} for title_id, title in titles)
     else:
         shared = dict(shares(outcome.value)) if shares is not None and outcome.value is not None else {}
-    return {name: value[:LONGEST_TEXT] for name, value in shared.items() if name in SHARED}
+    common = {name: value[:LONGEST_TEXT] for name, value in shared.items() if name in SHARED}
+    own = {name: value for name, value in shared.items() if name not in SHARED}
+    for name in [each for each in own if each not in call.tool.tool.leaves or len(own[each].encode()) > LARGEST_OWN]:
+        logger.warning("%s cannot share %.80r: it is not in leaves, or has over %d bytes", call.name, name, LARGEST_OWN)
+        del own[name]
+    return common | as_fields(own)
 
 
 def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Mapping[str, str], now: float) -> HistoryEntry:

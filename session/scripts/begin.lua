@@ -6,7 +6,8 @@
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
 --       13 configured tokens, -1 for none   14 stated tokens left, -1 for none   15 ms that the call may take where only
---       the time inside calls counts, else 0   16 ms of the longest pause then   17 … groups of `state`, not written so far
+--       the time inside calls counts, else 0   16 ms of the longest pause then   17 fields of tools' own, spaces between
+--       18 … groups of `state`, not written so far
 -- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, tokens or -1, spent,
 -- and what the session knows: the fields in `remembered`, nil where there is none}
 -- include bucket
@@ -25,8 +26,10 @@ local remembered = {}
 if ttl > 0 then
   local wait = rate > 0 and take(KEYS[1], now, rate, burst) or 0
   if wait > 0 then return {wait} end
-  remember(KEYS[1], now, 17)
-  remembered = redis.call('HMGET', KEYS[1], 'ids', 'query', 'by', 'title_id', 'title', 'order_id', 'listened')
+  remember(KEYS[1], now, 18)
+  local fields = {'ids', 'query', 'by', 'title_id', 'title', 'order_id', 'listened'}
+  for field in string.gmatch(ARGV[17] or '', '%S+') do fields[#fields + 1] = field end
+  remembered = redis.call('HMGET', KEYS[1], unpack(fields))
 end
 
 local start, total, calls = now - age, configured, 0

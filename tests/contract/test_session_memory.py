@@ -13,7 +13,7 @@ import pytest
 from session import keys
 from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.history import RECOMMENDATIONS, HistoryEntry, LastShown
+from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
 from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
@@ -206,6 +206,17 @@ async def test_what_tools_share_is_kept_until_another_takes_its_place_or_none_do
     await leave(own, own.memory.record("s", "u", entry(), None, {"title_id": "", "title": ""}))
     assert (await own.begin()).shared == {"order_id": "MNG-DEMO1001"} == (await own.memory.recall("s", "u")).shared
     assert (await own.begin("s", "v")).shared == {}
+
+
+async def test_what_one_tool_keeps_is_read_by_its_key_and_apart_from_anothers(own: Memory) -> None:
+    for tool in ("one", "other"):
+        await leave(own, own.memory.record("s", "u", entry(), None, as_fields({f"{tool}.a": "1", f"{tool}.b": "二"})))
+    await leave(own, own.memory.record("s", "u", entry(), None, as_fields({"one.a": "3"})))
+    assert (await own.begin()).shared == {}
+    assert (await own.begin(own_fields=own_fields(["one.a", "title_id"]))).shared == {"one.a": "3"}
+    everything = {"one.a": "3", "other.a": "1", "other.b": "二"}
+    assert (await own.begin(own_fields=own_fields(everything))).shared == everything
+    assert (await own.memory.recall("s", "u")).shared == everything
 
 
 async def test_of_what_two_processes_know_the_later_counts_whoever_wrote_it(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from session.resilience.deadline import Deadline
 from tools.contract import Json, ToolContext
+from tools.results.referred import title_named
 from tools.results.rows import author_name, authors_line, edition, for_whom, in_stock, offered, price
 from tools.store.catalog.adult import is_adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
@@ -15,11 +16,11 @@ RELATED = 10
 
 
 async def details(context: ToolContext, asked: Json) -> Json:
-    title_id = asked["title_id"]
+    title_id, note = title_named(context, asked)
     title = (await _read(context, [title_id], context.deadline)).get(title_id)
     if title is None:
         raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
-    return facts(title) | {"related": await _related(context, title)}
+    return facts(title) | {"related": await _related(context, title)} | ({"note": note} if note else {})
 
 
 async def _read(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
@@ -51,10 +52,11 @@ def _may_follow(other: Title, title: Title) -> bool:
 
 
 async def last_known(context: ToolContext, asked: Json) -> Json:
-    title = context.store.popular.known(asked["title_id"])
+    title_id, note = title_named(context, asked)
+    title = context.store.popular.known(title_id)
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    return facts(title) | {"related": []}
+    return facts(title) | {"related": []} | ({"note": note} if note else {})
 
 
 def facts(title: Title) -> Json:

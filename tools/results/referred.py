@@ -46,6 +46,17 @@ class Referred:
         note = NO_SUCH_IDS if told["not_found"] else "" if self.ids else self._nothing()
         return told | {"note": note} if note else told
 
+    def as_note(self) -> str:
+        """Where the ids come from; "" if the call named them."""
+        if not self.ids:
+            return self._nothing()
+        asked = f" ({self.query})" if self.query else ""
+        return (
+            ""
+            if self.source == TITLE_IDS
+            else f"No title was named: these are of the {self.source.replace('_', ' ')}{asked}."
+        )
+
     def _nothing(self) -> str:
         asked = f" ({self.query})" if self.query else ""
         what = (
@@ -56,9 +67,19 @@ class Referred:
         return f"{what}, so there is nothing to check. Search again in other words, or pass title_ids."
 
 
-def of_last_title(context: ToolContext, otherwise: Violation) -> tuple[str, str]:
-    """The title that the conversation is about, and words to say so. Raises `InvalidArguments` where it is about none, or
-    about several."""
+NO_TITLE = Violation(
+    "$.title_id",
+    "required",
+    "no title is named, and the conversation is not about a single one",
+    "pass the title_id of one title; search_manga_catalog finds it",
+)
+
+
+def title_named(context: ToolContext, asked: Json, otherwise: Violation = NO_TITLE) -> tuple[str, str]:
+    """The title_id of the arguments, else of the one title that was shown last, and then a note that says so. Raises
+    `InvalidArguments` if none was shown, or several."""
+    if "title_id" in asked:
+        return str(asked["title_id"]), ""
     title_id, title = context.shared.get("title_id"), context.shared.get("title")
     if not title_id:
         raise InvalidArguments([otherwise])

@@ -10,6 +10,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError
 
+from session.history import SHARED
 from tools.contract import CachePolicy, Fallback, ProfileRule, Tool
 from tools.schema.parts import ROWS, Schema
 from tools.schema.validation import success_of
@@ -97,19 +98,43 @@ def _kinds(tool: Tool) -> str | None:
     return None
 
 
+MOST_KEYS = 8
+"""Keys that a tool may leave, and as many that it may read."""
+SHARED_KEYS = frozenset(SHARED)
+KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+def _keys(tool: Tool) -> str | None:
+    for name in ("leaves", "reads"):
+        keys = getattr(tool, name)
+        if not isinstance(keys, tuple) or not all(isinstance(key, str) for key in keys) or len(keys) > MOST_KEYS:
+            return f"its {name} is no tuple of at most {MOST_KEYS} keys"
+        for key in keys:
+            owner, _, own = key.partition(".")
+            theirs = NAME.fullmatch(owner) and KEY.fullmatch(own) and (name == "reads" or owner == tool.name)
+            if key not in SHARED and not theirs:
+                example = f"{tool.name}.key" if name == "leaves" else "TOOL.key"
+                return f"its {name} has {key!r:.80}: take {', '.join(SHARED)}, or a key of the form {example}"
+    if tool.shares is not None and not tool.leaves:
+        return "it shares values under no declared key: name their keys in leaves"
+    return None
+
+
 def _cached(tool: Tool) -> str | None:
     if tool.asks and tool.cache is not None:
         return "it asks its client, so that its results are for one call alone: give it no cache"
+    if tool.cache is not None and tool.reads and (not tool.named_by or not SHARED_KEYS.issuperset(tool.reads)):
+        return "it reads what a session holds, so that its results are that session's own: give it no cache"
     return None
 
 
 def _input(tool: Tool) -> str | None:
     if problem := _schema("input schema", tool.input_schema, MAKE_INPUT):
         return problem
-    named = (*tool.remembered, *tool.words, *tool.audited)
+    named = (*tool.remembered, *tool.words, *tool.audited, *tool.named_by)
     unknown = [name for name in named if name not in tool.input_schema["properties"]]
     return (
-        f"remembered, words or audited has {unknown[0]!r:.80}, which is no argument: name arguments there"
+        f"remembered, words, audited or named_by has {unknown[0]!r:.80}, which is no argument: name arguments there"
         if unknown
         else None
     )
@@ -174,4 +199,4 @@ def _references(value: Any) -> Iterator[str]:
 
 
 _KINDS = {"cache": CachePolicy, "fallback": Fallback, "leaves_in_profile": ProfileRule}
-_RULES: tuple[Callable[[Tool], str | None], ...] = (_name, _texts, _work, _kinds, _cached, _input, _output, _sheds)
+_RULES: tuple[Callable[[Tool], str | None], ...] = (_name, _texts, _work, _kinds, _keys, _cached, _input, _output, _sheds)

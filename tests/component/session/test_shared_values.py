@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Reply, Step
 from session.resilience.deadline import Deadline
-from tests.support.pipeline import Kit
+from tests.support.pipeline import Kit, Opener
+from tools.contract import TEXT, Json, Tool, ToolContext
+from tools.registry import TOOLS, Registry, ToolRefused
+from tools.schema.parts import answer, arguments
 
 pytestmark = pytest.mark.virtual_time
 
@@ -98,3 +104,120 @@ async def test_what_redis_did_not_take_counts_for_more_than_what_it_has(kit: Kit
     assert lost.meta["degraded"] == ["session"]
     kit.redis.inner = inner
     assert (await kit.ask(VOLUMES, NEXT, **OWN)).value["title_id"] == "manga-000002"
+
+
+RATINGS, RECOMMEND = "get_ratings", "get_recommendations"
+
+
+async def test_ratings_without_ids_are_of_what_was_shown_last_and_say_so(kit: Kit) -> None:
+    refused = await kit.ask(RATINGS, {}, **OWN)
+    assert (refused.failure, "nothing was shown" in refused.result["structuredContent"]["error"]["message"]) == (
+        "VALIDATION_ERROR",
+        True,
+    )
+    await kit.ask(SEARCH, EVERY, **OWN)
+    several = await kit.ask(RATINGS, {}, **OWN)
+    assert (len(several.value["ratings"]), several.note) == (3, "No title was named: these are of the last search (story).")
+    await kit.ask(SEARCH, {"query": "qqqq zzzz"}, **OWN)
+    nothing = await kit.ask(RATINGS, {"title_ids": []}, **OWN)
+    assert (nothing.value["ratings"], "found nothing" in nothing.note) == ([], True)
+
+
+async def test_details_without_an_id_are_of_the_one_title_that_was_shown(kit: Kit) -> None:
+    await kit.ask(SEARCH, {"query": "chess ghost", "max_results": 1}, **OWN)
+    one = await kit.ask(DETAILS, {}, **OWN)
+    assert (one.value["title_id"], one.note, one.value["in_stock"] is None) == ("manga-000002", TAKEN, False)
+    await kit.ask(SEARCH, EVERY, **OWN)
+    several = await kit.ask(DETAILS, {}, **OWN)
+    assert (several.failure, "title_id of one" in several.result["structuredContent"]["error"]["message"]) == (
+        "VALIDATION_ERROR",
+        True,
+    )
+
+
+async def test_volumes_are_of_the_title_looked_at_unless_a_month_is_named(kit: Kit) -> None:
+    month = (await kit.ask(VOLUMES, {}, **OWN)).value
+    assert "title_id" not in month
+    await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
+    assert (await kit.ask(VOLUMES, {"month": "2026-11"}, **OWN)).value.get("title_id") is None
+    await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
+    answer = await kit.ask(VOLUMES, {}, **OWN)
+    assert (answer.value["title_id"], answer.note.startswith(TAKEN)) == ("manga-000002", True)
+
+
+async def test_what_is_about_the_session_is_nobody_elses_and_is_not_cached(kit: Kit) -> None:
+    for session, title in (("s", "manga-000002"), ("t", "manga-000001")):
+        await kit.ask(DETAILS, {"title_id": title}, session=session, user="u")
+    answers = [(await kit.ask(each, {}, session=session, user="u")) for each in (DETAILS, RATINGS) for session in "st"]
+    ids = [each.value.get("title_id") or each.value["ratings"][0]["title_id"] for each in answers]
+    assert (ids, {each.meta["source"] for each in answers}) == (["manga-000002", "manga-000001"] * 2, {"live"})
+
+
+def keeper(**more: Any) -> Tool:
+    """Leaves the word that it is given, under keys of its own."""
+
+    async def keep(context: ToolContext, asked: Json) -> Json:
+        return {"word": asked.get("word", "")}
+
+    given: dict[str, Any] = {"shares": lambda result: {"keeper.word": result["word"]}, "leaves": ("keeper.word",)} | more
+    word = {"type": "string", "maxLength": 5000}
+    return Tool(
+        "keeper", "Keep", "Keeps.", arguments({"word": word}), answer({"word": word}, ["word"]), keep, 100, str, **given
+    )
+
+
+def teller(**more: Any) -> Tool:
+    async def tell(context: ToolContext, asked: Json) -> Json:
+        return {"shared": dict(context.shared)}
+
+    given: dict[str, Any] = {"reads": ("keeper.word", "title_id")} | more
+    return Tool(
+        "teller",
+        "Tell",
+        "Tells.",
+        arguments({}),
+        answer({"shared": {"type": "object"}}, ["shared"]),
+        tell,
+        100,
+        str,
+        **given,
+    )
+
+
+async def test_a_tool_reads_the_keys_that_it_declares_and_another_left(opener: Opener) -> None:
+    kit = await opener(tools=(*TOOLS, keeper(), teller(), replace(teller(reads=()), name="deaf")))
+    await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
+    await kit.ask("keeper", {"word": "紙"}, **OWN)
+    assert (await kit.ask("teller", {}, **OWN)).value["shared"] == {"keeper.word": "紙", "title_id": "manga-000002"}
+    assert (await kit.ask("deaf", {}, **OWN)).value["shared"] == {}
+    assert (await kit.ask("teller", {}, session="t", user="u")).value["shared"] == {}
+    kit.redis.inner.away = True  # type: ignore[attr-defined]
+    assert (await kit.ask("teller", {}, **OWN)).value["shared"]["keeper.word"] == "紙", "as this process knows it"
+
+
+async def test_what_is_undeclared_or_too_long_is_not_kept_and_logged(
+    opener: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    loose = keeper(shares=lambda result: {"keeper.word": result["word"], "keeper.other": "x", "title_idd": "y"})
+    kit = await opener(tools=(*TOOLS, loose, teller()))
+    await kit.ask("keeper", {"word": "x" * 1001}, **OWN)
+    assert await shared(kit) == {}
+    assert [each for each in ("keeper.word", "keeper.other", "title_idd") if f"share '{each}'" not in caplog.text] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "why"),
+    [
+        (keeper(leaves=()), "it shares values under no declared key"),
+        (keeper(leaves=("word",)), "take title_id, title, order_id, or a key of the form keeper.key"),
+        (keeper(leaves=("teller.word",)), "a key of the form keeper.key"),
+        (keeper(leaves=("keeper.Word",)), "a key of the form keeper.key"),
+        (keeper(leaves=tuple(f"keeper.k{n}" for n in range(9))), "its leaves is no tuple of at most 8 keys"),
+        (teller(reads=("words",)), "a key of the form TOOL.key"),
+        (teller(reads=("keeper.other",)), "its reads has 'keeper.other', which keeper does not leave"),
+        (teller(cache=TEXT), "it reads what a session holds"),
+    ],
+)
+def test_a_key_that_nobody_declared_is_refused_at_load(tool: Tool, why: str) -> None:
+    with pytest.raises(ToolRefused, match=re.escape(why)):
+        Registry((*(() if tool.name == "keeper" else (keeper(),)), tool))

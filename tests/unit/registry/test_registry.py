@@ -15,7 +15,7 @@ from tools.schema.parts import answer, arguments
 
 STOCK = TOOLS[2]
 NAMES = [tool.name for tool in TOOLS]
-LATER = replace(STOCK, name="zz_later", cache=TEXT)
+LATER = replace(STOCK, name="zz_later", cache=TEXT, reads=())
 SOONER = replace(STOCK, name="aa_sooner")
 
 
