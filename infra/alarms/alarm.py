@@ -24,6 +24,16 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """The same in CloudWatch, of two counts: for `minutes` in a row the share of `bad` is above `most`."""
+
+    bad: str
+    good: str
+    most: float
+    minutes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Alarm:
     """`expression` has to hold for `minutes`; `summary` and `do` may name labels as Prometheus's templates do. `watch` is
     None for what CloudWatch is not told of: its series have more labels than are worth their price there."""
@@ -34,7 +44,7 @@ class Alarm:
     do: str
     expression: str
     minutes: int = 0
-    watch: Watch | None = None
+    watch: Watch | Share | None = None
 
     @property
     def runbook(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from infra.alarms.alarm import RUNBOOKS, Alarm, Watch
+from infra.alarms.alarm import RUNBOOKS, Alarm, Share, Watch
 from infra.alarms.rules import ALARMS, window
 from infra.alarms.slos import BURNS, DAY, LEAST_ANSWERS, LEAST_BAD, PAGE, SERVICE_LEVELS, Burn, ServiceLevel
 
@@ -32,8 +32,9 @@ class Deployed:
 def alarms(where: Deployed) -> dict[str, Resource]:
     """Returns every alarm, by its logical id."""
     burning = (each for level in SERVICE_LEVELS for burn in BURNS for each in _burning(where, level, burn))
-    states = (each for alarm in ALARMS if alarm.watch for each in _state(where, alarm, alarm.watch))
-    return {_logical(each["Properties"]["AlarmName"], where): each for each in (*burning, *states)}
+    states = (each for alarm in ALARMS if isinstance(alarm.watch, Watch) for each in _state(where, alarm, alarm.watch))
+    shares = (_share(where, alarm, alarm.watch) for alarm in ALARMS if isinstance(alarm.watch, Share))
+    return {_logical(each["Properties"]["AlarmName"], where): each for each in (*burning, *states, *shares)}
 
 
 def rollback_names(where: Deployed) -> tuple[str, ...]:
@@ -127,6 +128,25 @@ def _state(where: Deployed, alarm: Alarm, watch: Watch) -> Iterator[Resource]:
                 **told(where, alarm.severity),
             },
         }
+
+
+def _share(where: Deployed, alarm: Alarm, share: Share) -> Resource:
+    what = alarm.summary.replace("the calls of {{ $labels.tool }}", "calls")
+    what = what.replace("the answers of {{ $labels.tool }}", "answers")
+    return {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            "AlarmName": f"{where.prefix}-{alarm.name}",
+            "AlarmDescription": describe(what, alarm.do, alarm.name, where),
+            "Metrics": [
+                _sum("bad", where, share.bad, 1),
+                _sum("good", where, share.good, 1),
+                {"Id": "share", "Expression": f"IF(bad >= {LEAST_BAD}, bad / (bad + good), 0)", "Label": "share of bad"},
+            ],
+            **compared(share.most, share.minutes, share.minutes),
+            **told(where, alarm.severity),
+        },
+    }
 
 
 def compared(

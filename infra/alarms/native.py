@@ -42,7 +42,7 @@ class Natives:
 def natives(where: Deployed, of: Natives) -> dict[str, Resource]:
     """Returns every alarm, by its logical id."""
     return {
-        name.replace("-", ""): _alarm(where, name, severity, words, watched)
+        name.replace("-", ""): alarm(where, name, severity, words, watched)
         for name, severity, words, watched in _listed(of)
         if watched
     }
@@ -55,20 +55,20 @@ def _listed(of: Natives) -> Iterator[tuple[str, str, str, Resource]]:
         "MangaTasksMissing",
         PAGE,
         f"Fewer than {of.least_tasks} tasks run. See why the last one stopped.",
-        _metric("ECS/ContainerInsights", "RunningTaskCount", running, "Minimum")
+        metric("ECS/ContainerInsights", "RunningTaskCount", running, "Minimum")
         | compared(of.least_tasks, 5, 5, below=True, missing="breaching"),
     )
     yield (
         "MangaTargetsUnhealthy",
         TICKET,
         "A task has not been ready for the balancer for ten minutes. See the end of its log.",
-        _metric("AWS/ApplicationELB", "UnHealthyHostCount", of.balancer, "Maximum") | compared(0, 10, 10)
+        metric("AWS/ApplicationELB", "UnHealthyHostCount", of.balancer, "Maximum") | compared(0, 10, 10)
         if of.balancer
         else {},
     )
     for table in of.tables:
         parts = [("reads", "ReadThrottleEvents"), ("writes", "WriteThrottleEvents")]
-        sums = [_part(name, "AWS/DynamoDB", metric, {"TableName": table}) for name, metric in parts]
+        sums = [part(name, "AWS/DynamoDB", metric, {"TableName": table}) for name, metric in parts]
         total = {"Id": "refused", "Expression": "FILL(reads, 0) + FILL(writes, 0)", "Label": "refused"}
         yield (
             f"MangaTableThrottled-{table.rpartition('-')[2]}",
@@ -81,24 +81,24 @@ def _listed(of: Natives) -> Iterator[tuple[str, str, str, Resource]]:
         "MangaCacheFull",
         TICKET,
         f"The cache has taken {FULL:.0%} of what it may. Raise its bound, or the oldest go.",
-        _metric("AWS/ElastiCache", "BytesUsedForCache", cache, "Maximum") | compared(FULL * of.cache_bytes, 15, 15),
+        metric("AWS/ElastiCache", "BytesUsedForCache", cache, "Maximum") | compared(FULL * of.cache_bytes, 15, 15),
     )
     yield (
         "MangaCacheThrottled",
         TICKET,
         "The cache refuses commands. See whether it is at its bound of processing units.",
-        _metric("AWS/ElastiCache", "ThrottledCmds", cache, "Sum") | compared(0, 2, 5),
+        metric("AWS/ElastiCache", "ThrottledCmds", cache, "Sum") | compared(0, 2, 5),
     )
     group = {"ClientId": of.account, "CollectionGroupId": of.search_group_id, "CollectionGroupName": of.search_group}
     yield (
         "MangaSearchAtItsMost",
         TICKET,
         f"Search has taken all of its {of.search_units} compute units. Raise the bound before it is slow.",
-        _metric("AWS/AOSS", "SearchOCU", group, "Maximum") | compared(of.search_units - 0.5, 15, 15),
+        metric("AWS/AOSS", "SearchOCU", group, "Maximum") | compared(of.search_units - 0.5, 15, 15),
     )
 
 
-def _alarm(where: Deployed, name: str, severity: str, words: str, watched: Resource) -> Resource:
+def alarm(where: Deployed, name: str, severity: str, words: str, watched: Resource) -> Resource:
     section = name.partition("-")[0]
     properties = {
         "AlarmName": f"{where.prefix}-{name}",
@@ -113,7 +113,7 @@ def _dimensions(of: dict[str, Any]) -> list[Resource]:
     return [{"Name": name, "Value": value} for name, value in of.items()]
 
 
-def _metric(namespace: str, metric: str, of: dict[str, Any], statistic: str) -> Resource:
+def metric(namespace: str, metric: str, of: dict[str, Any], statistic: str) -> Resource:
     return {
         "Namespace": namespace,
         "MetricName": metric,
@@ -123,6 +123,6 @@ def _metric(namespace: str, metric: str, of: dict[str, Any], statistic: str) -> 
     }
 
 
-def _part(name: str, namespace: str, metric: str, of: dict[str, Any]) -> Resource:
+def part(name: str, namespace: str, metric: str, of: dict[str, Any]) -> Resource:
     measured = {"Namespace": namespace, "MetricName": metric, "Dimensions": _dimensions(of)}
     return {"Id": name, "MetricStat": {"Metric": measured, "Period": MINUTE, "Stat": "Sum"}, "ReturnData": False}

@@ -3,7 +3,7 @@ it, a service level burns, and pages."""
 
 from __future__ import annotations
 
-from infra.alarms.alarm import Alarm
+from infra.alarms.alarm import Alarm, Share
 from infra.alarms.slos import TICKET
 
 FAILED = "INTERNAL_ERROR|DEPENDENCY_FAILURE|TIMEOUT|CIRCUIT_OPEN|BUDGET_EXHAUSTED|SERVER_BUSY"
@@ -17,6 +17,8 @@ SHARES = (
         f'sum by (tool) (rate(manga_calls_total{{outcome=~"{FAILED}"}}[5m]))'
         " / sum by (tool) (rate(manga_calls_total[5m])) > 0.05",
         5,
+        # Of all tools together, and of what leads nowhere too: CloudWatch is told no tool's name.
+        Share("AnswersUnusable", "AnswersUsable", 0.05, 5),
     ),
     Alarm(
         "MangaInternalErrors",
@@ -40,6 +42,7 @@ SHARES = (
         "The process is short of CPU, or something blocks its event loop.",
         "sum by (tool) (rate(manga_answers_late_total[5m])) / sum by (tool) (rate(manga_calls_total[5m])) > 0.01",
         5,
+        Share("AnswersLate", "AnswersInTime", 0.01, 5),
     ),
     Alarm(
         "MangaDegraded",

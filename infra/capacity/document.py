@@ -24,9 +24,9 @@ its plot; nothing here is written by hand. Put your own numbers there. How many 
 [simulated](../tests/load/fleet.md); what a call takes of DynamoDB, OpenSearch and Valkey is measured by
 `python -m tests.load.consumed`.
 
-**What is in it.** The tasks of [infra/cdk](cdk/stages.py), `dev` with the agent in them, which shares the processor, and
-all that the server asks. **What is not.** Agents in tasks of their own, as `prod` has them, their model, what leaves AWS,
-images, support, taxes, discounts. Nothing here ran on AWS: what an OpenSearch unit bears is taken from the
+**What is in it.** The tasks of [infra/cdk](cdk/stages.py), `dev` with the agent in them, which shares the processor, what
+the server asks, and the customers' door. **What is not.** Agents in tasks of their own, as `prod` has them, their model,
+what leaves AWS, images, support, taxes, discounts. Nothing here ran on AWS: what an OpenSearch unit bears is taken from the
 processor time of one node with a small index, and is the figure to measure first. Read dollars as right to a factor of two.
 """
 FOOT = """## Where the prices come from

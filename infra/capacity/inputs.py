@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infra.alarms.alarm import Watch
 from infra.alarms.cloudwatch import Deployed as At
 from infra.alarms.cloudwatch import alarms, halves_that_roll_back
+from infra.alarms.door import DoorParts, door_alarms
 from infra.alarms.native import Natives, natives
 from infra.alarms.states import STATES
 from infra.cdk.config import Stage as Deployed
@@ -24,9 +26,12 @@ LIVE, CACHED = "live", "cached"
 UNITS, MIB = 1024, 1024
 COMPOSITE = 5
 """What a composite alarm costs, in alarms on one number."""
-INTERFACE_ENDPOINTS = 8
-"""Those of infra/cdk/constructs/network.py, and OpenSearch's."""
-KEYS = 3
+INTERFACE_ENDPOINTS = 10
+"""Those of infra/cdk/constructs/network.py, and OpenSearch's; one fewer where nobody is told of spans."""
+KEYS, SECRETS = 3, 2
+DOOR_BALANCERS = 2
+FIREWALL_RULES = 5
+"""Of infra/cdk/constructs/firewall.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +51,8 @@ class Consumed:
 @dataclass(frozen=True, slots=True)
 class Stage:
     """What stands however little is asked, and the most tasks that it may have. A task has so many processors and GB, of
-    which `server_vcpu` are promised to the server: behind a balancer it serves alone, else with the agent. `bedrock` is
-    whether Bedrock embeds queries."""
+    which `server_vcpu` are promised to the server: behind a wall it serves alone, else with the agent. `balancers` are the
+    door's and the wall's. `bedrock` is whether Bedrock embeds queries."""
 
     name: str
     zones: int
@@ -56,7 +61,7 @@ class Stage:
     vcpu: float
     memory_gb: float
     server_vcpu: float
-    balancer: bool
+    balancers: int
     search_ocus: float
     indexing_ocus: float
     most_cache_gb: float
@@ -125,23 +130,24 @@ def _standing(stage: Deployed) -> Stage:
         vcpu=size.cpu / UNITS,
         memory_gb=size.memory / MIB,
         server_vcpu=size.server_cpu / UNITS,
-        balancer=stage.walled,
+        balancers=DOOR_BALANCERS + stage.walled,
         search_ocus=stage.search.least_search,
         indexing_ocus=1,
         most_cache_gb=stage.cache.most_gb,
         bedrock=stage.embedder.startswith("bedrock:"),
-        interface_endpoints=INTERFACE_ENDPOINTS,
+        interface_endpoints=INTERFACE_ENDPOINTS - (not stage.traces),
         alarms=alarms_of(stage),
         metrics=sum(number.dimension is None for number in NUMBERS) + len((*POLICIES, "redis")) + len(_replicas()),
         dashboards=1,
         keys=KEYS,
-        secrets=1,
+        secrets=SECRETS,
         log_days=stage.log_days,
     )
 
 
 def _replicas() -> set[str]:
-    watched = (alarm.watch for alarm in STATES if alarm.watch and alarm.watch.dimension == "Replica")
+    states = (alarm.watch for alarm in STATES if isinstance(alarm.watch, Watch))
+    watched = (watch for watch in states if watch.dimension == "Replica")
     return {value for watch in watched for value in watch.values}
 
 
@@ -153,7 +159,9 @@ def alarms_of(stage: Deployed) -> int:
         cluster="", service="", least_tasks=0, tables=tuple(table.name for table in TABLES), cache="", cache_bytes=0,
         account="", search_group="", search_group_id="", search_units=0, balancer=target,
     )  # fmt: skip
-    every = [*alarms(where).values(), *natives(where, own).values(), *halves_that_roll_back(where).values()]
+    door = DoorParts(https={"LoadBalancer": ""}, sockets={}, link={}, cluster="", service="x" * stage.walled, least_tasks=0)
+    made = (alarms(where), natives(where, own), halves_that_roll_back(where), door_alarms(where, door))
+    every = [each for some in made for each in some.values()]
     return sum(COMPOSITE if "AlarmRule" in each["Properties"] else max(1, _numbers(each["Properties"])) for each in every)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from infra.capacity import search_units, tasks
-from infra.capacity.inputs import Prices, Stage
+from infra.capacity.inputs import DOOR_BALANCERS, FIREWALL_RULES, Prices, Stage
 from infra.capacity.traffic import HOUR, HOURS, Traffic
 
 GB, KB_A_GB, MILLION = 1e9, 1e6, 1e6
@@ -38,6 +38,7 @@ class Month:
             *self.cache(),
             *self.model(),
             *self.network(),
+            *self.door(),
             *self.watching(),
             *self.keys(),
         ]
@@ -103,12 +104,34 @@ class Month:
         yield Need("network", "endpoint-hours", hours, "endpoint_hour")
         yield Need("network", "GB through endpoints", through * self.days / KB_A_GB, "endpoint_gb")
         yield Need("network", "GB between zones", used.cache_kb * elsewhere * self.days / KB_A_GB, "between_zones_gb")
-        if self.stage.balancer:
+        if self.stage.balancers > DOOR_BALANCERS:
             told = self.traffic.inputs["balancer"]
             gigabytes = self.traffic.calls * self.days * told["kb_a_call"] / KB_A_GB
             units = max(self.prices.hours_a_month, gigabytes / told["gb_a_unit"])
             yield Need("network", "balancer-hours", self.prices.hours_a_month, "balancer_hour")
             yield Need("network", "balancer units", units, "balancer_unit_hour")
+
+    def door(self) -> Iterator[Need]:
+        """Balancers that stand, and what messages take of sockets, functions and the firewall."""
+        told, hours = self.traffic.inputs["door"], self.prices.hours_a_month
+        a_month = self.traffic.messages * self.days
+        by_socket = a_month * told["share_of_sockets"]
+        sockets = by_socket / self.traffic.inputs["cache"]["messages_a_session"]
+        calls = by_socket * told["pieces_an_answer"] + sockets * told["calls_a_socket"]
+        gigabytes = a_month * told["kb_a_message"] / KB_A_GB
+        yield Need("door", "balancer-hours", DOOR_BALANCERS * hours, "balancer_hour")
+        yield Need("door", "balancer units", max(DOOR_BALANCERS * hours, gigabytes), "balancer_unit_hour")
+        yield Need("door", "address-hours", self.stage.zones * hours, "address_hour")
+        messages = by_socket * (1 + told["pieces_an_answer"]) / MILLION
+        yield Need("door", "million messages on sockets", messages, "socket_messages_million")
+        yield Need(
+            "door", "million minutes of sockets", sockets * told["minutes_a_socket"] / MILLION, "socket_minutes_million"
+        )
+        yield Need("door", "million calls of functions", calls / MILLION, "function_calls_million")
+        yield Need("door", "GB-seconds of functions", calls * told["gb_seconds_a_call"], "function_gb_second")
+        yield Need("door", "firewalls", 1, "firewall_month")
+        yield Need("door", "firewall's rules", FIREWALL_RULES, "firewall_rule_month")
+        yield Need("door", "million requests looked at", (a_month - by_socket) / MILLION, "firewall_requests_million")
 
     def watching(self) -> Iterator[Need]:
         stage, kept = self.stage, self.log_gb * self.stage.log_days / self.days

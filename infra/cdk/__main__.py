@@ -34,6 +34,8 @@ def main() -> int:
             print(
                 f"WARNING: {stage.name}: told.page and told.ticket are examples: no alarm reaches anybody", file=sys.stderr
             )
+        if stage.door.nobody:
+            print(f"WARNING: {stage.name}: door.issuer is an example: no customer's token opens the door", file=sys.stderr)
         folder = asked.out / stage.name
         shutil.rmtree(folder, ignore_errors=True)
         synthesise(stage, folder)

@@ -9,6 +9,7 @@ import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
 from infra.cdk.config import Stage
+from infra.cdk.stacks.agents import Agents
 from infra.cdk.stacks.beside import Beside
 from infra.cdk.stacks.foundation import Foundation
 from infra.cdk.stacks.shared import Shared
@@ -30,7 +31,11 @@ def synthesise(stage: Stage, folder: Path) -> None:
     the same bytes on every machine. Raises RuntimeError for what a rule of cdk-nag refuses."""
     app = cdk.App(outdir=str(folder), analytics_reporting=False, tree_metadata=False, context=CONTEXT)
     foundation = Foundation(app, stage)
-    (Shared if stage.walled else Beside)(app, stage, foundation)
+    if stage.walled:
+        Shared(app, stage, foundation)
+        Agents(app, stage, foundation)
+    else:
+        Beside(app, stage, foundation)
     cdk.Tags.of(app).add("Project", "manga-tools")
     cdk.Tags.of(app).add("Stage", stage.name)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app, write_suppressions_to_cloud_formation=True))

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
-from infra.cdk.rules import ConfigError, check, check_pattern, fargate_memory
+from infra.cdk.rules import ConfigError, check, check_pattern, check_settings, fargate_memory
 
 RELEASE = "0.1.0"
 """The tag of both images. `make synth ARGS="--release TAG"` says another one."""
@@ -33,7 +33,7 @@ class Network:
             network = IPv4Network(self.cidr)
         except ValueError as error:
             raise ConfigError("network.cidr", f"is no network: {error}") from None
-        check(16 <= network.prefixlen <= 20, "network.cidr", "has to be a /16 to /20: each zone takes a /22")
+        check(16 <= network.prefixlen <= 19, "network.cidr", "has to be a /16 to /19: each zone takes a /22 and a /26")
         check(len(set(self.zones)) == len(self.zones) >= 2, "network.zones", "has to name two zones or more, each once")
         for name in ("s3_prefixes", "dynamodb_prefixes"):
             check(bool(re.fullmatch(r"pl-[0-9a-f]{8,17}", getattr(self, name))), f"network.{name}", "has to be pl-…")
@@ -41,8 +41,8 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class TaskSize:
-    """CPU units (1024 are a processor) and MiB of a task, and each container's part. What is left is the flags
-    agent's and the audit's."""
+    """CPU units (1024 are a processor) and MiB of a task, and each container's part. What is left is that of those who help
+    them: the flags agent, the audit, the collector of spans."""
 
     cpu: int
     memory: int
@@ -57,24 +57,27 @@ class TaskSize:
         check(self.memory in allowed, "size.memory", f"has to be one of what Fargate sells with {self.cpu} units")
         spare_cpu = self.cpu - self.server_cpu - self.agent_cpu
         spare_memory = self.memory - self.server_memory - self.agent_memory
-        check(spare_cpu >= 32, "size", "has to leave 32 units for the flags agent")
-        check(spare_memory >= 192, "size", "has to leave 192 MiB for the flags agent and the audit")
+        check(spare_cpu >= 64, "size", "has to leave 64 units for the flags agent and the collector")
+        check(spare_memory >= 320, "size", "has to leave 320 MiB for the flags agent, the collector and the audit")
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Tasks at least and at most, and what each is to carry on average: processor time in percent, calls under way."""
+    """Tasks at least and at most, and what each is to carry on average: processor time in percent, and, where there is a
+    server in it, calls under way."""
 
     least: int
     most: int
     cpu_percent: int = 50
-    calls_under_way: int = 15
+    calls_under_way: int | None = 15
 
     def __post_init__(self) -> None:
         check(1 <= self.least <= self.most, "scaling", "has to have 1 task or more, and no more at least than at most")
         check(10 <= self.cpu_percent <= 80, "scaling.cpu_percent", "has to be 10 to 80: above it new tasks come too late")
         check(
-            1 <= self.calls_under_way <= 40, "scaling.calls_under_way", "has to be 1 to 40: at 50 the server refuses calls"
+            self.calls_under_way is None or 1 <= self.calls_under_way <= 40,
+            "scaling.calls_under_way",
+            "has to be 1 to 40: at 50 the server refuses calls",
         )
 
 
@@ -150,18 +153,56 @@ class Shared:
     certificate_arn: str
 
     def __post_init__(self) -> None:
-        check(bool(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", self.domain)), "shared.domain", "has to be a host name")
-        certificate = r"arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[0-9a-f-]{36}"
-        check(bool(re.fullmatch(certificate, self.certificate_arn)), "shared.certificate_arn", "has to be an ARN of ACM")
+        _check_address("shared", self.domain, self.certificate_arn)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where customers come in: the HTTPS name with its certificate, whose tokens they bring (issuer, its keys, and what
+    tokens have to be meant for), messages a second of the whole stage and requests of one address in five minutes. Sockets
+    have API Gateway's own name, unless `socket_domain` is one of theirs, with the same certificate."""
+
+    domain: str
+    certificate_arn: str
+    issuer: str
+    jwks_url: str
+    audiences: tuple[str, ...]
+    messages_a_second: int
+    requests_an_address: int = 600
+    socket_domain: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_address("door", self.domain, self.certificate_arn)
+        _check_address("door", self.socket_domain or self.domain, self.certificate_arn)
+        for name in ("issuer", "jwks_url"):
+            check(getattr(self, name).startswith("https://"), f"door.{name}", "has to be an address of https")
+        check(bool(self.audiences) and all(self.audiences), "door.audiences", "has to name what tokens are meant for")
+        check(not any("," in each for each in self.audiences), "door.audiences", "has to be without commas")
+        check(1 <= self.messages_a_second <= 5000, "door.messages_a_second", "has to be 1 to 5000")
+        check(
+            100 <= self.requests_an_address <= 1_000_000, "door.requests_an_address", "has to be 100 or more, as WAF has it"
+        )
+
+    @property
+    def nobody(self) -> bool:
+        """Whether an example was left in its place: then no token opens it."""
+        return ".example" in self.issuer or "EXAMPLE" in self.issuer
+
+
+def _check_address(field: str, domain: str, certificate_arn: str) -> None:
+    check(bool(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", domain)), f"{field}.domain", "has to be a host name")
+    certificate = r"arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[0-9a-f-]{36}"
+    check(bool(re.fullmatch(certificate, certificate_arn)), f"{field}.certificate_arn", "has to be an ARN of ACM")
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """All of one stage. `walled` gives agent and server tasks, and so roles, of their own; else they share one. `keep` is
     whether data outlives the stack; `publishers` are ARNs of the roles that put preview pages into the bucket from outside
-    of the network. `model` is the agent's; `embedder`, `standby`, `shop_name` and `policies_file` are as the settings of
-    these names, the file's path that in the image; so are `order_pattern`, `title_pattern` (None for the server's own) and
-    `turn_clock`."""
+    of the network. `model`, `temperature` and `max_tokens` are the agent's (None for the model's own). `embedder`,
+    `classifier`, `standby`, `shop_name`, `policies_file` and `tags_file` are as the settings of these names; a file is a
+    path in the image, or `s3:NAME` below `shop/` of the bucket. So are `order_pattern`, `title_pattern` (None for the
+    server's own) and `turn_clock`; `settings` has others, by name. `traces` is the share of turns that X-Ray is told of."""
 
     name: str
     region: str
@@ -172,6 +213,9 @@ class Stage:
     search: Search
     cache: Cache
     shared: Shared
+    door: Door
+    agents_size: TaskSize
+    agents_scaling: Scaling
     bounds: Bounds
     told: Told
     model: str
@@ -188,6 +232,12 @@ class Stage:
     order_pattern: str | None = None
     title_pattern: str | None = None
     turn_clock: str = "wall"
+    temperature: float | None = None
+    max_tokens: int | None = None
+    classifier: str = "local"
+    tags_file: str | None = None
+    traces: float = 0.05
+    settings: tuple[tuple[str, str], ...] = ()
     release: str = RELEASE
 
     def __post_init__(self) -> None:
@@ -208,6 +258,14 @@ class Stage:
             if pattern := getattr(self, name):
                 check_pattern(name, pattern)
         check(300 <= self.turn_budget_ms <= 60_000, "turn_budget_ms", "has to be 300 to 60000, as MANGA_TURN_BUDGET_MS")
+        check(self.temperature is None or 0 <= self.temperature <= 1, "temperature", "has to be 0 to 1")
+        check(self.max_tokens is None or 1 <= self.max_tokens <= 8192, "max_tokens", "has to be 1 to 8192")
+        check(0 <= self.traces <= 1, "traces", "has to be a share, 0 to 1")
+        check_settings("settings", dict(self.settings))
+        for name in ("policies_file", "tags_file"):
+            file = getattr(self, name)
+            named = file is None or not file.startswith("s3:") or re.fullmatch(r"s3:[A-Za-z0-9_-]+\.[a-z]+", file)
+            check(bool(named), name, "has to be a path in the image, or s3: and a name such as policies.md")
 
     @property
     def prefix(self) -> str:
@@ -218,6 +276,16 @@ class Stage:
     def service(self) -> str:
         """The service's name, which is its stack's too, and its log group's behind a slash."""
         return f"{self.prefix}-{'shared' if self.walled else 'pod'}"
+
+    @property
+    def agents(self) -> str:
+        """The agents' service: the pod, or one of its own behind the wall."""
+        return f"{self.prefix}-agents" if self.walled else self.service
+
+    @property
+    def outside(self) -> str:
+        """The function that speaks to sockets and to the issuer for agents, who have no way there."""
+        return f"{self.prefix}-outside"
 
     @property
     def namespace(self) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from server.config.settings import PREFIX, Settings
 from tools.store.identifiers import IdPattern
 
 GIB = 1024
@@ -24,6 +27,24 @@ def check_pattern(field: str, pattern: str) -> None:
     """Raises `ConfigError` for what the server would refuse as a pattern of ids."""
     try:
         IdPattern(pattern)
+    except ValueError as error:
+        raise ConfigError(field, str(error)) from None
+
+
+FREE = (
+    "workers", "adult", "turn_tokens", "result_tokens", "call_timeout_ms", "cache", "cache_ttl_s", "max_concurrent_calls",
+    "max_sse_sessions", "websocket", "ops", "max_body_bytes", "rate_limit", "log_level", "log_tool_calls",
+)  # fmt: skip
+"""Settings of the server that a stage may have besides those that are fields of its own, or follow from what is deployed."""
+
+
+def check_settings(field: str, stated: Mapping[str, str]) -> None:
+    """Raises `ConfigError` for a setting that is no stage's to choose, and for what the server would refuse."""
+    free = {f"{PREFIX}{name.upper()}" for name in FREE}
+    for name in stated:
+        check(name in free, f"{field}.{name}", "is none that a stage has here: " + ", ".join(sorted(free)))
+    try:
+        Settings.from_environment(dict(stated))
     except ValueError as error:
         raise ConfigError(field, str(error)) from None
 

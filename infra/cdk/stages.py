@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from infra.cdk.config import Bounds, Cache, Network, Scaling, Search, Shared, Stage, TaskSize, Told
+from infra.cdk.config import Bounds, Cache, Door, Network, Scaling, Search, Shared, Stage, TaskSize, Told
 from server.config.settings import Settings
 
 REGION = "ap-northeast-1"
@@ -14,14 +14,24 @@ DEV = Stage(
     name="dev",
     region=REGION,
     network=Network("10.40.0.0/16", (f"{REGION}a", f"{REGION}c"), "pl-61a54008", "pl-78a54011"),
-    size=TaskSize(cpu=512, memory=2048, server_cpu=256, server_memory=896, agent_cpu=192, agent_memory=896),
-    shared_size=TaskSize(cpu=512, memory=1024, server_cpu=448, server_memory=832, agent_cpu=0, agent_memory=0),
+    size=TaskSize(cpu=512, memory=2048, server_cpu=256, server_memory=896, agent_cpu=192, agent_memory=832),
+    shared_size=TaskSize(cpu=512, memory=1024, server_cpu=448, server_memory=704, agent_cpu=0, agent_memory=0),
+    agents_size=TaskSize(cpu=512, memory=1024, server_cpu=0, server_memory=0, agent_cpu=448, agent_memory=704),
+    agents_scaling=Scaling(least=1, most=2, calls_under_way=None),
     scaling=Scaling(least=1, most=2),
     search=Search(replicas=False, least_search=1, most_search=2, most_indexing=2),
     cache=Cache(most_gb=1, most_ecpu_thousands=5, snapshot_days=0),
     shared=Shared(
         "manga-tools.dev.example.com",
         "arn:aws:acm:ap-northeast-1:111122223333:certificate/00000000-0000-4000-8000-000000000001",
+    ),
+    door=Door(
+        "chat.dev.example.com",
+        "arn:aws:acm:ap-northeast-1:111122223333:certificate/00000000-0000-4000-8000-000000000003",
+        issuer=f"https://cognito-idp.{REGION}.amazonaws.com/{REGION}_EXAMPLE",
+        jwks_url=f"https://cognito-idp.{REGION}.amazonaws.com/{REGION}_EXAMPLE/.well-known/jwks.json",
+        audiences=("0example1shop2client3id4",),
+        messages_a_second=20,
     ),
     bounds=Bounds(most_read_units=200, most_write_units=100, dollars_a_month=800),
     told=Told(page="oncall@example.com", ticket="tickets@example.com"),
@@ -36,6 +46,9 @@ DEV = Stage(
     log_days=14,
     turn_budget_ms=_DEFAULTS.turn_budget_ms,
     flags_bake_minutes=0,
+    temperature=0.2,
+    max_tokens=800,
+    traces=1.0,
 )
 
 PROD = replace(
@@ -43,13 +56,21 @@ PROD = replace(
     name="prod",
     network=replace(DEV.network, cidr="10.41.0.0/16", zones=(f"{REGION}a", f"{REGION}c", f"{REGION}d")),
     size=TaskSize(cpu=1024, memory=4096, server_cpu=512, server_memory=1792, agent_cpu=448, agent_memory=1792),
-    shared_size=TaskSize(cpu=1024, memory=2048, server_cpu=960, server_memory=1792, agent_cpu=0, agent_memory=0),
+    shared_size=TaskSize(cpu=1024, memory=2048, server_cpu=960, server_memory=1728, agent_cpu=0, agent_memory=0),
+    agents_size=TaskSize(cpu=1024, memory=2048, server_cpu=0, server_memory=0, agent_cpu=960, agent_memory=1728),
+    agents_scaling=Scaling(least=3, most=60, calls_under_way=None),
     scaling=Scaling(least=3, most=60),
     search=Search(replicas=True, least_search=2, most_search=8, most_indexing=4),
     cache=Cache(most_gb=20, most_ecpu_thousands=100, snapshot_days=1),
     shared=Shared(
         "manga-tools.example.com",
         "arn:aws:acm:ap-northeast-1:111122223333:certificate/00000000-0000-4000-8000-000000000002",
+    ),
+    door=replace(
+        DEV.door,
+        domain="chat.example.com",
+        certificate_arn="arn:aws:acm:ap-northeast-1:111122223333:certificate/00000000-0000-4000-8000-000000000004",
+        messages_a_second=200,
     ),
     bounds=Bounds(most_read_units=10_000, most_write_units=2_000, dollars_a_month=3_000),
     embedder="bedrock:amazon.titan-embed-text-v2:0",
@@ -59,6 +80,7 @@ PROD = replace(
     keep=True,
     log_days=365,
     flags_bake_minutes=10,
+    traces=0.05,
 )
 
 STAGES = {stage.name: stage for stage in (DEV, PROD)}

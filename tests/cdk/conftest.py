@@ -32,9 +32,14 @@ def foundation(templates: dict[str, Template]) -> Template:
 
 @pytest.fixture(scope="session")
 def service(templates: dict[str, Template]) -> Template:
-    """The stage's shape: a pod in dev, behind a wall in prod."""
-    (own,) = (template for name, template in templates.items() if name != "foundation")
-    return own
+    """The server's: a pod in dev, behind a wall in prod."""
+    return templates.get("pod") or templates["shared"]
+
+
+@pytest.fixture(scope="session")
+def agents(templates: dict[str, Template]) -> Template:
+    """The agent's, with the door: the pod in dev, tasks of its own in prod."""
+    return templates.get("pod") or templates["agents"]
 
 
 @pytest.fixture(scope="session")

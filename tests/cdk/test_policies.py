@@ -14,7 +14,7 @@ import pytest
 from infra.cdk.stages import STAGES
 from tests.support.aws_calls import DEPLOYMENT, DOCTOR, SEED, SERVER, AwsCall, kept
 from tests.support.cases import cases
-from tests.support.cloudformation import Templates
+from tests.support.cloudformation import ACCOUNT, Templates
 from tests.support.iam import ALLOWED, Asked, decided
 from tests.support.neighbours import neighbours
 from tests.support.roles import Role, Shop, roles
@@ -22,7 +22,7 @@ from tools.store.backends.dynamodb.tables import TABLES
 
 NOT_DEPLOYED = {
     "table/flags": "flags come from AppConfig, not from a table",
-    "model/classifier": "genres are voted by the catalogue's titles: MANGA_CLASSIFIER is local",
+    "model/classifier": "genres are voted by the catalogue's titles, unless a stage says otherwise (test_shop.py)",
 }
 OWN_ROLE = {SERVER: "server", DOCTOR: "server", SEED: "seed"}
 """The doctor runs in the server's container; what makes tables is the deployment, which is no role of a container."""
@@ -181,3 +181,32 @@ EXPLAINED: dict[str, str] = {
 def test_roles_are_told_apart(stage: Stage) -> None:
     policies: list[Any] = [role.policy for role in stage.roles.values()]
     assert all(policies.count(policy) == 1 for policy in policies)
+
+
+def test_the_agent_speaks_outside_by_one_function_and_nobody_else_does(stage: Stage) -> None:
+    function = f"arn:aws:lambda:{stage.shop.region}:{ACCOUNT}:function:{stage.shop.stage.outside}"
+    asked = {role: stage.request(role, "lambda:InvokeFunction", function) for role in stage.roles}
+    allowed = [role for role, decision in zip(asked, decided(list(asked.values())), strict=True) if decision == ALLOWED]
+    assert allowed == ["agent"]
+    assert {action for action, _ in stage.roles["agent"].pairs()} <= {
+        "bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream", "lambda:InvokeFunction", "sts:AssumeRole",
+    }  # fmt: skip
+
+
+def test_the_functions_of_the_door_may_what_their_code_asks(stage: Stage) -> None:
+    """To write their own log, and one thing each: count sockets, speak to them."""
+    own = {"logs:CreateLogStream", "logs:PutLogEvents"}
+    told = {role: {action for action, _ in stage.roles[role].pairs()} for role in ("door", "outside", "traces")}
+    assert told["door"] == own | {"dynamodb:GetItem", "dynamodb:UpdateItem"}
+    assert told["outside"] == own | {"execute-api:ManageConnections"}
+    assert told["traces"] == {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+    for role in ("door", "outside"):
+        assert all(resource != "*" for _, resource in stage.roles[role].pairs())
+
+
+def test_a_connection_is_spoken_to_by_the_function_alone(stage: Stage) -> None:
+    (arn,) = {resource for action, resource in stage.roles["outside"].pairs() if action.startswith("execute-api")}
+    connection = arn.replace("*", "c-1=")
+    asked = {role: stage.request(role, "execute-api:ManageConnections", connection) for role in stage.roles}
+    allowed = [role for role, decision in zip(asked, decided(list(asked.values())), strict=True) if decision == ALLOWED]
+    assert allowed == ["outside"]

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import yaml
+
 from infra.cdk.stages import STAGES
 from server.config.settings import Settings
 from tests.support.cases import cases
@@ -131,9 +133,33 @@ def test_the_server_reads_its_settings(service: Template, stage: str, tmp_path: 
         assert settings.emf == f"MangaTools/{stage}"
 
 
-def test_secrets_are_no_settings(service: Template) -> None:
-    for container, _ in containers(service):
-        assert not {"MANGA_AUTH_TOKENS", "STORE_TOKEN"} & environment(service, container).keys()
+def test_spans_leave_a_task_by_the_collector_beside(service: Template, agents: Template, stage: str) -> None:
+    """Server and agent tell it, the same share of turns; its config is YAML, goes to X-Ray, and has a role for that alone."""
+    for template in (service, agents):
+        named = {each["Name"]: each for each, task in containers(template) if not task["Family"].endswith("seed")}
+        collector = named["collector"]
+        assert (collector["Essential"], collector["HealthCheck"]["Command"]) == (False, ["CMD", "/healthcheck"])
+        config = yaml.safe_load(environment(template, collector)["AOT_CONFIG_CONTENT"])
+        assert config["service"]["pipelines"] == {
+            "traces": {"receivers": ["otlp"], "processors": ["memory_limiter", "batch"], "exporters": ["awsxray"]}
+        }
+        exporter = config["exporters"]["awsxray"]
+        assert (exporter["region"], "Traces" in exporter["role_arn"]) == (STAGES[stage].region, True)
+        listens = config["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
+        for name in named.keys() & {"manga-tools", "agent"}:
+            told = environment(template, named[name])
+            assert told["OTEL_EXPORTER_OTLP_ENDPOINT"] == f"http://{listens}"
+            assert (told["OTEL_TRACES_SAMPLER"], float(told["OTEL_TRACES_SAMPLER_ARG"])) == (
+                "parentbased_traceidratio",
+                STAGES[stage].traces,
+            )
+
+
+def test_secrets_are_no_settings(service: Template, agents: Template) -> None:
+    secret = {"MANGA_AUTH_TOKENS", "AGENT_STORE_TOKEN", "AGENT_DOOR_SECRET"}
+    for template in (service, agents):
+        for container, _ in containers(template):
+            assert not secret & environment(template, container).keys()
     if service.name == "shared":
         (secret,) = next(each["Secrets"] for each, _ in containers(service) if each["Name"] == "manga-tools")
         assert secret["Name"] == "MANGA_AUTH_TOKENS"

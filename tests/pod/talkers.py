@@ -20,7 +20,7 @@ READING_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question and what came of it: the agent's word for it, or that of a tool that failed. `error` when no answer came."""
+    """One question and what came of it, by what the customer heard. `error` when no answer came."""
 
     pod: str
     outcome: str
@@ -80,10 +80,4 @@ def _turn(pod: Pod, name: str, question: str) -> Turn:
         answer = pod.chat(name, question, user=name)
     except (OSError, HTTPException, AssertionError, ValueError) as problem:
         error = repr(problem)
-    return Turn(pod.name, _outcome(answer), time.monotonic() - began, error)
-
-
-def _outcome(answer: dict[str, Any]) -> str:
-    failed = [each["outcome"] for each in answer.get("calls", ()) if each["outcome"] != "success"]
-    outcome = str(answer.get("outcome", "none"))
-    return failed[0] if failed and outcome == "answered" else outcome
+    return Turn(pod.name, str(answer.get("outcome", "none")), time.monotonic() - began, error)

@@ -17,7 +17,7 @@ SECONDS = 240
 ACCOUNT = "111122223333"
 REGION = "ap-northeast-1"
 STAGES = ("dev", "prod")
-STACKS = {"dev": ("foundation", "pod"), "prod": ("foundation", "shared")}
+STACKS = {"dev": ("foundation", "pod"), "prod": ("foundation", "shared", "agents")}
 """Production has the shape with a wall."""
 NOWHERE = "http://127.0.0.1:9"
 Json = dict[str, Any]
@@ -34,6 +34,17 @@ def synthesise(out: Path, *arguments: str, silent: bool = True) -> subprocess.Co
         [python_of("clients/cdk"), "-m", "infra.cdk", "--out", out, *arguments],
         cwd=ROOT, env=own | closed, capture_output=True, text=True, timeout=SECONDS, check=silent,
     )  # fmt: skip
+
+
+def synthesise_changed(out: Path, stage: str, **changes: object) -> None:
+    """A stage with other values, which have to be what Python reads from their repr."""
+    told = ", ".join(f"{name}={value!r}" for name, value in changes.items())
+    program = (
+        "from dataclasses import replace; from pathlib import Path; from infra.cdk.app import synthesise; "
+        f"from infra.cdk.stages import STAGES; synthesise(replace(STAGES[{stage!r}], {told}), Path({str(out / stage)!r}))"
+    )
+    command = [python_of("clients/cdk"), "-c", program]
+    subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +98,7 @@ def _attribute(name: str, attribute: str) -> str:
 
 
 def read(folder: Path, stage: str) -> dict[str, Template]:
-    """The templates of a stage, by what follows its prefix: `foundation`, and `pod` or `shared`."""
+    """The templates of a stage, by what follows its prefix: `foundation`, and `pod`, or `shared` and `agents`."""
     bodies = {
         name: json.loads((folder / stage / f"manga-tools-{stage}-{name}.template.json").read_text())
         for name in STACKS[stage]

@@ -18,6 +18,7 @@ KEYS = {"aws_access_key_id": "moto", "aws_secret_access_key": "moto"}
 START_SECONDS = 60.0
 Json = dict[str, Any]
 UNKNOWN = (
+    "AWS::ApiGateway::Account",
     "AWS::AppConfig::",
     "AWS::ElastiCache::ServerlessCache",
     "AWS::ElastiCache::User",

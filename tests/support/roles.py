@@ -85,8 +85,8 @@ class Shop:
         return policy
 
     @property
-    def secret(self) -> str:
-        return self._only("AWS::SecretsManager::Secret")
+    def secrets(self) -> list[str]:
+        return [self._templates.arn(name) for name, _ in self._templates.of("AWS::SecretsManager::Secret")]
 
     def search_permissions(self, role: str) -> dict[str, set[str]]:
         """Permissions of the collection's policies, and on what."""

@@ -22,7 +22,7 @@ DRAIN_SPARE_S = 20
 
 
 class Balancer(Construct):
-    """`group` is the security group of the tasks behind it."""
+    """`group` is the security group of the tasks behind it, `balancer` what agents connect to."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, logs: s3.IBucket) -> None:
         super().__init__(scope, "Balancer")
@@ -36,9 +36,9 @@ class Balancer(Construct):
         )
         inside.add_egress_rule(self.group, ec2.Port.tcp(PORT), "Tasks")
         self.group.add_ingress_rule(inside, ec2.Port.tcp(PORT), "Balancer")
-        self._balancer = self._made(network, inside, logs)
+        self.balancer = self._made(network, inside, logs)
         self.target = self._target()
-        self._balancer.add_listener(
+        self.balancer.add_listener(
             "Https",
             port=443,
             protocol=elb.ApplicationProtocol.HTTPS,
@@ -51,7 +51,7 @@ class Balancer(Construct):
     @property
     def dimensions(self) -> dict[str, str]:
         """Of its target group's numbers in CloudWatch."""
-        balancer = self._balancer.load_balancer_full_name
+        balancer = self.balancer.load_balancer_full_name
         return {"TargetGroup": self.target.target_group_full_name, "LoadBalancer": balancer}
 
     def attach(self, service: ecs.FargateService, container: str) -> None:

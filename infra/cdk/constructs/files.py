@@ -15,6 +15,8 @@ from infra.cdk.removal import removal
 
 STANDBY = "standby/catalogue.bundle"
 PAGES = "pages"
+SHOP = "shop"
+"""What the shop has written: policies, tags."""
 ON_BUCKETS = ["s3:ListBucket"]
 ON_OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
 
@@ -42,6 +44,9 @@ class Files(Construct):
     @property
     def pages_url(self) -> str:
         return f"s3://{self.shop.bucket_name}/{PAGES}?region={self._stage.region}"
+
+    def shop_url(self, name: str) -> str:
+        return f"s3://{self.shop.bucket_name}/{SHOP}/{name}"
 
     def _only_through(self, network: Network) -> None:
         """What is inside is read and written through the network's own gateway, and the gateway leads to nothing else: a

@@ -1,5 +1,6 @@
-"""A network without a way to the internet: what tasks call is reached over endpoints, each of which lets through what this
-stage needs of its service, to what is this account's."""
+"""A network whose tasks have no way to the internet: what they call is reached over endpoints, each of which lets through
+what this stage needs of its service, to what is this account's. The gateway to the internet is that of the customers'
+balancer, in subnets of its own."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ HTTPS = 443
 CACHE_PORTS = (6379, 6380)
 """6380 is ElastiCache Serverless's port for reads from a replica."""
 PULL = ("ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer", "ecr:BatchCheckLayerAvailability")
+SPANS = "Spans"
 TOKEN = ("ecr:GetAuthorizationToken",)
 """It knows no resource."""
 ENDPOINTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
@@ -30,9 +32,19 @@ ENDPOINTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
         "appconfigdata",
         {"appconfig:application/*": ("appconfig:StartConfigurationSession", "appconfig:GetLatestConfiguration")},
     ),
+    "Functions": ("lambda", {"lambda:function:{prefix}-outside": ("lambda:InvokeFunction",)}),
+    SPANS: ("xray", {"": ("xray:PutTraceSegments", "xray:PutTelemetryRecords")}),
 }
 """What tasks call by an address inside: the service, and what its endpoint lets through, by the resource behind region and
 account. S3 (the layers of images, too) and DynamoDB have gateways, which cost nothing."""
+
+
+INSIDE = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+
+
+def endpoints(stage: Stage) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
+    """Those that this stage calls."""
+    return {name: each for name, each in ENDPOINTS.items() if stage.traces or name != SPANS}
 
 
 class Network(Construct):
@@ -76,12 +88,15 @@ class Network(Construct):
 
     def _vpc(self, stage: Stage) -> ec2.Vpc:
         inside = ec2.SubnetConfiguration(name="inside", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=22)
+        door = ec2.SubnetConfiguration(
+            name="door", subnet_type=ec2.SubnetType.PUBLIC, cidr_mask=26, map_public_ip_on_launch=False
+        )
         return ec2.Vpc(
             self,
             "Vpc",
             ip_addresses=ec2.IpAddresses.cidr(stage.network.cidr),
             availability_zones=list(stage.network.zones),
-            subnet_configuration=[inside],
+            subnet_configuration=[inside, door],
             nat_gateways=0,
         )
 
@@ -96,7 +111,7 @@ class Network(Construct):
         self.endpoints.add_ingress_rule(group, https, "Tasks")
 
     def _gateway(self, name: str, service: ec2.GatewayVpcEndpointAwsService) -> ec2.GatewayVpcEndpoint:
-        gateway = self.vpc.add_gateway_endpoint(name, service=service)
+        gateway = self.vpc.add_gateway_endpoint(name, service=service, subnets=[INSIDE])
         if name == "S3":  # the registry's own bucket, by addresses that the registry has signed
             layers = f"arn:{self._stack.partition}:s3:::prod-{self._stage.region}-starport-layer-bucket/*"
             gateway.add_to_policy(
@@ -105,10 +120,10 @@ class Network(Construct):
         return gateway
 
     def _endpoints(self) -> None:
-        for name, (service, allowed) in ENDPOINTS.items():
+        for name, (service, allowed) in endpoints(self._stage).items():
             there = ec2.InterfaceVpcEndpointService(f"com.amazonaws.{self._stage.region}.{service}", HTTPS)
             endpoint = self.vpc.add_interface_endpoint(
-                name, service=there, security_groups=[self.endpoints], open=False, private_dns_enabled=True
+                name, service=there, security_groups=[self.endpoints], open=False, private_dns_enabled=True, subnets=INSIDE
             )
             for resource, actions in allowed.items():
                 endpoint.add_to_policy(self.through(list(actions), [self._arn(resource) if resource else "*"]))

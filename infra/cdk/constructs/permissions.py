@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 
 from infra.cdk.constructs.cache import Cache
-from infra.cdk.constructs.files import PAGES, STANDBY, Files
+from infra.cdk.constructs.files import PAGES, SHOP, STANDBY, Files
 from infra.cdk.constructs.flags import Flags
 from infra.cdk.constructs.keys import Keys
 from infra.cdk.constructs.models import model_arns
@@ -66,19 +66,43 @@ def remembers(cache: Cache) -> iam.PolicyStatement:
     return allow("SessionMemory", ("elasticache:Connect",), cache.connectable)
 
 
-def fetches(files: Files) -> list[iam.PolicyStatement]:
+def fetches(files: Files, names: Sequence[str]) -> list[iam.PolicyStatement]:
+    """Pages and the standby, and these files of the shop's."""
     bucket = files.shop.bucket_arn
     listed = allow("ListPages", ("s3:ListBucket",), (bucket,))
     listed.add_condition("StringLike", {"s3:prefix": [f"{PAGES}/*", STANDBY]})
-    return [listed, allow("FetchFiles", ("s3:GetObject",), (f"{bucket}/{PAGES}/*", f"{bucket}/{STANDBY}"))]
+    objects = (f"{bucket}/{PAGES}/*", f"{bucket}/{STANDBY}", *_of_the_shop(files, names))
+    return [listed, allow("FetchFiles", ("s3:GetObject",), objects)]
 
 
-def puts_the_standby(files: Files) -> list[iam.PolicyStatement]:
-    return [allow("PutStandby", ("s3:GetObject", "s3:PutObject"), (f"{files.shop.bucket_arn}/{STANDBY}",))]
+def puts_the_standby(files: Files, names: Sequence[str]) -> list[iam.PolicyStatement]:
+    own = [allow("PutStandby", ("s3:GetObject", "s3:PutObject"), (f"{files.shop.bucket_arn}/{STANDBY}",))]
+    return [*own, allow("FetchFiles", ("s3:GetObject",), _of_the_shop(files, names))] if names else own
+
+
+def _of_the_shop(files: Files, names: Sequence[str]) -> list[str]:
+    return [f"{files.shop.bucket_arn}/{SHOP}/{name}" for name in names]
 
 
 def embeds(stack: cdk.Stack, model: str | None) -> list[iam.PolicyStatement]:
     return [] if model is None else [allow("Embed", ("bedrock:InvokeModel",), model_arns(stack, model))]
+
+
+def classifies(stack: cdk.Stack, model: str | None) -> list[iam.PolicyStatement]:
+    return [] if model is None else [allow("Classify", ("bedrock:InvokeModel",), model_arns(stack, model))]
+
+
+def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
+    """By the name of a function that is made later."""
+    arn = stack.format_arn(
+        service="lambda", resource="function", resource_name=function, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+    )
+    return allow("SpeakOutside", ("lambda:InvokeFunction",), (arn,))
+
+
+def tells_of_spans() -> iam.PolicyStatement:
+    """X-Ray's segments have no resource."""
+    return allow("Spans", ("xray:PutTraceSegments", "xray:PutTelemetryRecords"), ("*",))
 
 
 def converses(stack: cdk.Stack, model: str) -> iam.PolicyStatement:

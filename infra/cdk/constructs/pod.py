@@ -1,4 +1,4 @@
-"""The pod: the agent and the server beside it in one task, on loopback alone."""
+"""The pod: the agent and the server beside it in one task, the server on loopback alone."""
 
 from __future__ import annotations
 
@@ -6,48 +6,38 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from infra.cdk.config import Stage
-from infra.cdk.constructs.containers import Containers, Kind, mount
+from infra.cdk.constructs.agent_container import add_agent
+from infra.cdk.constructs.collector import add_collector
+from infra.cdk.constructs.containers import Containers
 from infra.cdk.constructs.profiles import Profiles
 from infra.cdk.constructs.repositories import Repositories
 from infra.cdk.constructs.roles import Data, Roles
+from infra.cdk.constructs.secrets import Secrets
 from infra.cdk.constructs.server import Shape, add_server
+from infra.cdk.constructs.shop_files import add_files
+from infra.cdk.constructs.surroundings import region
 from infra.cdk.constructs.task import fargate_task
 
-AGENT = "agent"
 STORE = "http://127.0.0.1:8080/sse"
-HEALTHY_AGENT = ("CMD", "python", "-m", "infra.agent.healthcheck")
-AGENT_STOP_SPARE_S = 20
-"""On top of the server's: the agent is stopped first, and its model talks on after the last tool."""
 
 
 class Pod(Construct):
     """The server starts first and is stopped last, because the agent depends on it."""
 
-    def __init__(self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles) -> None:
+    def __init__(
+        self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles, secrets: Secrets
+    ) -> None:
         super().__init__(scope, "Pod")
         self.task = fargate_task(self, stage.service, stage.size, roles.service)
         containers = Containers(self, stage, self.task, data.keys)
         profiles = Profiles(stage, containers, repositories, {"server": roles.server, "agent": roles.agent})
         server = add_server(stage, containers, repositories, data, roles, Shape(stage.size, {}))
         profiles.give(server, "server")
-        agent = self._agent(stage, containers, repositories)
+        if files := add_files(stage, containers, repositories, data.files, server, region(stage)):
+            profiles.give(files, "server")
+        door = ecs.Secret.from_secrets_manager(secrets.door_read_by(self, self.task.obtain_execution_role()))
+        agent = add_agent(stage, containers, repositories, stage.size, STORE, (("AGENT_DOOR_SECRET", door),))
         profiles.give(agent, "agent")
+        add_collector(stage, containers, repositories, roles)
         healthy = ecs.ContainerDependencyCondition.HEALTHY
         agent.add_container_dependencies(ecs.ContainerDependency(container=server, condition=healthy))
-
-    def _agent(self, stage: Stage, containers: Containers, repositories: Repositories) -> ecs.ContainerDefinition:
-        container = containers.add(
-            Kind(
-                name=AGENT,
-                repository=repositories.agent,
-                tag=stage.release,
-                cpu=stage.size.agent_cpu,
-                memory=stage.size.agent_memory,
-                environment={"AWS_DEFAULT_REGION": stage.region, "AWS_STS_REGIONAL_ENDPOINTS": "regional"},
-                command=("--serve", "--url", STORE, "--bedrock", stage.model),
-                health=HEALTHY_AGENT,
-                stop_seconds=stage.stop_seconds + AGENT_STOP_SPARE_S,
-            )
-        )
-        mount(container, containers.volume("agent-tmp"))
-        return container

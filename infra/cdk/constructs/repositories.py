@@ -1,4 +1,4 @@
-"""Where images are pulled from: the network has no way to a public registry, so AppConfig's agent has a copy here too."""
+"""Where images are pulled from: the network has no way to a public registry, so what AWS makes has copies here too."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ KEPT = 30
 FLAGS_AGENT = "2.0.9210"
 """The tag that the copy of public.ecr.aws/aws-appconfig/aws-appconfig-agent:2.x is pushed by; tags do not change here."""
 
+COLLECTOR = "v0.49.0"
+"""The same of public.ecr.aws/aws-observability/aws-otel-collector, by its own tag."""
+
 
 class Repositories(Construct):
     """A tag that was pushed stays what it is."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Repositories")
-        self.server, self.agent, self.flags_agent = (
+        self.server, self.agent, self.flags_agent, self.collector = (
             ecr.Repository(
                 self,
                 name.title().replace("-", ""),
@@ -32,5 +35,5 @@ class Repositories(Construct):
                 lifecycle_rules=[ecr.LifecycleRule(max_image_count=KEPT, description="as many as can be rolled back to")],
                 removal_policy=removal(stage),
             )
-            for name in ("server", "agent", "flags-agent")
+            for name in ("server", "agent", "flags-agent", "collector")
         )

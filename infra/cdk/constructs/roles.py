@@ -1,7 +1,7 @@
 """Who may do what. Behind a wall server and agent are tasks of their own, each with its own role. Containers of a Fargate
-task share one task role, so in the pod that role may do nothing but become others: the server's, the agent's and the flags
-agent's, and each container is told which is its own. That keeps an honest container to its own rights and names it in
-CloudTrail, and is no wall: whoever takes over one container can become any of the three.
+task share one task role, so in the pod that role may do nothing but become others: the server's, the agent's, the flags
+agent's and the collector's, and each container is told which is its own. That keeps an honest container to its own rights
+and names it in CloudTrail, and is no wall: whoever takes over one container can become any of them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from infra.cdk.constructs.flags import Flags
 from infra.cdk.constructs.keys import Keys
 from infra.cdk.constructs.models import bedrock_model, model_arns
 from infra.cdk.constructs.search import Search
+from infra.cdk.constructs.shop_files import fetched
 from infra.cdk.constructs.tables import Tables
 
 
@@ -44,16 +45,23 @@ class Roles(Construct):
         super().__init__(scope, "Roles")
         self._stage, self._stack = stage, cdk.Stack.of(self)
         embedder = may.embeds(self._stack, bedrock_model(stage.embedder))
+        classifier = may.classifies(self._stack, bedrock_model(stage.classifier))
+        files = fetched(stage)
         keys = may.uses_keys(data.keys, stage.region, "dynamodb", "s3")
         store = may.reads_the_store(data.tables)
-        rest = (may.searches(data.search), may.remembers(data.cache), keys, *may.fetches(data.files), *embedder)
+        rest = (may.searches(data.search), may.remembers(data.cache), keys, *may.fetches(data.files, files), *embedder)
         tasks = _ecs(self._stack)
         theirs = tasks if stage.walled else self._one_of("pod")
         self.flags = self._role("flags", self._one_of("server" if stage.walled else "pod"), (may.reads_flags(data.flags),))
-        becomes = (may.allow("BecomeTheFlagsAgent", ("sts:AssumeRole",), (self.flags.role_arn,)),) if stage.walled else ()
-        self.server = self._role("server", theirs, (*store, *rest, *becomes))
-        self.agent = self._role("agent", theirs, (may.converses(self._stack, stage.model),))
-        load = (*may.writes_the_store(data.tables), may.searches(data.search), *may.puts_the_standby(data.files))
+        traced = self._one_of(*(("server", "agent") if stage.walled else ("pod",)))
+        self.traces = self._role("traces", traced, (may.tells_of_spans(),))
+        helpers = [role.role_arn for role in (self.flags, self.traces)] if stage.walled else []
+        becomes = (may.allow("BecomeOneThatHelps", ("sts:AssumeRole",), helpers),) if helpers else ()
+        self.server = self._role("server", theirs, (*store, *rest, *classifier, *becomes))
+        speaks = (may.converses(self._stack, stage.model), may.speaks_outside(self._stack, stage.outside))
+        traces = (may.allow("BecomeTheCollector", ("sts:AssumeRole",), helpers[1:]),) if helpers else ()
+        self.agent = self._role("agent", theirs, (*speaks, *traces))
+        load = (*may.writes_the_store(data.tables), may.searches(data.search), *may.puts_the_standby(data.files, files))
         self.seed = self._role("seed", tasks, (*load, keys, *embedder))
         self.service = self.server if stage.walled else self._pod(tasks)
         data.search.let_in([self.server.role_arn], [self.seed.role_arn])
@@ -69,7 +77,7 @@ class Roles(Construct):
         )
 
     def _pod(self, tasks: iam.IPrincipal) -> iam.Role:
-        arns = [role.role_arn for role in (self.server, self.agent, self.flags)]
+        arns = [role.role_arn for role in (self.server, self.agent, self.flags, self.traces)]
         return self._role("pod", tasks, (may.allow("BecomeOneOfThem", ("sts:AssumeRole",), arns),))
 
     def _one_of(self, *names: str) -> iam.PrincipalBase:
@@ -84,7 +92,9 @@ class Roles(Construct):
         bucket = f"<{self._stack.get_logical_id(data.files.shop.node.default_child)}.Arn>"  # type: ignore[arg-type]
         pages = "Pages are named by title and volume: all of one prefix, and nothing beside it."
         acknowledge(self.server, f"AwsSolutions-IAM5[Resource::{bucket}/{PAGES}/*]", pages)
-        for role, model in ((self.agent, stage.model), (self.server, bedrock_model(stage.embedder)), (self.seed, None)):
+        acknowledge(self.traces, "AwsSolutions-IAM5[Resource::*]", "Segments of X-Ray have no resource that could be named.")
+        models = [bedrock_model(each) for each in (stage.embedder, stage.classifier)]
+        for role, model in ((self.agent, stage.model), *((self.server, each) for each in models)):
             for arn in model_arns(self._stack, model) if model else ():
                 if ":bedrock:*:" in arn:
                     finding = arn.replace(f"arn:{self._stack.partition}:", "arn:aws:")

@@ -6,7 +6,7 @@ from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from infra.cdk.config import Stage
+from infra.cdk.config import Scaling, Stage
 from server.telemetry.service_levels import UNDER_WAY
 
 CPU = "ECSServiceAverageCPUUtilizationHighResolution"
@@ -17,37 +17,40 @@ OUT_S, IN_S = 30, 300
 """Quick to add, slow to take away: a task that is stopped asks its agents to connect anew."""
 
 
-def scale(scope: Construct, stage: Stage, service: ecs.FargateService) -> None:
+def scale(scope: Construct, stage: Stage, name: str, service: ecs.FargateService, bounds: Scaling) -> None:
+    """By processor time, and by calls where there is a server in the task."""
     target = scaling.CfnScalableTarget(
         scope,
         "Tasks",
-        min_capacity=stage.scaling.least,
-        max_capacity=stage.scaling.most,
+        min_capacity=bounds.least,
+        max_capacity=bounds.most,
         resource_id=f"service/{service.cluster.cluster_name}/{service.service_name}",
         scalable_dimension="ecs:service:DesiredCount",
         service_namespace="ecs",
     )
     by_cpu = scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
-        target_value=stage.scaling.cpu_percent,
+        target_value=bounds.cpu_percent,
         predefined_metric_specification=scaling.CfnScalingPolicy.PredefinedMetricSpecificationProperty(
             predefined_metric_type=CPU
         ),
         scale_out_cooldown=OUT_S,
         scale_in_cooldown=IN_S,
     )
-    by_calls = scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
-        target_value=stage.scaling.calls_under_way,
-        customized_metric_specification=scaling.CfnScalingPolicy.CustomizedMetricSpecificationProperty(
-            namespace=stage.namespace, metric_name=CALLS, statistic="Average"
-        ),
-        scale_out_cooldown=OUT_S,
-        scale_in_cooldown=IN_S,
-    )
-    for name, tracking in (("Cpu", by_cpu), ("Calls", by_calls)):
+    tracked = {"Cpu": by_cpu}
+    if bounds.calls_under_way is not None:
+        tracked["Calls"] = scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
+            target_value=bounds.calls_under_way,
+            customized_metric_specification=scaling.CfnScalingPolicy.CustomizedMetricSpecificationProperty(
+                namespace=stage.namespace, metric_name=CALLS, statistic="Average"
+            ),
+            scale_out_cooldown=OUT_S,
+            scale_in_cooldown=IN_S,
+        )
+    for by, tracking in tracked.items():
         scaling.CfnScalingPolicy(
             scope,
-            name,
-            policy_name=f"{stage.service}-{name.lower()}",
+            by,
+            policy_name=f"{name}-{by.lower()}",
             policy_type="TargetTrackingScaling",
             scaling_target_id=target.ref,
             target_tracking_scaling_policy_configuration=tracking,

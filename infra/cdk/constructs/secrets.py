@@ -1,4 +1,5 @@
-"""The bearer that proves an agent to the server. Nobody has to see it: it is made here, and ECS hands it to both."""
+"""The bearer that proves an agent to the server, and the one that proves the door to an agent. Nobody has to see them: they
+are made here, and ECS hands them to both sides, CloudFormation the second to API Gateway."""
 
 from __future__ import annotations
 
@@ -18,33 +19,45 @@ CHARACTERS = 48
 class Secrets(Construct):
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Secrets")
-        self.token = secretsmanager.Secret(
+        self._stage, self._key = stage, keys.personal
+        self.token = self._secret("Token", "agent-token", "The bearer by which an agent proves itself to the tool server")
+        self.door = self._secret("Door", "door-secret", "By which API Gateway proves to the agent that it is the door")
+
+    def _secret(self, name: str, called: str, what: str) -> secretsmanager.Secret:
+        made = secretsmanager.Secret(
             self,
-            "Token",
-            secret_name=f"{stage.prefix}/agent-token",
-            description="The bearer by which an agent proves itself to the tool server",
-            encryption_key=keys.personal,
+            name,
+            secret_name=f"{self._stage.prefix}/{called}",
+            description=what,
+            encryption_key=self._key,
             generate_secret_string=secretsmanager.SecretStringGenerator(
                 password_length=CHARACTERS, exclude_punctuation=True, include_space=False
             ),
-            removal_policy=removal(stage),
+            removal_policy=removal(self._stage),
         )
-        self._key = keys.personal
         acknowledge(
-            self.token,
+            made,
             "AwsSolutions-SMG4",
             "Containers read it when they start: a new value needs a deployment, which a rotation does not make.",
         )
+        return made
 
-    def read_by(self, scope: Construct, role: iam.IRole) -> secretsmanager.ISecret:
+    def token_read_by(self, scope: Construct, role: iam.IRole) -> secretsmanager.ISecret:
         """The token for a stack that is deployed later. Named by its ARN alone, or its key would name the reader, and could
         not be made before it."""
+        self._let_use_key(role)
+        return secretsmanager.Secret.from_secret_complete_arn(scope, "Token", self.token.secret_arn)
+
+    def door_read_by(self, scope: Construct, role: iam.IRole) -> secretsmanager.ISecret:
+        self._let_use_key(role)
+        return secretsmanager.Secret.from_secret_complete_arn(scope, "DoorSecret", self.door.secret_arn)
+
+    def _let_use_key(self, role: iam.IRole) -> None:
         role.add_to_principal_policy(
             iam.PolicyStatement(
-                sid="KeyOfTheToken",
+                sid="KeyOfTheSecrets",
                 actions=["kms:Decrypt"],
                 resources=[self._key.key_arn],
                 conditions={"StringEquals": {"kms:ViaService": f"secretsmanager.{Stack.of(self).region}.amazonaws.com"}},
             )
         )
-        return secretsmanager.Secret.from_secret_complete_arn(scope, "Token", self.token.secret_arn)

@@ -8,10 +8,11 @@ from infra.cdk.config import Stage, TaskSize
 from infra.cdk.constructs.containers import Containers, Kind, mount
 from infra.cdk.constructs.repositories import Repositories
 from infra.cdk.constructs.roles import Data, Roles
+from infra.cdk.constructs.shop_files import add_files
 from infra.cdk.constructs.surroundings import region, settings
 from infra.cdk.constructs.task import fargate_task
 
-SIZE = TaskSize(cpu=1024, memory=4096, server_cpu=960, server_memory=3840, agent_cpu=0, agent_memory=0)
+SIZE = TaskSize(cpu=1024, memory=4096, server_cpu=960, server_memory=3712, agent_cpu=0, agent_memory=0)
 """Vectors of a whole catalogue are computed in it."""
 UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF", "MANGA_AUDIT", "MANGA_AUDIT_LOG")
 """What the seed does not look at."""
@@ -38,3 +39,4 @@ class Seed(Construct):
             )
         )
         mount(container, containers.volume("seed-tmp"))
+        add_files(stage, containers, repositories, data.files, container, region(stage))

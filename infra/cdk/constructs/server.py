@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aws_cdk import aws_ecs as ecs
 
 from infra.cdk.config import Stage, TaskSize
+from infra.cdk.constructs.collector import spans
 from infra.cdk.constructs.containers import HEALTHY, Containers, Kind, mount
 from infra.cdk.constructs.flags import PORT
 from infra.cdk.constructs.repositories import FLAGS_AGENT, Repositories
@@ -51,7 +52,7 @@ def add_server(
             tag=stage.release,
             cpu=shape.size.server_cpu,
             memory=shape.size.server_memory,
-            environment={**settings(stage, data), **region(stage), **shape.environment},
+            environment={**settings(stage, data), **region(stage), **spans(stage), **shape.environment},
             health=tuple(HEALTHY),
             stop_seconds=stage.stop_seconds,
             secrets=shape.secrets,

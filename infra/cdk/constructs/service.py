@@ -9,7 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from infra.cdk.config import Stage
+from infra.cdk.config import Scaling, Stage
 from infra.cdk.constructs.network import Network
 from infra.cdk.constructs.scaling import scale
 
@@ -29,7 +29,8 @@ class Service(Construct):
         network: Network,
         task: ecs.FargateTaskDefinition,
         rollback_alarms: Sequence[str],
-        groups: Sequence[ec2.ISecurityGroup] = (),
+        groups: Sequence[ec2.ISecurityGroup],
+        scaling: Scaling,
     ) -> None:
         super().__init__(scope, "Service")
         self.service = ecs.FargateService(
@@ -40,7 +41,7 @@ class Service(Construct):
             task_definition=task,
             platform_version=ecs.FargatePlatformVersion.VERSION1_4,
             assign_public_ip=False,
-            security_groups=list(groups) or [network.tasks],
+            security_groups=list(groups),
             vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED),
             availability_zone_rebalancing=ecs.AvailabilityZoneRebalancing.ENABLED,
             min_healthy_percent=100,
@@ -56,4 +57,4 @@ class Service(Construct):
         resource = self.service.node.default_child
         assert isinstance(resource, cdk.CfnResource)
         resource.add_property_override("Monitoring", FINE)
-        scale(self, stage, self.service)
+        scale(self, stage, task.family, self.service, scaling)

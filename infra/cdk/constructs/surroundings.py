@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from infra.cdk.config import Stage
 from infra.cdk.constructs.roles import Data
+from infra.cdk.constructs.shop_files import stated_files
 
 AUDIT = "audit"
 """The volume of the audit's pipe, and the folder that it is in."""
@@ -21,9 +22,10 @@ def settings(stage: Stage, data: Data) -> dict[str, str]:
         "MANGA_FLAGS_URL": data.flags.url,
         "MANGA_PAGES_URL": data.files.pages_url,
         "MANGA_EMBEDDER": stage.embedder,
+        **({"MANGA_CLASSIFIER": stage.classifier} if stage.classifier != "local" else {}),
         "MANGA_STANDBY": stage.standby,
         **standby,
-        **({"MANGA_POLICIES_FILE": stage.policies_file} if stage.policies_file else {}),
+        **stated_files(stage),
         "MANGA_SHOP_NAME": stage.shop_name,
         **{name: pattern for name, pattern in patterns.items() if pattern},
         **({"MANGA_TURN_CLOCK": stage.turn_clock} if stage.turn_clock != "wall" else {}),
@@ -31,6 +33,7 @@ def settings(stage: Stage, data: Data) -> dict[str, str]:
         "MANGA_AUDIT": "required",
         "MANGA_TURN_BUDGET_MS": str(stage.turn_budget_ms),
         "MANGA_EMF": stage.namespace,
+        **dict(stage.settings),
     }
 
 

@@ -16,6 +16,7 @@ from infra.cdk.constructs.repositories import Repositories
 from infra.cdk.constructs.roles import Data, Roles
 from infra.cdk.constructs.search import Search
 from infra.cdk.constructs.secrets import Secrets
+from infra.cdk.constructs.socket_door import GatewayLog
 from infra.cdk.constructs.tables import Tables
 from infra.cdk.constructs.topics import Topics
 from infra.cdk.stacks.stage_stack import StageStack
@@ -40,6 +41,7 @@ class Foundation(StageStack):
         self.secrets = Secrets(self, stage, self.keys)
         self.roles = Roles(self, stage, self.data)
         self.topics = Topics(self, stage, self.keys)
+        GatewayLog(self)
         self.cluster = ecs.Cluster(
             self,
             "Cluster",

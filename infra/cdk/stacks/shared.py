@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_route53 as route53
+from aws_cdk import aws_route53_targets as targets
 from constructs import Construct
 
 from infra.cdk.config import Stage
 from infra.cdk.constructs.alarms import Alarms
 from infra.cdk.constructs.balancer import PORT, Balancer
+from infra.cdk.constructs.collector import add_collector
 from infra.cdk.constructs.containers import Containers
 from infra.cdk.constructs.seed import Seed
 from infra.cdk.constructs.server import NAME, Shape, add_server
 from infra.cdk.constructs.service import Service
+from infra.cdk.constructs.shop_files import add_files
+from infra.cdk.constructs.surroundings import region
 from infra.cdk.constructs.task import fargate_task
 from infra.cdk.stacks.foundation import Foundation
 from infra.cdk.stacks.stage_stack import StageStack
@@ -30,15 +35,22 @@ class Shared(StageStack):
             self, "TasksGroup", foundation.network.tasks.security_group_id, mutable=False
         )
         groups: list[ec2.ISecurityGroup] = [tasks, balancer.group]
-        service = Service(self, stage, foundation.cluster, foundation.network, task, alarms.rollback, groups)
+        service = Service(self, stage, foundation.cluster, foundation.network, task, alarms.rollback, groups, stage.scaling)
         balancer.attach(service.service, NAME)
         service.node.add_dependency(alarms)
+        self._name(stage, foundation, balancer)
+
+    def _name(self, stage: Stage, foundation: Foundation, balancer: Balancer) -> None:
+        """Agents of this network find the service by its name, and nobody else has to know one."""
+        zone = route53.PrivateHostedZone(self, "Zone", zone_name=stage.shared.domain, vpc=foundation.network.vpc)
+        target = route53.RecordTarget.from_alias(targets.LoadBalancerTarget(balancer.balancer))
+        route53.ARecord(self, "Name", zone=zone, target=target)
 
     def _task(self, stage: Stage, foundation: Foundation) -> ecs.FargateTaskDefinition:
         """Its task role is the server's own: here the two are walled off from each other."""
         task = fargate_task(self, stage.service, stage.shared_size, foundation.roles.service)
         containers = Containers(self, stage, task, foundation.keys)
-        token = ecs.Secret.from_secrets_manager(foundation.secrets.read_by(self, task.obtain_execution_role()))
+        token = ecs.Secret.from_secrets_manager(foundation.secrets.token_read_by(self, task.obtain_execution_role()))
         environment = {
             "MANGA_HOST": "0.0.0.0",
             "MANGA_AUTH": "token",
@@ -46,5 +58,8 @@ class Shared(StageStack):
             "MANGA_TRUSTED_PROXIES": stage.network.cidr,
         }
         shape = Shape(stage.shared_size, environment, (("MANGA_AUTH_TOKENS", token),), PORT)
-        add_server(stage, containers, foundation.repositories, foundation.data, foundation.roles, shape)
+        repositories, data = foundation.repositories, foundation.data
+        server = add_server(stage, containers, repositories, data, foundation.roles, shape)
+        add_files(stage, containers, repositories, data.files, server, region(stage))
+        add_collector(stage, containers, repositories, foundation.roles)
         return task

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from infra.agent.options import parser as agent_parser
 from infra.agent.options import patience_ms
+from infra.door.__main__ import Setup
+from infra.door.api import AGENT_PORT
+from infra.door.gateway import AUDIENCE, ISSUER
 from infra.seed.__main__ import _parser as seed_parser
 from server.config.settings import DECLARED, ROOT, Settings, unknown_settings
 from server.transport.http.middleware import AllowedOrigins
@@ -56,6 +59,7 @@ def test_compose_takes_the_file_with_every_profile() -> None:
         "valkey",
         "agent",
         "chat",
+        "gateway",
         "prometheus",
         "grafana",
         "collector",
@@ -91,8 +95,8 @@ def test_the_server_and_the_seed_mean_the_same_backends() -> None:
 
 
 def test_what_can_be_changed_from_outside_has_the_servers_own_defaults() -> None:
-    """`${MANGA_…:-default}`; the port's is where README and make expect the server."""
-    for name, default in re.findall(r"\$\{(MANGA_\w+):-([^}]*)\}", COMPOSE):
+    """`${MANGA_…:-default}`, but for what is mounted; the port's is where README and make expect the server."""
+    for name, default in re.findall(r"\$\{(MANGA_\w+):-([^}]*)\}(?!:/etc/manga/tags)", COMPOSE):
         assert hasattr(DEFAULTS, name.removeprefix("MANGA_").lower()), name
         if default:
             assert Settings.from_environment({name: default}) == DEFAULTS, name
@@ -103,21 +107,41 @@ OF_FILES = {
     "catalog_file",
     "orders_file",
     "volumes_file",
-    "tags_file",
     "auth_tokens_file",
     "audit_log",
     "audit",
 }
 
 
-def test_the_agents_service_listens_where_it_is_published_and_is_asked_for_its_health() -> None:
-    chat = composed()["chat"]
+def test_the_agents_service_listens_for_the_door_and_is_asked_for_its_health() -> None:
+    chat, gateway = composed()["chat"], composed()["gateway"]
     asked = agent_parser().parse_args(chat["command"])
     assert (asked.serve, asked.host) == (True, "0.0.0.0")
-    assert asked.port == chat["ports"][0]["target"] == int(instructions("infra/agent/Dockerfile", "EXPOSE")[0])
+    door = Setup.read(gateway["environment"])
+    assert door.agent == f"http://chat:{asked.port}"
+    assert asked.port == AGENT_PORT == int(instructions("infra/agent/Dockerfile", "EXPOSE")[0])
+    assert "ports" not in chat, "only the door leads there"
     assert chat["healthcheck"]["test"] == ["CMD", "python", "-m", "infra.agent.healthcheck"]
     assert int(chat["stop_grace_period"].removesuffix("s")) * 1000 > patience_ms(asked) + 1000
     assert not agent_parser().parse_args(composed()["agent"]["command"]).serve
+
+
+def test_the_door_and_the_agent_know_each_other_and_nobody_else_is_between_them() -> None:
+    services = composed()
+    own, door = services["chat"]["environment"], Setup.read(services["gateway"]["environment"])
+    assert own["AGENT_DOOR_SECRET"] == door.secret == services["gateway"]["environment"]["GATEWAY_SECRET"]
+    assert own["AGENT_CALLBACK_URL"] == f"http://gateway:{door.inner_port}"
+    assert own["AGENT_JWT_JWKS_URL"] == f"http://gateway:{door.inner_port}/jwks.json"
+    assert (own["AGENT_JWT_ISSUER"], own["AGENT_JWT_AUDIENCE"]) == (ISSUER, AUDIENCE)
+    assert services["gateway"]["image"] == services["server"]["image"]
+    assert [each["target"] for each in services["gateway"]["ports"]] == [door.port], "the agent's way is not published"
+    assert {name for name, each in services.items() if "door" in each["networks"]} == {"chat", "gateway"}
+    assert composed_networks()["door"]["internal"] is True
+    assert not {"calls", "backends"} & services["gateway"]["networks"].keys()
+    assert (
+        composed(DOOR_SECRET="another-secret-of-mine")["chat"]["environment"]["AGENT_DOOR_SECRET"]
+        == "another-secret-of-mine"
+    )
 
 
 def test_every_setting_reaches_the_server_but_those_that_are_fixed_or_name_a_file() -> None:
@@ -135,7 +159,7 @@ def test_every_name_of_a_setting_in_the_dockerfiles_is_one() -> None:
 def test_nothing_is_published_beyond_this_machine() -> None:
     """Every port is bound to the loopback by name; nothing shares the network of the host."""
     published = [(name, port) for name, service in composed().items() for port in service.get("ports", [])]
-    assert {name for name, _ in published} == {"server", "chat", "prometheus", "grafana", "zipkin"}
+    assert {name for name, _ in published} == {"server", "gateway", "prometheus", "grafana", "zipkin"}
     assert {port["host_ip"] for _, port in published} == {"127.0.0.1"}
     assert not any("network_mode" in service or service.get("privileged") for service in composed().values())
 
@@ -211,6 +235,7 @@ def test_everybody_waits_for_what_they_need() -> None:
     assert waits["seed"] == dict.fromkeys(("opensearch", "dynamodb", "valkey"), "service_healthy")
     for name in ("agent", "chat", "prometheus"):
         assert waits[name] == {"server": "service_healthy"}
+    assert waits["gateway"] == {"chat": "service_healthy"}
 
 
 def test_the_commands_are_ones_that_the_programs_take() -> None:

@@ -6,6 +6,7 @@ import re
 
 from infra.alarms.alarm import RUNBOOKS
 from infra.alarms.cloudwatch import Deployed, alarms
+from infra.alarms.door import NAMES as OF_THE_DOOR
 from infra.alarms.native import NAMES as NATIVE
 from infra.alarms.rules import NAMES as RULED
 from infra.dashboards.cloudwatch import body
@@ -15,7 +16,7 @@ from tests.snapshots.rehearsed import MARKER, runbooks
 from tests.support.cases import cases
 
 TEXT = (ROOT / RUNBOOKS).read_text("utf-8")
-NAMES = (*RULED, *NATIVE)
+NAMES = (*RULED, *NATIVE, *OF_THE_DOOR)
 PARTS = ("Customers see", "Confirm", "Do", "Over when", "Rehearsed")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 

@@ -1,0 +1,62 @@
+"""The agent's container, in a pod and in a task of its own alike: how it starts, what it is told, where it listens."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_ecs as ecs
+
+from infra.cdk.config import Stage, TaskSize
+from infra.cdk.constructs.collector import spans
+from infra.cdk.constructs.containers import Containers, Kind, mount
+from infra.cdk.constructs.repositories import Repositories
+from infra.cdk.constructs.surroundings import region
+from infra.door.api import AGENT_PORT
+
+AGENT = "agent"
+HEALTHY_AGENT = ("CMD", "python", "-m", "infra.agent.healthcheck")
+AGENT_STOP_SPARE_S = 20
+"""On top of the server's: the agent is stopped first, and its model talks on after the last tool."""
+SOURCE = "lambda:"
+"""Before the name of a function that is asked in place of an address."""
+
+
+def add_agent(
+    stage: Stage,
+    containers: Containers,
+    repositories: Repositories,
+    size: TaskSize,
+    store: str,
+    secrets: tuple[tuple[str, ecs.Secret], ...],
+) -> ecs.ContainerDefinition:
+    """`store` is the server's SSE address. It listens on every address of its task; the door alone is let in."""
+    container = containers.add(
+        Kind(
+            name=AGENT,
+            repository=repositories.agent,
+            tag=stage.release,
+            cpu=size.agent_cpu,
+            memory=size.agent_memory,
+            environment={**region(stage), **spans(stage), **_model(stage), **_door(stage)},
+            command=("--serve", "--host", "0.0.0.0", "--port", str(AGENT_PORT), "--url", store, "--bedrock", stage.model),
+            health=HEALTHY_AGENT,
+            stop_seconds=stage.stop_seconds + AGENT_STOP_SPARE_S,
+            secrets=secrets,
+            port=AGENT_PORT,
+        )
+    )
+    mount(container, containers.volume("agent-tmp"))
+    return container
+
+
+def _model(stage: Stage) -> dict[str, str]:
+    stated = {"AGENT_TEMPERATURE": stage.temperature, "AGENT_MAX_TOKENS": stage.max_tokens}
+    return {name: f"{value:g}" for name, value in stated.items() if value is not None}
+
+
+def _door(stage: Stage) -> dict[str, str]:
+    """Whose tokens it believes. Keys and sockets are outside of the network, so a function is asked for both."""
+    return {
+        "AGENT_JWT_ISSUER": stage.door.issuer,
+        "AGENT_JWT_AUDIENCE": ",".join(stage.door.audiences),
+        "AGENT_JWT_JWKS_URL": f"{SOURCE}{stage.outside}",
+        "AGENT_CALLBACK_URL": f"{SOURCE}{stage.outside}",
+    }

@@ -1,0 +1,19 @@
+"""How a balancer knows that an agent can be asked."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_elasticloadbalancingv2 as elb
+
+
+def agents_health(protocol: elb.Protocol) -> elb.HealthCheck:
+    """An agent without its store is healthy: it says so to customers, and another one would not have it either."""
+    return elb.HealthCheck(
+        path="/healthz",
+        protocol=protocol,
+        healthy_http_codes="200",
+        interval=cdk.Duration.seconds(5),
+        timeout=cdk.Duration.seconds(3),
+        healthy_threshold_count=2,
+        unhealthy_threshold_count=2,
+    )

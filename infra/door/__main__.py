@@ -1,0 +1,96 @@
+"""`python -m infra.door`: the local gateway, until SIGTERM, on a port for customers and one for the agent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+
+from infra.door.gateway import Gateway
+from infra.door.limits import IDLE_SECONDS, MOST_BYTES
+
+CLOSE_SECONDS = 2
+LEAST_SECRET = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Where the agent is, the secret that both know, and where each of them comes in."""
+
+    agent: str
+    secret: str
+    host: str
+    port: int
+    inner_host: str
+    inner_port: int
+    messages_a_second: int
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> Setup:
+        """From `GATEWAY_…`, each named as its field. Raises KeyError and ValueError."""
+        told = {name.removeprefix("GATEWAY_").lower(): value for name, value in environment.items() if value}
+        if len(secret := told["secret"]) < LEAST_SECRET:
+            raise ValueError(f"secret has {LEAST_SECRET} characters or more")
+        return cls(
+            told["agent"],
+            secret,
+            told.get("host", "127.0.0.1"),
+            int(told.get("port", "8090")),
+            told.get("inner_host", "127.0.0.1"),
+            int(told.get("inner_port", "8091")),
+            int(told.get("messages_a_second", "50")),
+        )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its signal handlers: there are two of them, which end together."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _server(app: Any, host: str, port: int) -> _Server:
+    """Without a log of access: a line of it would have addresses. A frame that is too long is refused by its head alone."""
+    config = uvicorn.Config(
+        app, host=host, port=port, ws="wsproto", ws_max_size=MOST_BYTES, timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=CLOSE_SECONDS, access_log=False, server_header=False, log_level="warning", lifespan="off",
+    )  # fmt: skip
+    return _Server(config)
+
+
+async def serve(setup: Setup) -> None:
+    gateway = Gateway(setup.agent, setup.secret, setup.messages_a_second)
+    servers = [
+        _server(gateway.outer(), setup.host, setup.port),
+        _server(gateway.inner(), setup.inner_host, setup.inner_port),
+    ]
+
+    def end() -> None:
+        for server in servers:
+            server.should_exit = True
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, end)
+    await asyncio.gather(*(server.serve() for server in servers))
+
+
+def main() -> int:
+    try:
+        setup = Setup.read(os.environ)
+    except (KeyError, ValueError) as error:
+        print(f"GATEWAY_AGENT and GATEWAY_SECRET have to be stated, ports are numbers: {error}", file=sys.stderr)
+        return 2
+    asyncio.run(serve(setup))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,227 @@
+"""The door on one machine, in the place of API Gateway and the HTTPS balancer.
+
+Customers reach the agent through it alone: by WebSocket (subprotocols `manga-chat` and their token), or with
+`POST /turns` and their token as a bearer, which is answered with server-sent events. It verifies tokens as the function on
+AWS does, with the same code, has the same limits, and says to the agent what API Gateway says. Tokens are its own:
+`POST /token` with `{"user": "…"}` makes one with a key that is drawn at the start. So it belongs on a loopback, and not
+before customers.
+
+On a second port, for the agent: `POST /@connections/ID` sends to a socket, `GET /jwks.json` has the key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import secrets
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from jwt.algorithms import RSAAlgorithm
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from infra.door.authorizer import MOST_SOCKETS, PROTOCOL, Customer, Rules, Unproven, token_of, verified
+from infra.door.limits import IDLE_SECONDS, LONGEST_SECONDS, MOST_BYTES, SECONDS_OF_BURST, SILENT_SECONDS
+
+ISSUER, AUDIENCE, KID = "https://gateway.local", "manga-chat", "of-this-start"
+TOKEN_SECONDS = 3600
+SEND_SECONDS = 5
+AGENT = httpx2.Timeout(IDLE_SECONDS, connect=2)
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Bucket:
+    """A stage's throttling: so many a second, and at once what some seconds would bring."""
+
+    a_second: int
+    left: float = 0.0
+    seen: float = field(default_factory=time.monotonic)
+
+    def take(self) -> bool:
+        now = time.monotonic()
+        self.left = min(self.a_second * SECONDS_OF_BURST, self.left + (now - self.seen) * self.a_second)
+        self.seen = now
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+
+class Gateway:
+    """`outer` is for customers, `inner` for the agent, which is at `agent` and knows the `secret`."""
+
+    def __init__(self, agent: str, secret: str, messages_a_second: int) -> None:
+        self._secret = secret
+        self._private = generate_private_key(public_exponent=65537, key_size=2048)
+        self._key: Json = {**json.loads(RSAAlgorithm.to_jwk(self._private.public_key())), "kid": KID, "use": "sig"}
+        self._rules = Rules(ISSUER, (AUDIENCE,))
+        self._bucket = Bucket(messages_a_second, messages_a_second * SECONDS_OF_BURST)
+        self._sockets: dict[str, WebSocket] = {}
+        self._of: Counter[str] = Counter()
+        self._agent = httpx2.AsyncClient(base_url=agent, timeout=AGENT, trust_env=False)
+
+    def outer(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/healthz", self.health),
+                Route("/token", self.token, methods=["POST"]),
+                Route("/turns", self.turn, methods=["POST"]),
+                WebSocketRoute("/", self.socket),
+            ],
+            exception_handlers={HTTPException: _refused},
+        )
+
+    def inner(self) -> Starlette:
+        posted = Route("/@connections/{connection:path}", self.send, methods=["POST"])
+        return Starlette(routes=[posted, Route("/jwks.json", self.jwks)], exception_handlers={HTTPException: _refused})
+
+    async def health(self, request: Request) -> Response:
+        try:
+            healthy = (await self._agent.get("/healthz", timeout=2)).status_code == 200
+        except httpx2.HTTPError:
+            healthy = False
+        return JSONResponse({"status": "ok" if healthy else "no agent"}, 200 if healthy else 503)
+
+    async def token(self, request: Request) -> Response:
+        """A token for whom one likes, good for `seconds`: this is a machine of one's own."""
+        now = int(time.time())
+        try:
+            asked = json.loads(await _body(request))
+            user, ends = str(asked["user"]), now + int(asked.get("seconds", TOKEN_SECONDS))
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise HTTPException(400, 'the body has to be {"user": "…"}, with "seconds" or without') from None
+        claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": user, "iat": min(now, ends), "exp": ends}
+        return JSONResponse({"token": jwt.encode(claims, self._private, "RS256", {"kid": KID})})
+
+    async def jwks(self, request: Request) -> Response:
+        return JSONResponse({"keys": [self._key]})
+
+    async def turn(self, request: Request) -> Response:
+        """Passed on with the token and the session, and no other header; the agent verifies the token once more."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        try:
+            self._proven(token if kind.lower() == "bearer" else "")
+        except Unproven as why:
+            raise HTTPException(401, str(why), {"WWW-Authenticate": "Bearer"}) from None
+        body = await _body(request)
+        if not self._bucket.take():
+            raise HTTPException(429, "too many messages at once; please ask again", {"Retry-After": "1"})
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        if session := request.headers.get("x-session-id"):
+            headers["X-Session-ID"] = session
+        asked = self._agent.build_request("POST", "/turns", content=body, headers=headers)
+        try:
+            answer = await self._agent.send(asked, stream=True)
+        except httpx2.HTTPError:
+            raise HTTPException(502, "the agent is away; please ask again", {"Retry-After": "1"}) from None
+        kept = ("content-type", "www-authenticate", "retry-after")
+        told = {name: answer.headers[name] for name in kept if name in answer.headers}
+        return StreamingResponse(_streamed(answer), answer.status_code, {**told, "Cache-Control": "no-store"})
+
+    async def socket(self, socket: WebSocket) -> None:
+        try:
+            customer = self._proven(token_of(", ".join(socket.scope["subprotocols"])))
+        except Unproven as why:
+            await socket.send_denial_response(JSONResponse({"error": str(why)}, 401))
+            return
+        if self._of[customer.user] >= MOST_SOCKETS:
+            text = f"a customer has {MOST_SOCKETS} sockets at most"
+            await socket.send_denial_response(JSONResponse({"error": text}, 403))
+            return
+        connection = secrets.token_urlsafe(12) + "="
+        self._of[customer.user] += 1
+        try:
+            await socket.accept(PROTOCOL)
+            self._sockets[connection] = socket
+            await self._listen(socket, connection, customer)
+        finally:
+            self._sockets.pop(connection, None)
+            self._of[customer.user] -= 1
+            self._of += Counter()  # forgets whoever has none
+
+    async def send(self, request: Request) -> Response:
+        """What the agent says to a socket, as `@connections` of API Gateway has it."""
+        self._check(request.headers.get("x-door-secret", ""))
+        socket = self._sockets.get(request.path_params["connection"])
+        if socket is None:
+            return Response(status_code=410)
+        text = (await _body(request, 2 * MOST_BYTES)).decode()
+        try:
+            await asyncio.wait_for(socket.send_text(text), SEND_SECONDS)
+        except (TimeoutError, RuntimeError, WebSocketDisconnect):
+            return Response(status_code=410)
+        return Response()
+
+    async def _listen(self, socket: WebSocket, connection: str, customer: Customer) -> None:
+        ends = time.monotonic() + LONGEST_SECONDS
+        while True:
+            try:
+                message = await asyncio.wait_for(socket.receive(), min(SILENT_SECONDS, ends - time.monotonic()))
+            except TimeoutError:
+                return await socket.close(1001, "Going away")
+            if message["type"] == "websocket.disconnect":
+                return None
+            if (text := message.get("text")) is None:
+                return await socket.close(1003, "messages are text")
+            if len(text.encode()) > MOST_BYTES:
+                return await socket.close(1009, f"a message has {MOST_BYTES} bytes at most")
+            if not self._bucket.take():
+                await socket.send_text(json.dumps({"message": "Too many requests", "connectionId": connection}))
+            elif not await self._passed(text, connection, customer):
+                await socket.send_text(json.dumps({"message": "Internal server error", "connectionId": connection}))
+
+    async def _passed(self, text: str, connection: str, customer: Customer) -> bool:
+        """Whether the agent has it. What it does not take it tells the customer itself."""
+        headers = {
+            "Content-Type": "application/json",
+            "X-Door-Secret": self._secret,
+            "X-Door-Connection": connection,
+            "X-Door-User": customer.user,
+            "X-Door-Until": str(customer.until),
+        }
+        try:
+            return (await self._agent.post("/door", content=text.encode(), headers=headers)).status_code < 500
+        except httpx2.HTTPError:
+            return False
+
+    def _proven(self, token: str) -> Customer:
+        return verified(token, {KID: self._key}.get, self._rules, time.time())
+
+    def _check(self, secret: str) -> None:
+        if not hmac.compare_digest(secret.encode(), self._secret.encode()):
+            raise HTTPException(401, "only the agent speaks here")
+
+
+async def _body(request: Request, most: int = MOST_BYTES) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise HTTPException(413, f"a message has {most} bytes at most")
+    return body
+
+
+async def _streamed(answer: httpx2.Response) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in answer.aiter_raw():
+            yield chunk
+    finally:
+        await answer.aclose()
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)

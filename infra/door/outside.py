@@ -1,0 +1,64 @@
+"""What the agent does outside of its network, which has no way out: it hands words to sockets, and learns the issuer's keys.
+
+API Gateway takes no message for a WebSocket over a VPC endpoint, so the agent invokes this function over Lambda's, and the
+function posts it. One file, with the botocore that Lambda has.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.request
+from functools import cache
+from typing import Any
+
+MOST_BYTES = 32_768
+"""Of one message to a socket: the frame that API Gateway does not split."""
+MOST_KEYS = 150_000
+FETCH_SECONDS = 3
+Json = dict[str, Any]
+
+
+class _NoOther(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *ignored: Any) -> None:
+        """An issuer's keys are nowhere else."""
+
+
+def keys(url: str) -> Json:
+    """The issuer's set of keys, as it is. Raises OSError and ValueError."""
+    if not url.startswith("https://"):
+        raise ValueError("keys come over https")
+    with urllib.request.build_opener(_NoOther).open(url, timeout=FETCH_SECONDS) as response:
+        told = response.read(MOST_KEYS + 1)
+    if len(told) > MOST_KEYS:
+        raise ValueError("the set of keys is too large")
+    return dict(json.loads(told))
+
+
+def post(driver: Any, connection: str, message: Json) -> Json:
+    """200 where it was sent, 410 where the customer has gone, else 502."""
+    data = json.dumps(message, ensure_ascii=False).encode()
+    if len(data) > MOST_BYTES:
+        return {"status": 502}
+    try:
+        driver.post_to_connection(ConnectionId=connection, Data=data)
+    except driver.exceptions.GoneException:
+        return {"status": 410}
+    except Exception as error:  # what went wrong is the caller's to try again, and this line's to name
+        print(json.dumps({"unsent": type(error).__name__}))
+        return {"status": 502}
+    return {"status": 200}
+
+
+@cache
+def _driver() -> Any:
+    import boto3
+
+    return boto3.client("apigatewaymanagementapi", endpoint_url=os.environ["CALLBACK_URL"])
+
+
+def handler(event: Json, context: object) -> Json:
+    """What Lambda calls."""
+    if event.get("keys"):
+        return keys(os.environ["JWT_JWKS_URL"])
+    return post(_driver(), event["connection"], event["message"])

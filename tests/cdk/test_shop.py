@@ -1,0 +1,127 @@
+"""What a shop states of its own: its files, its classifier, settings of the server. In the container of whoever reads them, with
+the right to what they are read from."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from infra.cdk.stages import DEV
+from infra.seed import fetch
+from tests.support.cdk import Template, containers, environment, read, synthesise_changed
+from tests.support.cloudformation import Templates
+from tests.support.iam import ALLOWED, Asked, decided
+from tests.support.roles import Role, Shop, roles
+
+MODEL = "anthropic.claude-haiku-4-5-20251001-v1:0"
+CHANGED = {
+    "policies_file": "s3:policies.md",
+    "tags_file": "s3:tags.toml",
+    "classifier": f"bedrock:{MODEL}",
+    "settings": (("MANGA_ADULT", "off"),),
+    "traces": 0.0,
+    "temperature": None,
+    "max_tokens": None,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("changed")
+    synthesise_changed(made, "dev", **CHANGED)
+    return made
+
+
+@pytest.fixture(scope="module")
+def changed(folder: Path) -> dict[str, Template]:
+    return read(folder, "dev")
+
+
+def container(template: Template, name: str, family: str = "pod") -> dict[str, Any]:
+    (found,) = [each for each, task in containers(template) if each["Name"] == name and task["Family"].endswith(family)]
+    return dict(found)
+
+
+def test_its_settings_are_the_server_s(changed: dict[str, Template]) -> None:
+    told = environment(changed["pod"], container(changed["pod"], "manga-tools"))
+    assert told["MANGA_CLASSIFIER"] == f"bedrock:{MODEL}"
+    assert told["MANGA_ADULT"] == "off"
+    assert (told["MANGA_POLICIES_FILE"], told["MANGA_TAGS_FILE"]) == ("/shop/policies.md", "/shop/tags.toml")
+
+
+@pytest.mark.parametrize(("reader", "family"), [("manga-tools", "pod"), ("seed", "seed")])
+def test_its_files_are_there_before_they_are_read(changed: dict[str, Template], reader: str, family: str) -> None:
+    pod = changed["pod"]
+    own, files = container(pod, reader, family), container(pod, "shop-files", family)
+    assert {"ContainerName": "shop-files", "Condition": "SUCCESS"} in own["DependsOn"]
+    assert files["Essential"] is False
+    assert "RestartPolicy" not in files
+    assert [each["ContainerPath"] for each in files["MountPoints"] if each["SourceVolume"] == "shop"] == ["/tmp"]
+    mounted = {"SourceVolume": "shop", "ContainerPath": "/shop", "ReadOnly": True}
+    assert mounted in own["MountPoints"]
+    folder, *urls = (pod.value(each) for each in files["Command"])
+    assert folder == "/tmp"
+    assert [url.rpartition("/shop/")[2] for url in urls] == ["policies.md", "tags.toml"]
+    if family == "pod":
+        assert environment(pod, files)["AWS_PROFILE"] == "server"
+
+
+def test_roles_have_what_is_asked_with_it(folder: Path) -> None:
+    templates = Templates.read(folder / "dev", DEV.region)
+    own, shop = roles(templates, DEV.prefix), Shop(DEV, templates)
+    bucket = shop.arn("bucket")
+    model = f"arn:aws:bedrock:{DEV.region}::foundation-model/{MODEL}"
+    wanted = [("server", "bedrock:InvokeModel", model)]
+    wanted += [
+        (role, "s3:GetObject", f"{bucket}/shop/{name}")
+        for role in ("server", "seed")
+        for name in ("policies.md", "tags.toml")
+    ]
+    denied = [("agent", "s3:GetObject", f"{bucket}/shop/tags.toml"), ("server", "s3:GetObject", f"{bucket}/shop/other")]
+    denied += [("seed", "bedrock:InvokeModel", model)]
+    assert decided([asked(own[role], action, arn) for role, action, arn in wanted]) == [ALLOWED] * len(wanted)
+    assert ALLOWED not in decided([asked(own[role], action, arn) for role, action, arn in denied])
+
+
+def asked(role: Role, action: str, arn: str) -> Asked:
+    return Asked(role.arn, role.policy, action, arn)
+
+
+def test_a_stage_without_traces_has_no_collector_and_no_endpoint_for_it(changed: dict[str, Template]) -> None:
+    assert "collector" not in [each["Name"] for each, _ in containers(changed["pod"])]
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" not in environment(changed["pod"], container(changed["pod"], "agent"))
+    services = [
+        changed["foundation"].value(each["Properties"]["ServiceName"])
+        for each in changed["foundation"].of("AWS::EC2::VPCEndpoint").values()
+    ]
+    assert not any(each.endswith(".xray") for each in services)
+
+
+def test_a_model_that_is_told_nothing_keeps_its_own(changed: dict[str, Template]) -> None:
+    told = environment(changed["pod"], container(changed["pod"], "agent"))
+    assert not {"AGENT_TEMPERATURE", "AGENT_MAX_TOKENS"} & told.keys()
+
+
+class Bucket:
+    def get_object(self, Bucket: str, Key: str) -> dict[str, Any]:
+        if Key != "shop/tags.toml":
+            raise ClientError({"Error": {"Code": "NoSuchKey"}}, "GetObject")
+        return {"Body": BytesIO(f"of {Bucket}".encode())}
+
+
+def test_a_file_is_fetched_under_its_own_name_for_every_user(tmp_path: Path) -> None:
+    fetch.fetch(Bucket(), tmp_path, ["s3://shop-bucket/shop/tags.toml"])
+    file = tmp_path / "tags.toml"
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("of shop-bucket", 0o644)
+
+
+def test_a_file_that_is_not_there_ends_the_task_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("boto3.client", lambda service: Bucket())
+    assert fetch.main([str(tmp_path), "s3://shop-bucket/shop/missing.md"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

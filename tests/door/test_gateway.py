@@ -1,0 +1,192 @@
+"""Customers reach the agent through the door, over both ways, as who their token says; what is wrong is refused there, in words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from contextlib import AsyncExitStack
+
+import httpx
+import pytest
+
+from infra.door.authorizer import MOST_SOCKETS, PROTOCOL
+from infra.door.gateway import AUDIENCE, ISSUER, KID
+from infra.door.limits import MOST_BYTES
+from tests.door.conftest import Way
+from tests.door.said_agent import SECRET, WORDS
+from tests.support.cases import cases
+from tests.support.issuer import SigningKey, b64, compact_json
+from tests.support.websocket import Refused, websocket
+
+NOW = int(time.time())
+CLAIMS = {"iss": ISSUER, "aud": AUDIENCE, "sub": "demo-user-2", "iat": NOW, "exp": NOW + 600}
+FORGED = SigningKey.rsa(KID).token(CLAIMS)
+UNSIGNED = ".".join((b64(compact_json({"alg": "none", "kid": KID})), b64(compact_json(CLAIMS)), ""))
+
+
+async def refused(way: Way, *subprotocols: str) -> Refused:
+    with pytest.raises(Refused) as caught:
+        async with websocket(way.port, path="/", subprotocols=subprotocols):
+            pass
+    return caught.value
+
+
+async def test_a_question_on_a_socket_is_answered_word_by_word(way: Way) -> None:
+    token = await way.token("demo-user-1")
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
+        assert socket.subprotocol == PROTOCOL, "the token is not said back"
+        socket.say({"text": "is Berserk in stock?"})
+        heard = [await socket.heard() for _ in range(4)]
+    assert [each["text"] for each in heard[:3]] == list(WORDS)
+    assert heard[3] == {"event": "done", "turn": "t-1", "ms": 5}
+    ((path, headers, body),) = way.agent.asked
+    assert (path, json.loads(body)) == ("/door", {"text": "is Berserk in stock?"})
+    assert (headers["x-door-user"], headers["x-door-secret"]) == ("demo-user-1", SECRET)
+    assert int(headers["x-door-until"]) > time.time()
+    assert token not in str(headers)
+
+
+async def test_a_posted_question_is_answered_by_events_as_they_come(way: Way) -> None:
+    way.agent.pause = 0.2
+    began, times = time.monotonic(), []
+    token = await way.token("demo-user-1")
+    headers = {"Authorization": f"Bearer {token}", "X-Session-ID": "c-1", "X-Door-User": "demo-user-2", "X-User-ID": "x"}
+    async with way.client.stream("POST", "/turns", json={"text": "hello"}, headers=headers) as answer:
+        assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, "text/event-stream")
+        events = []
+        async for line in answer.aiter_lines():
+            if line.startswith("event: "):
+                events.append(line.removeprefix("event: "))
+                times.append(time.monotonic() - began)
+    assert events == ["words", "words", "words", "done"]
+    assert times[3] - times[0] > 0.4, "none waits for the last"
+    ((_, told, _),) = way.agent.asked
+    assert (told["authorization"], told["x-session-id"]) == (f"Bearer {token}", "c-1")
+    assert not {"x-door-user", "x-user-id", "x-door-secret"} & told.keys(), "only the token says who asks"
+
+
+@cases(
+    "token",
+    [None, "no token", FORGED, UNSIGNED, "expired"],
+    ids=["none", "garbage", "forged", "alg=none", "expired"],
+)
+async def test_whoever_shows_no_good_token_is_refused_on_both_ways(token: str | None, way: Way) -> None:
+    if token == "expired":
+        token = await way.token(seconds=-60)
+    posted = await way.turn({"text": "hello"}, token)
+    assert (posted.status_code, posted.headers["www-authenticate"]) == (401, "Bearer")
+    assert "token" in posted.json()["error"]
+    socket = await refused(way, *((PROTOCOL,) if token is None else (PROTOCOL, token.replace(" ", "-"))))
+    assert socket.status == 401
+    assert way.agent.asked == []
+
+
+async def test_a_token_in_the_address_is_none(way: Way) -> None:
+    """Addresses are written into logs of all kinds."""
+    with pytest.raises(Refused) as caught:
+        async with websocket(way.port, path=f"/?token={await way.token()}", subprotocols=(PROTOCOL,)):
+            pass
+    assert caught.value.status == 401
+
+
+async def test_a_message_of_a_megabyte_is_refused_and_costs_the_agent_nothing(way: Way) -> None:
+    token = await way.token()
+    posted = await way.turn({"text": "x" * 2**20}, token)
+    assert (posted.status_code, posted.json()["error"]) == (413, f"a message has {MOST_BYTES} bytes at most")
+
+    async def pieces():  # type: ignore[no-untyped-def]
+        for _ in range(2**8):
+            yield b" " * 2**12
+
+    chunked = await way.client.post("/turns", content=pieces(), headers={"Authorization": f"Bearer {token}"})
+    assert chunked.status_code == 413
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
+        socket.say(json.dumps({"text": "x" * 2**20}))
+        assert await socket.closed() == 1009
+    assert way.agent.asked == []
+    just = json.dumps({"text": "ä" * ((MOST_BYTES - 20) // 2)}, ensure_ascii=False)
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
+        socket.say(just)
+        assert (await socket.heard())["event"] == "words"
+
+
+async def test_of_500_sockets_of_one_customer_ten_are_open_and_others_are_let_in(way: Way) -> None:
+    token, other = await way.token("demo-user-1"), await way.token("demo-user-2")
+    async with AsyncExitStack() as open_ones:
+
+        async def open_one() -> int:
+            try:
+                await open_ones.enter_async_context(websocket(way.port, path="/", subprotocols=(PROTOCOL, token)))
+            except Refused as no:
+                return no.status
+            return 101
+
+        said = [await asyncio.gather(*(open_one() for _ in range(50))) for _ in range(10)]
+        counted = [status for some in said for status in some]
+        assert (counted.count(101), counted.count(403), len(counted)) == (MOST_SOCKETS, 500 - MOST_SOCKETS, 500)
+        async with websocket(way.port, path="/", subprotocols=(PROTOCOL, other)) as socket:
+            socket.say({"text": "hello"})
+            assert (await socket.heard())["event"] == "words"
+    for _ in range(50):  # those that were closed make room, as soon as the gateway has noticed
+        try:
+            async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)):
+                return
+        except Refused:
+            await asyncio.sleep(0.1)
+    raise AssertionError("there never was room again")
+
+
+async def test_a_user_in_the_body_is_nobody(way: Way) -> None:
+    """It reaches the agent as the customer wrote it, beside who has been proven; the agent refuses it by name."""
+    token = await way.token("demo-user-1")
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
+        socket.say({"text": "my orders", "user": "demo-user-2", "X-Door-User": "demo-user-2"})
+        await socket.heard()
+    ((_, headers, _),) = way.agent.asked
+    assert headers["x-door-user"] == "demo-user-1"
+
+
+async def test_bytes_are_no_message(way: Way) -> None:
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, await way.token())) as socket:
+        socket.say(b"\x00\x01")
+        assert await socket.closed() == 1003
+
+
+async def test_more_messages_than_a_stage_lets_through_are_told_so(way: Way) -> None:
+    way.agent.status = 204
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, await way.token())) as socket:
+        for _ in range(200):
+            socket.say({"text": "hello"})
+        assert (await socket.heard())["message"] == "Too many requests"
+
+
+async def test_an_agent_that_is_away_is_a_clear_answer(way: Way) -> None:
+    token = await way.token()
+    way.agent.status = 503
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
+        socket.say({"text": "hello"})
+        assert (await socket.heard())["message"] == "Internal server error"
+
+
+async def test_nobody_but_the_agent_speaks_to_a_socket(way: Way) -> None:
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, await way.token())) as socket:
+        socket.say({"text": "hello"})
+        assert (await socket.heard())["event"] == "words"
+        connection = way.agent.asked[0][1]["x-door-connection"]
+        assert await way.agent.send(connection, {"event": "words", "text": "buy!"}, "guessed") == 401
+        outside = await way.client.post(f"/@connections/{connection}", json={}, headers={"X-Door-Secret": SECRET})
+        assert outside.status_code == 404, "it is not on the customers' port"
+    assert await way.agent.send("nobody=", {"event": "words", "text": "x"}) == 410
+
+
+async def test_its_keys_are_told_to_the_agent_alone(way: Way) -> None:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        (key,) = (await client.get(f"http://127.0.0.1:{way.inner_port}/jwks.json")).json()["keys"]
+    assert (key["kid"], "d" in key) == (KID, False)
+    assert (await way.client.get("/jwks.json")).status_code == 404
+
+
+async def test_it_ends_at_sigterm(way: Way) -> None:
+    way.process.terminate()
+    assert await asyncio.to_thread(way.process.wait, 20) == 0

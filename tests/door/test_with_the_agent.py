@@ -1,0 +1,142 @@
+"""A customer's question goes through the door to the agent and the store's tools, and comes back: over both ways, as the customer
+of the token and nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from infra.door.authorizer import PROTOCOL
+from infra.door.gateway import AUDIENCE, ISSUER
+from tests.support.environments import ROOT, python_of
+from tests.support.ports import free_port
+from tests.support.serving import served
+from tests.support.websocket import WebSocket, websocket
+
+SECRET = "known-to-door-and-agent"
+READY_SECONDS = 60
+OWN, FOREIGN = "MNG-DEMO1001", "MNG-DEMO2001"
+pytestmark = pytest.mark.skipif(not (ROOT / "infra/agent/door.py").exists(), reason="the agent does not know the door yet")
+
+
+class Shop:
+    """Server, agent and gateway, each a process of its own; a customer knows the gateway's port."""
+
+    def __init__(self, client: httpx.AsyncClient, port: int, agent: str) -> None:
+        self.client, self.port, self.agent = client, port, agent
+
+    async def token(self, user: str = "demo-user-1") -> str:
+        return str((await self.client.post("/token", json={"user": user})).json()["token"])
+
+    async def posted(self, text: str, token: str, **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {token}", "X-Session-ID": "c-1"}
+        return await self.client.post("/turns", json={"text": text, **more}, headers=headers)
+
+
+async def said(socket: WebSocket, **message: str) -> tuple[str, dict[str, Any]]:
+    """The words of an answer, and its end."""
+    socket.say(message)
+    words = ""
+    while (heard := await socket.heard()).get("event") == "words":
+        words += heard["text"]
+    return words, heard
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+    port, inner, agents = free_port(), free_port(), free_port()
+    door, back, agent = (f"http://127.0.0.1:{each}" for each in (port, inner, agents))
+    told = {
+        "AGENT_JWT_ISSUER": ISSUER,
+        "AGENT_JWT_AUDIENCE": AUDIENCE,
+        "AGENT_JWT_JWKS_URL": f"{back}/jwks.json",
+        "AGENT_DOOR_SECRET": SECRET,
+        "AGENT_CALLBACK_URL": back,
+    }
+    own = {"GATEWAY_AGENT": agent, "GATEWAY_SECRET": SECRET, "GATEWAY_PORT": str(port), "GATEWAY_INNER_PORT": str(inner)}
+    with served(tmp_path, tmp_path / "cache", MANGA_EMBEDDER="none") as server:
+        command = [str(python_of("clients/strands")), "-m", "infra.agent.agent", "--serve", "--url", f"{server.url}/sse"]
+        running = [
+            subprocess.Popen([*command, "--port", str(agents)], cwd=ROOT, env={**os.environ, **told}),
+            subprocess.Popen([sys.executable, "-m", "infra.door"], cwd=ROOT, env={**os.environ, **own}),
+        ]
+        try:
+            async with httpx.AsyncClient(base_url=door, timeout=30, trust_env=False) as client:
+                await ready(client, agent)
+                yield Shop(client, port, agent)
+        finally:
+            for each in running:
+                each.kill()
+                each.wait()
+
+
+async def ready(client: httpx.AsyncClient, agent: str) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            store = (await client.get(f"{agent}/healthz")).json()["store"]
+            if store == "connected" and (await client.get("/healthz")).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        await asyncio.sleep(0.1)
+    raise AssertionError("they did not find each other")
+
+
+async def test_an_order_is_told_to_its_owner_over_both_ways_and_to_nobody_else(shop: Shop) -> None:
+    token = await shop.token("demo-user-1")
+    answer = await shop.posted(f"where is {OWN}?", token)
+    assert (answer.status_code, OWN in answer.text) == (200, True)
+    assert "event: done" in answer.text
+    foreign = await shop.posted(f"where is {OWN}?", await shop.token("demo-user-2"))
+    assert "delivered" in answer.text
+    assert "delivered" not in foreign.text
+    async with websocket(shop.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
+        words, end = await said(socket, text=f"where is {OWN}?")
+        assert (OWN in words, "delivered" in words, end["event"]) == (True, True, "done")
+        words, _ = await said(socket, text=f"where is {FOREIGN}?")
+        assert "no such order" in words
+
+
+async def test_a_user_in_a_body_is_refused_by_name(shop: Shop) -> None:
+    token = await shop.token("demo-user-1")
+    posted = await shop.posted("my orders", token, user="demo-user-2")
+    assert (posted.status_code, posted.json()["error"]["name"]) == (400, "VALIDATION_ERROR")
+    assert "user" in posted.json()["error"]["message"]
+    async with websocket(shop.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
+        _, end = await said(socket, text="my orders", user="demo-user-2")
+        assert (end["event"], end["name"], "user" in end["message"]) == ("error", "VALIDATION_ERROR", True)
+
+
+async def test_whoever_comes_past_the_door_is_nobody(shop: Shop) -> None:
+    """With the token of somebody, and with headers as the door would send them."""
+    headers = {
+        "X-Door-Connection": "c=",
+        "X-Door-User": "demo-user-1",
+        "X-Door-Until": "99999999999",
+        "X-Door-Secret": "guessed",
+    }
+    async with httpx.AsyncClient(base_url=shop.agent, trust_env=False) as client:
+        past = await client.post("/door", json={"text": f"where is {OWN}?"}, headers=headers)
+        assert past.status_code == 401
+        headers |= {"X-Session-ID": "c-1", "X-User-ID": "demo-user-1", "X-Door-Secret": SECRET}
+        assert (await client.post("/turns", json={"text": f"where is {OWN}?"}, headers=headers)).status_code == 401
+
+
+async def test_a_socket_outlives_its_token_and_its_customer_does_not(shop: Shop) -> None:
+    """The gateway lets in with some leeway; the agent takes nothing after the end."""
+    answer = await shop.client.post("/token", json={"user": "demo-user-1", "seconds": -5})
+    async with websocket(shop.port, path="/", subprotocols=(PROTOCOL, answer.json()["token"])) as socket:
+        words, end = await said(socket, text=f"where is {OWN}?")
+        assert (words, end["event"], end["name"]) == ("", "error", "UNAUTHORIZED")
+        assert OWN not in json.dumps(end)
