@@ -1,14 +1,85 @@
 "use strict";
-// Where the parts meet. Events only change what is kept; elements are changed once a frame, and the list of turns at most twice a
-// second, which is as often as anybody can read it.
+// The stream of events, and where the parts meet. Events only change what is kept; elements are changed once a frame, and the list
+// of turns at most twice a second, which is as often as anybody can read it.
 
-const LIST_MS = 500;
-const HIDDEN_MS = 60000;
-const THEMES = ["system", "dark", "light"];
-const LAMPS = { good: "#2e9e67", warn: "#d99a1c", bad: "#d9363e", unknown: "#8a929c" };
+const SILENT_MS = 6000; // a state comes each second
+const WAITS_MS = [1000, 2000, 4000, 8000, 15000];
+const REFUSALS = { 401: "the server asks for a token", 403: "this token may not see this page", 404: "the page was switched off", 503: "too many of these pages are open, or the server is stopping" };
 const LINK_WORDS = { connecting: "Connecting…", live: "Live", asleep: "Asleep: nobody looked for a minute" };
+const LAMPS = { good: "#2e9e67", warn: "#d99a1c", bad: "#d9363e" };
 
-const page = { hello: readHello(null), state: null, recent: new Recent(), turns: new Turns(), heard: 0, lost: 0, link: "connecting", why: "", dirty: false, asked: false, listed: 0 };
+/** Server-sent events (HTML standard §9.2.6) read by fetch: unlike EventSource it tells why it was refused, and a connection over
+ * which nothing comes is given up. `onLink(state, why)`: connecting, live, waiting or asleep. */
+class Stream {
+  constructor(onEvent, onLink) {
+    Object.assign(this, { onEvent, onLink, failures: 0, current: null, timer: 0, asleep: false });
+  }
+
+  open() {
+    if (this.current) return;
+    clearTimeout(this.timer);
+    const own = (this.current = new AbortController());
+    this.onLink("connecting", "");
+    this.follow(own).then(() => "the server ended the stream", (error) => error.message).then((why) => {
+      clearTimeout(own.silence);
+      own.abort();
+      if (this.current !== own) return; // put to sleep
+      this.current = null;
+      this.onLink("waiting", own.why ?? why);
+      const wait = WAITS_MS[Math.min(this.failures++, WAITS_MS.length - 1)] * (0.8 + 0.4 * Math.random());
+      this.timer = setTimeout(() => this.open(), wait);
+    });
+  }
+
+  /** Ends it until `wake`: a page that nobody sees costs the server nothing. */
+  sleep() {
+    clearTimeout(this.timer);
+    this.asleep = true;
+    const own = this.current;
+    this.current = null;
+    own?.abort();
+    this.onLink("asleep", "");
+  }
+
+  wake() {
+    if (!this.asleep) return;
+    this.asleep = false;
+    this.failures = 0;
+    this.open();
+  }
+
+  async follow(own) {
+    const listen = () => {
+      clearTimeout(own.silence);
+      own.silence = setTimeout(() => { own.why = `nothing came for ${SILENT_MS / 1000} s`; own.abort(); }, SILENT_MS);
+    };
+    listen();
+    const response = await fetch("/ops/events", { headers: { accept: "text/event-stream" }, cache: "no-store", signal: own.signal }).catch(() => null);
+    if (!response) throw new Error("the server does not answer");
+    if (!response.ok || !response.body) throw new Error(REFUSALS[response.status] ?? `the server answers ${response.status}`);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ""; ;) {
+      const { done, value } = await reader.read().catch(() => { throw new Error("the connection broke"); });
+      if (done) return;
+      listen();
+      const blocks = (rest + value).replaceAll("\r\n", "\n").split("\n\n");
+      rest = blocks.pop();
+      if (rest.length > 1 << 20) throw new Error("an event has no end");
+      blocks.forEach((block) => this.dispatch(block));
+    }
+  }
+
+  dispatch(block) {
+    const name = /^event: ?(.*)$/m.exec(block)?.[1], data = [...block.matchAll(/^data: ?(.*)$/gm)].map((found) => found[1]).join("\n");
+    let value;
+    try { value = JSON.parse(data); } catch { return; } // half an event says nothing
+    this.failures = 0;
+    this.onEvent(name, value);
+  }
+}
+
+const page = { hello: readHello(null), state: null, recent: new Recent(), heardAt: 0, lostAt: 0, link: "connecting", why: "", dirty: false, asked: false, listedAt: 0 };
+const turnList = new TurnList(changed);
 
 function changed() {
   if (page.asked) return;
@@ -21,119 +92,64 @@ function frame(now) {
   if (page.dirty && page.state) {
     const verdict = judge(page.hello, page.state, page.recent);
     showVerdict(verdict);
-    showLamp(verdict.level);
-    showFigures(page.state, page.recent);
-    showPanels(page.state);
+    const icon = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><circle cx='8' cy='8' r='7' fill='${LAMPS[verdict.level]}'/></svg>`;
+    setAttribute(byId("icon"), "href", `data:image/svg+xml,${encodeURIComponent(icon)}`);
+    showPanels(page.state, page.recent);
   }
   page.dirty = false;
   showLink();
-  showTurns(now);
-}
-
-function showTurns(now) {
-  const rest = LIST_MS - (now - page.listed);
-  if (page.listed && rest > 0 && !turnList.forced) {
+  const rest = 500 - (now - page.listedAt);
+  if (page.listedAt && rest > 0 && !turnList.forced) {
     clearTimeout(page.later);
     page.later = setTimeout(changed, rest);
     return;
   }
-  page.listed = now;
-  turnList.budget = page.hello.budget;
+  page.listedAt = now;
+  turnList.budget = page.hello.turn_budget_ms;
   turnList.show();
 }
 
 function showLink() {
-  const old = page.heard ? Math.round((performance.now() - page.heard) / 1000) : null;
-  const lost = page.lost ? clockTime(page.lost / 1000) : "";
-  const waiting = `Reconnecting since ${lost}: ${page.why}`;
+  const waiting = `Reconnecting since ${clockTime(page.lostAt / 1000)}: ${page.why}`, old = Math.round((performance.now() - page.heardAt) / 1000);
   setAttribute(byId("link"), "data-state", page.link);
-  setText(byId("link"), page.link === "connecting" && page.lost ? waiting : LINK_WORDS[page.link] ?? waiting);
-  const stale = page.link !== "live" && page.state;
+  setText(byId("link"), page.link === "connecting" && page.lostAt ? waiting : LINK_WORDS[page.link] ?? waiting);
+  const stale = page.link !== "live" && page.state, at = page.state ? clockTime(page.state.at) : "";
   setAttribute(document.documentElement, "data-old", stale ? "yes" : null);
-  const at = page.state ? clockTime(page.state.at) : "";
   setText(byId("asof"), stale ? `These figures are ${span(old)} old, of ${at}` : at && `as of ${at}`);
-  if (!page.state && page.lost) setText(byId("verdict-head"), "The server cannot be reached.");
+  if (!page.state && page.lostAt) setText(byId("verdict-head"), "The server cannot be reached.");
 }
 
-function showLamp(level) {
-  const icon = `data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><circle cx='8' cy='8' r='7' fill='${encodeURIComponent(LAMPS[level])}'/></svg>`;
-  setAttribute(byId("icon"), "href", icon);
-}
-
-function heard(name, value) {
-  page.heard = performance.now();
-  if (page.link !== "live") linked("live", "");
-  if (name === "hello") {
-    page.hello = readHello(value);
-    showHello(page.hello);
-  } else if (name === "state") {
-    page.state = readState(value);
-    page.recent.stated(page.state);
-  } else if (name === "call") {
+function onEvent(name, value) {
+  page.heardAt = performance.now();
+  if (page.link !== "live") onLink("live", "");
+  if (name === "hello") showHello((page.hello = readHello(value)));
+  else if (name === "state") page.recent.addState((page.state = readState(value)));
+  else if (name === "call") {
     const call = readCall(value);
-    page.turns.add(call);
-    page.recent.called(call);
+    turnList.add(call);
+    page.recent.addCall(call);
   }
   page.dirty = true;
   changed();
 }
 
-function linked(link, why) {
-  if (link === "live") page.lost = 0;
-  else if (link === "waiting" && !page.lost) page.lost = Date.now();
+function onLink(link, why) {
+  if (link === "live") page.lostAt = 0;
+  else if (link === "waiting" && !page.lostAt) page.lostAt = Date.now();
   page.why = why || page.why;
   page.link = link;
   if (link === "waiting") setText(byId("announced"), `The connection is lost: ${why}.`);
   changed();
 }
 
-function watchTab(stream) {
-  let timer = 0;
-  const look = () => {
-    clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(() => stream.sleep(), HIDDEN_MS);
-    else stream.wake();
-  };
-  document.addEventListener("visibilitychange", look);
-  look();
-}
-
-function beginThemes() {
-  const button = byId("theme");
-  const show = (theme) => {
-    if (theme === "system") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-    setText(button, `Theme: ${theme}`);
-  };
-  let theme = "system";
-  try { theme = oneOf(localStorage.getItem("manga-ops-theme"), THEMES, "system"); } catch { /* a browser that keeps nothing */ }
-  show(theme);
-  button.addEventListener("click", () => {
-    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-    show(theme);
-    try { localStorage.setItem("manga-ops-theme", theme); } catch { /* as above */ }
-  });
-}
-
-function beginTips() {
-  const tip = byId("tip"), turns = byId("turns");
-  turns.addEventListener("pointermove", (event) => {
-    const words = event.target.dataset?.tip;
-    setHidden(tip, !words);
-    if (!words) return;
-    setText(tip, words);
-    const left = event.clientX > innerWidth - 260 ? event.clientX - 250 : event.clientX + 14;
-    tip.style.transform = `translate(${left}px, ${event.clientY > innerHeight - 120 ? event.clientY - 90 : event.clientY + 16}px)`;
-  });
-  turns.addEventListener("pointerleave", () => setHidden(tip, true));
-}
-
-const turnList = new TurnList(page.turns, changed);
-beginThemes();
-beginTips();
-legend(byId("ladder-legend"), [["live", "live"], ["cache", "cache"], ["stale", "stale"], ["fallback", "fallback"], ["error", "error"]]);
-legend(byId("turns-legend"), [["stage", "stages"], ["attempt", "attempt at a backend"], ["redis", "Redis"], ["work", "processor"], ["bad", "failed or cut off"], ["waiting", "waiting for a place"]]);
-const stream = new Stream("/ops/events", heard, linked);
+legend(byId("ladder-legend"), [...SOURCES, "error"].map((kind) => [kind, kind]));
+legend(byId("turns-legend"), [["stage", "stages"], ["attempt", "attempt at a backend"], ["redis", "Redis"], ["work", "processor"], ["bad", "failed or cut off"]]);
+const stream = new Stream(onEvent, onLink);
+let hiding = 0;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiding);
+  if (document.hidden) hiding = setTimeout(() => stream.sleep(), 60000);
+  else stream.wake();
+});
 stream.open();
-watchTab(stream);
 setInterval(() => { if (page.link !== "live") changed(); }, 1000);

@@ -19,7 +19,7 @@ AT = states.AT
 SCRIPT = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
 LONG = "W" * 5_000
 ODD: tuple[Any, ...] = (None, SCRIPT, LONG, 1e308, -1e308, 2**53, True, [], [[]], {}, {"__proto__": 1}, "\u202e\u0000")
-KEPT = "turnList.turns.calls + turnList.turns.kept.size + page.recent.seconds.size + page.recent.states.length"
+KEPT = "turnList.calls + turnList.kept.size + page.recent.seconds.size + page.recent.sheds.length"
 
 
 def with_texts(value: Any, text: str) -> Any:
@@ -100,7 +100,7 @@ async def test_after_five_thousand_calls_it_holds_no_more_than_after_five_hundre
         for number in range(10):
             many = [calls.hung_search(n, AT + n / 100, 0, f"{n:08x}") for n in range(number * 500, number * 500 + 500)]
             own.server.say(*(("call", each) for each in many), ("state", states.calm(AT + number * 5)))
-            await own.holds(f"page.turns.arrived === {number * 500 + 500} && turnList.seen === page.turns.arrived")
+            await own.holds(f"turnList.arrived === {number * 500 + 500} && turnList.seen === turnList.arrived")
             heights.append(await own.page.evaluate(f"[document.querySelectorAll('*').length, {KEPT}]"))
         assert await own.count(".turn") == 40
         assert await own.count(".call") == 40

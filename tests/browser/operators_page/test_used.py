@@ -38,18 +38,13 @@ async def test_a_turn_gathers_its_calls(browser: Browser) -> None:
         assert "804 ms of 3.00 s used" in await first.inner_text()
 
 
-async def test_arrows_go_from_call_to_call_and_enter_opens_one(browser: Browser) -> None:
+async def test_a_call_is_reached_by_tab_opened_by_enter_and_closed_by_escape(browser: Browser) -> None:
     async with shown(browser, evenings.opened()) as own:
-        focused = "document.activeElement.closest('.turn')?.querySelector('h3').textContent"
         await own.page.locator("#by-trouble").focus()
-        await own.page.keyboard.press("Tab")  # the list's first pin …
-        await own.page.keyboard.press("Tab")  # … and the call after it
-        names = await own.page.locator(".turn h3").all_inner_texts()
-        assert await own.page.evaluate(focused) == names[0]
-        await own.page.keyboard.press("End")
-        assert await own.page.evaluate(focused) == names[-1]
-        await own.page.keyboard.press("Home")
-        await own.page.keyboard.press("ArrowDown")
+        await own.page.keyboard.press("Tab")
+        name = await own.page.evaluate("document.activeElement.closest('.turn').querySelector('h3').textContent")
+        assert name == await own.text(".turn h3")
+        await own.page.locator(".call", has_text="check_inventory").first.focus()
         await own.page.keyboard.press("Enter")
         opened = own.page.locator(".details:not([hidden])")
         assert await opened.count() == 1
@@ -58,17 +53,9 @@ async def test_arrows_go_from_call_to_call_and_enter_opens_one(browser: Browser)
         assert await opened.count() == 0
 
 
-async def test_the_list_is_one_stop_of_the_tab_key(browser: Browser) -> None:
-    async with shown(browser, evenings.opened()) as own:
-        assert await own.count("#turns [tabindex='0']") == 2
-        await own.page.locator(".call[tabindex='0']").focus()
-        await own.page.keyboard.press("Tab")
-        assert await own.page.evaluate("document.activeElement.closest('#turns')") is None
-
-
 async def test_focus_is_seen(browser: Browser) -> None:
     async with shown(browser, evenings.opened()) as own:
-        for selector in ("#theme", "#pause", "#by-tool", "#by-trouble", ".call[tabindex='0']"):
+        for selector in ("#pause", "#by-tool", "#by-trouble", ".call >> nth=0"):
             await own.page.locator(selector).focus()
             await own.page.keyboard.press("Shift")  # from here on focus is a keyboard's
             width = await own.page.locator(selector).evaluate("each => getComputedStyle(each).outlineWidth")
@@ -111,18 +98,6 @@ async def test_filters_leave_what_is_asked_for(browser: Browser) -> None:
         await own.counts("li:not([hidden]) > .call", 10)
         await own.page.locator("#by-tool").select_option("lookup_order")
         await own.reads("#turns-none", "No turn that is kept is like that.")
-
-
-async def test_a_pinned_turn_stays(browser: Browser) -> None:
-    async with shown(browser, quiet_evening()) as own:
-        own.server.say(stock(1, "aaaa0001"))
-        await own.counts(".turn", 1)
-        await own.page.locator(".pin").click()
-        await own.page.mouse.move(4, 4)
-        await own.page.evaluate("document.activeElement.blur()")
-        own.server.say(*(stock(number) for number in range(100, 200)))
-        await own.counts(".turn", 40)
-        assert await own.text(".turn h3") == "turn aaaa0001"
 
 
 async def test_it_reconnects_and_says_meanwhile_that_figures_are_old(browser: Browser) -> None:
@@ -183,16 +158,3 @@ async def test_before_a_server_answers_it_says_that(browser: Browser) -> None:
         own.server.cut()
         await own.reads("#link", "the page was switched off")
         assert await own.text("h1") == "The server cannot be reached."
-
-
-async def test_the_theme_can_be_chosen_and_is_kept(browser: Browser) -> None:
-    async with shown(browser, quiet_evening(), theme="light") as own:
-        ground = "getComputedStyle(document.body).backgroundColor"
-        light = await own.page.evaluate(ground)
-        await own.page.locator("#theme").click()
-        await own.reads("#theme", "Theme: dark")
-        dark = await own.page.evaluate(ground)
-        assert dark != light
-        await own.page.reload()
-        await own.reads("#theme", "Theme: dark")
-        assert await own.page.evaluate(ground) == dark

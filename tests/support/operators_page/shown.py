@@ -63,7 +63,7 @@ async def shown(browser: Browser, events: list[Event], **options: Any) -> AsyncI
         turns = {data["turn"] for name, data in events if name == "call"}
         if turns:
             await own.counts(".turn", min(40, len(turns)))
-            await own.holds("page.turns.arrived === turnList.seen && !page.dirty")
+            await own.holds("turnList.arrived === turnList.seen && !page.dirty")
         yield own
 
 
