@@ -85,12 +85,12 @@ INPUT = arguments(
             "type": "array",
             "items": {"type": "string", "pattern": TITLE_ID},
             "maxItems": 20,
-            "description": "Left out: what was shown last.",
+            "description": "Default: the titles shown last.",
         },
         "result_set": {
             "type": "string",
             "pattern": RESULT_SET,
-            "description": "The result_set of an earlier answer, in place of title_ids.",
+            "description": "Of an earlier answer, in place of title_ids.",
         },
     }
 )
@@ -137,8 +137,8 @@ def summary(result: Json) -> str:
 TOOL = Tool(
     name="check_inventory",
     title="Check stock",
-    description="Tells which of up to 20 titles can be bought now: price, formats, which volumes are missing and when they "
-    "return. Without title_ids it checks what was shown last, by a search or by recommendations.",
+    description="Tells which of up to 20 titles can be bought now: price, formats, missing volumes and when they return. "
+    "Call it before you promise stock.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=check,

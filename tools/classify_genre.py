@@ -18,7 +18,7 @@ INPUT = arguments(
             "type": "string",
             "minLength": 1,
             "maxLength": 2000,
-            "description": "A blurb, a synopsis, or the customer's own description, in any language.",
+            "description": "A blurb, synopsis or description, in any language.",
         }
     },
     required=["text"],
@@ -94,9 +94,8 @@ def summary(result: Json) -> str:
 TOOL = Tool(
     name="classify_genre",
     title="Classify a description",
-    description="Tells which readership and which of the store's tags a text fits, with confidences of 0 to 1, the "
-    "likeliest first. Use it to label a blurb, or for tags to search by. To find titles for a description, pass it to "
-    "search_manga_catalog instead.",
+    description="Tells which readership and tags a text fits, likeliest first, with confidences of 0 to 1. Call it to label "
+    "a blurb; to find titles for a description call search_manga_catalog.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=classify,

@@ -266,7 +266,7 @@ INPUT = arguments(
             "type": "array",
             "items": {"type": "string", "pattern": TITLE_ID},
             "maxItems": MOST,
-            "description": "Without it: what was shown last.",
+            "description": "Default: the titles shown last.",
         },
         "result_set": {"type": "string", "pattern": RESULT_SET, "description": "In place of title_ids."},
     }
@@ -368,8 +368,8 @@ def summary(result: Json) -> str:
 TOOL = Tool(
     name="compare_prices",
     title="Compare prices",
-    description="Tells what up to 10 titles cost on paper, digitally and as a complete set: a volume, the series, what a "
-    "set saves, which is cheapest. Use it for questions of price; check_inventory tells which volumes are missing.",
+    description="Compares what up to 10 titles cost on paper, digitally and as a set: a volume, the series, what a set "
+    "saves, which is cheapest. Call it for questions of price.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=compare,

@@ -28,15 +28,15 @@ INPUT = arguments(
         "title_id": {
             "type": "string",
             "pattern": TITLE_ID,
-            "description": "From a search. With volume, default: the last title.",
+            "description": "From a search. Default: the title shown last.",
         },
         "volume": {
             "type": "string",
             "pattern": VOLUME,
-            "description": "A number, or next: after the customer's last, else the next out. Default: overview.",
+            "description": "A number, or next: after the customer's last, else the next out. Default: all.",
         },
-        "format": {"type": "string", "enum": [PAPER, DIGITAL], "description": "Or any."},
-        "month": {"type": "string", "pattern": MONTH, "description": "YYYY-MM. Default: this one."},
+        "format": {"type": "string", "enum": [PAPER, DIGITAL], "description": "Default: any."},
+        "month": {"type": "string", "pattern": MONTH, "description": "YYYY-MM; all titles."},
         "offset": {"type": "integer", "minimum": 0, "maximum": MOST_RELEASES, "description": "Rows to skip."},
     }
 )
@@ -104,8 +104,8 @@ def summary(result: Json) -> str:
 TOOL = Tool(
     name="find_volumes",
     title="Volumes",
-    description="One volume of a title, the next, or all: stock, price, ISBN, release or restock date. Without title_id: a "
-    "month's new releases.",
+    description="Lists one volume of a title, the next, or all: stock, price, ISBN, release and restock date. With month: "
+    "what comes out then. Call it for the next volume and release dates.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=find,

@@ -100,7 +100,7 @@ def _note(found: Meant, after: Preferences) -> str:
 TOOL = Tool(
     name="forget_preference",
     title="Forget a preference",
-    description="Removes for good what the signed-in customer asked to be remembered. Use it only when they ask for that.",
+    description="Removes for good what the signed-in customer asked to be remembered. Call it only when they ask for that.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=forget,

@@ -57,8 +57,8 @@ OUTPUT = answer(
 TOOL = Tool(
     name="get_manga_details",
     title="Details of one manga",
-    description="Returns everything known of one title: names in each script, authors, synopsis, volumes, years, magazine, "
-    "rating, related titles, prices. Needs its title_id.",
+    description="Returns all facts of one title: names in each script, authors, synopsis, volumes, years, rating, related "
+    "titles, prices. Call it for questions about one title.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=details,

@@ -68,8 +68,8 @@ def row(title: Title) -> Json:
 TOOL = Tool(
     name="get_ratings",
     title="Readers' ratings",
-    description="Tells how readers rate up to 20 titles: the mean of 5, how many rated, and how many gave each number of "
-    "stars. Use it to compare titles or to judge how far a rating can be trusted; a search already shows the mean.",
+    description="Tells how readers rate up to 20 titles: mean of 5, number of ratings, and how many gave each number of "
+    "stars. Call it to compare titles; a search already shows the mean.",
     input_schema=arguments(
         {
             "title_ids": {

@@ -28,13 +28,13 @@ INPUT = arguments(
             "type": "string",
             "minLength": 1,
             "maxLength": 500,
-            "description": "In plain words: themes, mood, titles they liked, authors.",
+            "description": "What they like: themes, mood, titles, authors.",
         },
         "user_id": {
             "type": "string",
             "minLength": 1,
             "maxLength": 255,
-            "description": "Best left out.",
+            "description": "Leave it out.",
         },
         "exclude_titles": {
             "type": "array",
@@ -150,9 +150,9 @@ def shown(asked: Json, result: Json) -> LastShown:
 TOOL = Tool(
     name="get_recommendations",
     title="Recommend manga",
-    description="Recommends titles for what the customer says they like, each with a reason, and takes account of what the "
-    "signed-in customer has bought and looked at. Never recommends a title they own or asked to leave out. Use it for "
-    "'what should I read next' rather than for finding a known title.",
+    description="Recommends titles for what the customer likes, each with a reason. Uses what the signed-in customer bought "
+    "and viewed; leaves out what they own. Call it for 'what should I read next'. Put likes into criteria, each condition "
+    "into its argument, each refusal into without.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=recommend,

@@ -14,7 +14,7 @@ INPUT = arguments(
         "order_id": {
             "type": "string",
             "pattern": ORDER_ID,
-            "description": "Such as MNG-DEMO1001; left out: their latest ten.",
+            "description": "Such as MNG-DEMO1001. Default: their latest ten.",
         }
     }
 )
@@ -44,9 +44,8 @@ def summary(result: Json) -> str:
 TOOL = Tool(
     name="lookup_order",
     title="Look up an order",
-    description="Returns an order of the signed-in customer only: what has become of it, items, totals, and each "
-    "parcel's carrier, tracking number and progress. Without order_id it lists their latest ten orders, for 'where is my "
-    "order'.",
+    description="Returns an order of the signed-in customer: status, items, totals, and each parcel's carrier, tracking "
+    "number and progress. Without order_id: their latest ten orders.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=look_up,

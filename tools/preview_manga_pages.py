@@ -19,8 +19,8 @@ TITLE_SECONDS = 0.3
 
 INPUT = arguments(
     {
-        "title_id": {"type": "string", "pattern": TITLE_ID, "description": "Of a search result."},
-        "volume": {"type": "integer", "minimum": 1, "maximum": 999, "default": 1, "description": "Its number."},
+        "title_id": {"type": "string", "pattern": TITLE_ID, "description": "From a search."},
+        "volume": {"type": "integer", "minimum": 1, "maximum": 999, "default": 1, "description": "Number of the volume."},
     },
     required=["title_id"],
 )
@@ -89,8 +89,8 @@ def without(numbers: tuple[int, ...]) -> str:
 TOOL = Tool(
     name="preview_manga_pages",
     title="Look into a volume",
-    description="Shows the first pages of a volume, at most three, as images. Use it for a customer who wants to see how a "
-    "manga is drawn. Not every volume has a preview.",
+    description="Shows up to three first pages of a volume as images. Call it when the customer wants to see how a manga is "
+    "drawn. Some volumes have no preview.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=previewed,

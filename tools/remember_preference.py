@@ -80,7 +80,7 @@ TOOL = Tool(
     name="remember_preference",
     title="Remember a preference",
     description="Keeps a lasting wish of the signed-in customer (no gore, a budget), which searches and recommendations "
-    "then obey. Use it only for lasting wishes.",
+    "then obey. Call it only for lasting wishes.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=remember,

@@ -40,14 +40,13 @@ INPUT = arguments(
             "type": "string",
             "minLength": 1,
             "maxLength": 500,
-            "description": "A title in any script, a nickname, an author, or a theme in plain words, such as 'ワンピ' or "
-            "'a chess-like game with ghosts'.",
+            "description": "The subject: title in any script, nickname, author or theme, as 'ワンピ' or 'ghost chess'.",
         },
         "genre": {
             "type": "string",
             "enum": [*GENRES, ""],
             "default": "",
-            "description": "Readership; empty for any.",
+            "description": "Readership.",
         },
         "author": {
             "type": "string",
@@ -178,10 +177,9 @@ def shown(asked: Json, result: Json) -> LastShown:
 TOOL = Tool(
     name="search_manga_catalog",
     title="Search the manga catalogue",
-    description="Searches the store's manga by title in any script, nickname, author or theme. Returns the best matches "
-    "with price and stock. Use it first whenever the customer names or describes a manga. Conditions in the query "
-    "(finished, under ten volumes, nothing gory, for a ten-year-old, 完結) are obeyed and told in understood; the other "
-    "arguments state them too. check_inventory without title_ids then refers to these results.",
+    description="Finds manga by title, nickname, author or theme, best first, with price and stock. Call it first when the "
+    "customer names or describes a manga. Put the subject into query, each condition into its argument, each refusal into "
+    "without. understood tells what was obeyed.",
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=search,

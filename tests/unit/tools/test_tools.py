@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from server.results import compact
 from server.transport.tool_listing import listed_tool
 from tests.support.cases import cases
 from tests.support.examples import defaults, least_arguments, least_result
@@ -49,6 +50,11 @@ def test_time_cache_and_fallback_are_the_designs(tool: Tool) -> None:
 def test_orders_and_preferences_are_personal_and_nothing_else_is(tool: Tool) -> None:
     assert tool.personal is (tool.name in PERSONAL)
     assert not (tool.personal and (tool.cache or tool.fallback or tool.remembered))
+
+
+def test_all_tools_together_fit_into_one_list_of_24_kilobytes() -> None:
+    """With 300 bytes for what stands around them (`tests/wire/test_tool_lists.py` measures the answer itself)."""
+    assert len(compact([listed_tool(tool) for tool in TOOLS]).encode()) <= 24_576 - 300
 
 
 @EVERY_TOOL
@@ -119,9 +125,7 @@ def test_its_texts_say_what_and_when(tool: Tool) -> None:
     assert tool.title
     assert 100 < len(tool.description) < 600
     assert tool.description.endswith(".")
-    assert any(word in tool.description for word in ("Use it", "Needs", "Without", "only")), (
-        "when to use it, or what it needs"
-    )
+    assert any(word in tool.description for word in ("Call it", "Without", "only")), "when to use it, or what it needs"
     assert tool.instead.endswith(".")
     assert tool.instead != Tool.instead, "what to do while it is switched off"
 
