@@ -19,9 +19,8 @@ STANDING_SECONDS, CALM_SECONDS = 0.5, 2.0
 
 
 class StandingQueue:
-    """When the processor is what lacks, calls wait before they get here, and few are ever under way. One that has waited is
-    let in when that was a burst or a hiccup, and refused when all have waited for a while: the queue then stands, and
-    whoever is at its end would wait longer still (Nichols and Jacobson, "Controlling queue delay", ACM Queue 2012)."""
+    """Detects a standing queue in front of the event loop. A call that waited is admitted after a burst or a hiccup, and
+    refused when all calls have waited for a while (Nichols and Jacobson, "Controlling queue delay", ACM Queue 2012)."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -30,7 +29,7 @@ class StandingQueue:
         self._strict_until = 0.0
 
     def stands_before(self, waited_ms: float) -> bool:
-        """Tells whether to refuse a call that waited so long."""
+        """True if a call that waited so long is to be refused."""
         now = self._clock()
         if waited_ms <= LONGEST_WAIT_MS:
             self._late_since = None
@@ -44,18 +43,12 @@ class StandingQueue:
         return stands
 
 
-RETRY_AFTER_MS = 100
-LOOK_UPS = 5
-"""One place for as many is added for look-ups alone: they cost a hundredth of a search, and wait behind none."""
-
-
 class Places:
-    """`most` calls at once, shared out among principals, and among the customers that each of these speaks for.
+    """`most` places for calls at once, shared fairly among principals, and among the customers that each speaks for.
 
-    Who is alone may have every place. When all are taken, whoever has less than an equal share of them is let in beyond: the
-    others' next calls are refused until they are back at theirs, which takes as long as a call does (max-min fairness).
-    With n principals there are never more calls than 1 + 1/2 + … + 1/n times the places, and twice that where they speak
-    for many customers."""
+    A single principal may hold all. When all are taken, one with less than an equal share is admitted beyond: the others'
+    next calls are refused until they are back at their share (max-min fairness). With n principals there are at most 1 + 1/2
+    + … + 1/n times `most` calls, twice that where they speak for many customers."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -74,6 +67,7 @@ class Places:
 
     @contextmanager
     def held_by(self, holder: Stated) -> Iterator[None]:
+        """Takes a place within the block."""
         self._count(holder, 1)
         try:
             yield
@@ -91,13 +85,14 @@ class Places:
 
 
 class ShedStage:
-    """`under_way` counts the calls inside; `idle` is set while there is none. A customer whose calls are refused without end
-    is soon not looked at any more: each refusal counts against its limit, and costs as much as a call that is cached."""
+    """Refuses calls beyond `most` with SERVER_BUSY instead of queueing them. `under_way` counts the calls inside; `idle` is
+    set while there is none. Each refusal counts against its caller's limit. Look-ups have a fifth as many places of their
+    own: they cost a hundredth of a search."""
 
     def __init__(self, most: int, limits: CallerLimits, clock: Clock = time.monotonic) -> None:
         self._limits = limits
         self._queue = StandingQueue(clock)
-        self._places, self._look_ups = Places(most), Places(max(1, most // LOOK_UPS))
+        self._places, self._look_ups = Places(most), Places(max(1, most // 5))
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -108,10 +103,10 @@ class ShedStage:
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         stated = Stated.of(call)
         self._limits.hear(stated)
-        places = self._open_to(stated, call)
+        places = self._find_room(stated, call)
         if places is None:
             self._limits.note_refusal(stated)
-            raise ServerBusy("The server has as many calls as it can answer in time.", retry_after_ms=RETRY_AFTER_MS)
+            raise ServerBusy("The server has as many calls as it can answer in time.", retry_after_ms=100)
         try:
             with places.held_by(stated):
                 self.idle.clear()
@@ -123,8 +118,7 @@ class ShedStage:
             if not self.under_way:
                 self.idle.set()
 
-    def _open_to(self, stated: Stated, call: Call) -> Places | None:
-        """Returns where there is room for it."""
+    def _find_room(self, stated: Stated, call: Call) -> Places | None:
         if self._queue.stands_before(call.elapsed_ms()):
             return None
         if self._places.has_room_for(stated):
@@ -133,16 +127,12 @@ class ShedStage:
 
 
 HALF_WINDOW_SECONDS = 15.0
-GROWTH = 1.1
-SMALLEST = 0.0001
+GROWTH, SMALLEST = 1.1, 0.0001
 
 
 class LatencySketch:
-    """Quantiles of the last 15 to 30 seconds, within 5 %, in constant memory.
-
-    Logarithmic buckets as in DDSketch (Masson, Rim and Lee, VLDB 2019), in two half windows of which the older is
-    dropped whole: what was slow half a minute ago is forgotten.
-    """
+    """Quantiles of the last 15 to 30 seconds, within 5 %, in constant memory: logarithmic buckets as in DDSketch (Masson,
+    Rim and Lee, VLDB 2019), in two half windows of which the older is dropped whole."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -159,7 +149,7 @@ class LatencySketch:
         return self._current.total() + self._previous.total()
 
     def quantile(self, share: float) -> float:
-        """Returns seconds; 0 when nothing has been added."""
+        """Seconds; 0 when nothing has been added."""
         self._turn()
         both = self._current + self._previous
         rank = share * both.total()
@@ -183,8 +173,8 @@ LEAST_SAMPLES = 20
 
 
 class AdmitStage:
-    """One call a second passes for each tool whatever its p95. One that comes back well in time has found out that the
-    tool has recovered: what was slow before counts no more."""
+    """Refuses a call when the tool's p95 exceeds the time that is left, so that the ladder answers at once. One call a
+    second passes for each tool as a probe; one that takes less than half its time clears the tool's record."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -192,18 +182,16 @@ class AdmitStage:
         self._probed_at: dict[str, float] = {}
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        assert call.deadline is not None
         sketch = self._sketches.setdefault(call.name, LatencySketch(self._clock))
-        left = call.deadline.remaining()
-        probing = self._too_slow(sketch, left)
-        if probing and not self._may_probe(call.name):
-            raise TimedOut("This would take longer than the time that is left.", retry_after_ms=1000)
-        started = self._clock()
+        left, started = call.due.remaining(), self._clock()
+        probing = sketch.count() >= LEAST_SAMPLES and sketch.quantile(0.95) > left
+        if probing:
+            if started - self._probed_at.get(call.name, -PROBE_SECONDS) < PROBE_SECONDS:
+                raise TimedOut("This would take longer than the time that is left.", retry_after_ms=1000)
+            self._probed_at[call.name] = started
         try:
             outcome = await inner(call)
-        except Failure:
-            # A call that was cut off at its deadline took at least so long, which is what matters here. One whose callers
-            # left has measured nothing.
+        except Failure:  # a timeout took at least so long; a cancelled call has measured nothing
             sketch.add(self._clock() - started)
             raise
         seconds = self._clock() - started
@@ -212,25 +200,13 @@ class AdmitStage:
         sketch.add(seconds)
         return outcome
 
-    def _too_slow(self, sketch: LatencySketch, left: float) -> bool:
-        return sketch.count() >= LEAST_SAMPLES and sketch.quantile(0.95) > left
-
-    def _may_probe(self, tool: str) -> bool:
-        now = self._clock()
-        if now - self._probed_at.get(tool, -PROBE_SECONDS) < PROBE_SECONDS:
-            return False
-        self._probed_at[tool] = now
-        return True
-
 
 class DeadlineStage:
-    """Works for the call's own time, or for that of the flight it shares."""
+    """Cancels what runs inside at the call's deadline, or at that of the flight it shares."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        deadline = call.flight or call.deadline
-        assert deadline is not None
         try:
-            async with asyncio.timeout(deadline.remaining()):
+            async with asyncio.timeout((call.flight or call.due).remaining()):
                 return await inner(call)
         except TimeoutError:
             raise TimedOut("This took too long and was stopped.", retry_after_ms=100) from None

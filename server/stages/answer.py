@@ -19,7 +19,7 @@ Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 
 async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json) -> Json:
-    """Runs it, noted by this `name` for whoever watches the call. Raises what it raises."""
+    """Runs it within a span of this `name` where the call is observed. Raises what it raises."""
     if call.span is None:
         return await run(context, given)
     with call.span.begin("work", name) as span:
@@ -27,42 +27,8 @@ async def work(call: Call, name: str, run: Work, context: ToolContext, given: Js
         return await run(context, given)
 
 
-@dataclass(frozen=True, slots=True)
-class Standby:
-    """`name` is told as the fallback; `as_of` is how old what it knows is, in seconds since the epoch."""
-
-    name: str
-    store: Store
-    as_of: float
-
-
-StandbyLookup = Callable[[str, Store], Standby | None]
-"""Returns the second store for a tool, by its name, and its usual store; None where there is none now."""
-
-
-def no_standby(tool: str, store: Store) -> Standby | None:
-    return None
-
-
-class ToolRunner:
-    """Stands where the stages end."""
-
-    def __init__(self, store: Store, wall: WallClock) -> None:
-        self._store = store
-        self._wall = wall
-
-    async def __call__(self, call: Call) -> Outcome:
-        deadline = call.flight or call.deadline
-        assert deadline is not None
-        context = context_of(call, self._store, deadline)
-        value = await work(call, call.name, call.tool.tool.handler, context, call.arguments)
-        source = CACHE if context.served_from_cache else LIVE
-        as_of = round(self._wall(), 3)  # as exact as records keep it: who gets it again hears the same time
-        return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))
-
-
 def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
-    """Gives a tool, its fallback or its completion what it may use until `deadline`."""
+    """The context of a tool, its fallback or its completion."""
     begun = call.begun
     return ToolContext(
         store=store,
@@ -79,40 +45,50 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
     )
 
 
-LEAST_SECONDS = 0.03
-"""What the join may take when the rungs below have used up the call's own time: it comes out of the ladder's share. In a
-turn that is used up it starts nothing, and finds what was read lately."""
+class ToolRunner:
+    """The innermost handler: runs the tool."""
+
+    def __init__(self, store: Store, wall: WallClock) -> None:
+        self._store = store
+        self._wall = wall
+
+    async def __call__(self, call: Call) -> Outcome:
+        context = context_of(call, self._store, call.flight or call.due)
+        value = await work(call, call.name, call.tool.tool.handler, context, call.arguments)
+        source = CACHE if context.served_from_cache else LIVE
+        as_of = round(self._wall(), 3)  # as precise as records store it, so that a replay states the same time
+        return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))
+
+
+LEAST_JOIN_SECONDS = 0.03
+"""What the join gets when the rungs below have used up the call's time."""
 
 
 class CompleteStage:
-    """Asks the tool itself to complete what it, the cache or the ladder has answered. Whose stock that needs the arguments
-    often say: then it is read while the tool runs, not after it."""
+    """Has the tool complete its own, a cached or a fallback answer. Where the arguments name the titles, their stock is read
+    while the tool runs."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        if call.tool.tool.complete is None:
+        complete = call.tool.tool.complete
+        if complete is None:
             return await inner(call)
         async with self._stock_of(call) as stock:
             outcome = await inner(call)
-            return outcome if outcome.value is None else await self._completed(call, outcome, stock)
-
-    async def _completed(self, call: Call, outcome: Outcome, stock: asyncio.Task[StockReading] | None) -> Outcome:
-        complete = call.tool.tool.complete
-        assert call.deadline is not None
-        assert complete is not None
-        assert outcome.value is not None
-        least = call.late_end(LEAST_SECONDS) if _may_start(call) else Deadline.after(0, call.clock)
-        deadline = call.deadline if call.deadline.at > least.at else least
-        context = context_of(call, self._store, deadline)
-        context.stock = stock
-        value = await work(call, "complete", complete, context, outcome.value)
-        return replace(outcome, value=value, content=(*outcome.content, *context.content))
+            if outcome.value is None:
+                return outcome
+            # In an exhausted turn the join starts nothing and finds only what was read lately.
+            least = call.late_end(LEAST_JOIN_SECONDS) if _may_start(call) else Deadline.after(0, call.clock)
+            context = context_of(call, self._store, call.due if call.due.at > least.at else least)
+            context.stock = stock
+            value = await work(call, "complete", complete, context, outcome.value)
+            return replace(outcome, value=value, content=(*outcome.content, *context.content))
 
     @asynccontextmanager
     async def _stock_of(self, call: Call) -> AsyncIterator[asyncio.Task[StockReading] | None]:
-        """The read, under way for as long as the block; None where the arguments name no title, or it is too late."""
+        """The read, under way within the block; None where the arguments name no title or the turn is exhausted."""
         titles = call.tool.tool.stock_of(call.arguments) if call.tool.tool.stock_of else ()
         if not titles or call.deadline is None or not _may_start(call):
             yield None
@@ -131,36 +107,49 @@ def _may_start(call: Call) -> bool:
     return call.turn is None or call.turn.may_start()
 
 
+@dataclass(frozen=True, slots=True)
+class Standby:
+    """A second store. `name` is reported as the fallback; `as_of` is the age of its data, in seconds since the epoch."""
+
+    name: str
+    store: Store
+    as_of: float
+
+
+StandbyLookup = Callable[[str, Store], Standby | None]
+"""Returns the standby for a tool, by its name, in place of the usual store; None where there is none now."""
+
+
+def no_standby(tool: str, store: Store) -> Standby | None:
+    return None
+
+
 RUNG_SECONDS = 0.025
-"""What a fallback may take: it works from memory, within the share that every call keeps back for it."""
-SECOND_SECONDS = 0.15
-"""What is kept back of a call's time for a second store, where there is one: a search's worth on a busy machine, at most a
-third of it."""
+"""What a fallback may take: it works from memory, within the time that every call keeps back for it."""
+STANDBY_SECONDS = 0.15
+"""Kept back of a call's time for the standby, where there is one: a search's worth on a busy machine, at most a third."""
 
 
 class FallbackStage:
-    """Catches what a backend did not deliver, and answers from the highest rung below that holds."""
+    """The ladder below a failed backend: the stale result, the standby, the tool's own fallback, then the failure."""
 
-    def __init__(self, store: Store, wall: WallClock, second: StandbyLookup = no_standby) -> None:
-        self._store = store
-        self._wall = wall
-        self._second = second
+    def __init__(self, store: Store, wall: WallClock, standby: StandbyLookup = no_standby) -> None:
+        self._store, self._wall, self._standby = store, wall, standby
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:
             return await self._in_time(call, inner)
         except BackendFailure as failure:
             call.descended = True
-            return self._stale(call) or await self._over_second(call) or await self._fallback(call, failure)
+            return self._stale(call) or await self._over_standby(call) or await self._fallback(call, failure)
 
     async def _in_time(self, call: Call, inner: Handler) -> Outcome:
-        """Early enough for the second store, where that would be asked."""
-        if self._stale(call) is not None or self._second(call.name, self._store) is None:
+        """Runs `inner`; stops it early where the standby is the next rung."""
+        if self._stale(call) is not None or self._standby(call.name, self._store) is None:
             return await inner(call)
-        assert call.deadline is not None
-        left = call.deadline.remaining()
+        left = call.due.remaining()
         try:
-            async with asyncio.timeout(left - min(SECOND_SECONDS, left / 3)):
+            async with asyncio.timeout(left - min(STANDBY_SECONDS, left / 3)):
                 return await inner(call)
         except TimeoutError:
             raise TimedOut("This took too long and was stopped.", retry_after_ms=100) from None
@@ -172,20 +161,18 @@ class FallbackStage:
             return None
         return Outcome(cached.value, source=STALE, as_of=cached.made_at)
 
-    async def _over_second(self, call: Call) -> Outcome | None:
-        """The tool's own answer over the second store; None where there is none, or it does not deliver either."""
-        second = self._second(call.name, self._store)
-        return await self._run_over(second, call) if second is not None else None
-
-    async def _run_over(self, second: Standby, call: Call) -> Outcome | None:
-        assert call.deadline is not None
-        rung = call.late_end(RUNG_SECONDS)
-        context = context_of(call, second.store, call.deadline if call.deadline.at > rung.at else rung)
-        try:
-            value = await work(call, second.name, call.tool.tool.handler, context, call.arguments)
-        except Failure:  # a title that it does not know among them: it may be older than that
+    async def _over_standby(self, call: Call) -> Outcome | None:
+        """The tool run over the standby; None where there is none, or it fails too."""
+        standby = self._standby(call.name, self._store)
+        if standby is None:
             return None
-        return Outcome(value, source=FALLBACK, fallback=second.name, as_of=second.as_of, content=tuple(context.content))
+        rung = call.late_end(RUNG_SECONDS)
+        context = context_of(call, standby.store, call.due if call.due.at > rung.at else rung)
+        try:
+            value = await work(call, standby.name, call.tool.tool.handler, context, call.arguments)
+        except Failure:  # NOT_FOUND as well: the standby may be older than the title
+            return None
+        return Outcome(value, source=FALLBACK, fallback=standby.name, as_of=standby.as_of, content=tuple(context.content))
 
     async def _fallback(self, call: Call, failure: BackendFailure) -> Outcome:
         fallback = call.tool.tool.fallback

@@ -1,4 +1,8 @@
-"""The result cache: keys, sealed texts, single flight and stale-while-revalidate."""
+"""The result cache: keys, sealed texts, single flight and stale-while-revalidate.
+
+A cached result is shared by all who ask the same and outlives sessions, so it contains none of the caller's own words: they
+are stored as positions in the question (`sealed`) and restored from the question of whoever finds it (`opened`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from typing import Any
 
 from server.call import CACHE, LIVE, STALE, Call, Handler, Outcome
 from session import keys
-from session.begin import CachedResult, digest, encode
+from session.begin import digest, encode
 from session.memory import SessionMemory
 from session.redis.keyvalue import Command, Step
 from session.resilience.clocks import WallClock
@@ -24,68 +28,83 @@ from tools.store.search.text.characters import normalise
 
 
 def cache_key(call: Call) -> str | None:
-    """Names a result, the same for everybody unless the tool's results depend on the user. None where nothing is cached, as
-    where a call is about what its session was shown last."""
+    """The key of a call's result; it includes the user only where the tool's results depend on one. None where it is not
+    cached, as where a call is about what its session was shown last."""
     policy = call.tool.tool.cache
     if policy is None or call.tool.tool.is_about_last(call.arguments):
         return None
     owner = keys.user_hash(call.customer) if policy.per_user else ""
-    return keys.cached_result(call.name, call.tool.form, digest(call.arguments, owner, *obeyed(call)))
+    obeyed = (call.obeys,) if call.obeys else ()
+    return keys.cached_result(call.name, call.tool.form, digest(call.arguments, owner, *obeyed))
 
 
 def flight_key(call: Call) -> str:
-    """Single-flight key. Includes user and session unless the result is public, the tool's version, and the call itself if
-    the tool may ask its client."""
+    """The single-flight key. It includes user, session and what the session refers to unless the tool's result is public,
+    and the call itself where the tool asks its client questions."""
     tool, begun = call.tool.tool, call.begun
-    shared = tool.cache is not None and not tool.cache.per_user and not tool.is_about_last(call.arguments)
-    owner = "" if shared else json.dumps([call.customer, call.session])
+    public = tool.cache is not None and not tool.cache.per_user and not tool.is_about_last(call.arguments)
+    owner = "" if public else json.dumps([call.customer, call.session])
     refers: tuple[object, ...] = (call.call_id,) if tool.asks else ()
-    if begun and not shared:
+    if begun and not public:
         last = (begun.last.by, begun.last.query, begun.last_ids) if begun.last else ()
         refers += (last, begun.result_set or (), dict(begun.shared))
-    return digest(call.name, call.tool.form, call.arguments, owner, refers, *obeyed(call))
-
-
-def obeyed(call: Call) -> tuple[str, ...]:
-    """What is remembered of its customer is a part of what was asked, where there is any."""
-    return (call.obeys,) if call.obeys else ()
+    obeyed = (call.obeys,) if call.obeys else ()
+    return digest(call.name, call.tool.form, call.arguments, owner, refers, *obeyed)
 
 
 SHORTEST = 2
-"""Characters that count as words of somebody's."""
+"""Fewest characters in a row that count as the caller's own words."""
 PIECES = "pieces"
 
 
 def words(call: Call) -> tuple[str, ...]:
-    """What was not said in this call and stands in its answer, word for word: what is remembered of the customer, as far as
-    it is told."""
+    """The customer's words that may stand in an answer without being among the arguments: the remembered preferences."""
     return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
 
 
 def sealed(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json:
-    """The result, with the texts under these names as pieces: a text of ours, or where theirs begins and ends, in what was
-    asked or in `words`."""
+    """The result with each text under `names` cut into pieces: text of ours, or [start, end] within `asked` and `words`."""
     there = [name for name in names if name in result]
     if not there:
         return result
-    said = _said(asked, words)
+    said = _join_said(asked, words)
     pairs = {said[i : i + SHORTEST] for i in range(len(said) - 1)}
-    return result | {name: _each(result[name], lambda text: {PIECES: list(_pieces(text, said, pairs))}) for name in there}
+
+    def seal(value: Any) -> Any:
+        if isinstance(value, str):
+            return {PIECES: list(_pieces(value, said, pairs))}
+        if isinstance(value, list):
+            return [seal(item) for item in value]
+        return {name: seal(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+    return result | {name: seal(result[name]) for name in there}
 
 
 def opened(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
-    """The result as it was; None where it is none of ours."""
-    there = [name for name in names if name in result]
-    if not there:
+    """Undoes `sealed`; None for a result that it did not make."""
+    if not any(name in result for name in names):
         return result
+    said = _join_said(asked, words)
+
+    def restore(value: Any) -> Any:
+        if isinstance(value, list):
+            return [restore(item) for item in value]
+        if isinstance(value, dict) and set(value) == {PIECES}:
+            return "".join(piece if isinstance(piece, str) else said[slice(*piece)] for piece in value[PIECES])
+        if isinstance(value, dict):
+            return {name: restore(item) for name, item in value.items()}
+        if isinstance(value, str):
+            raise ValueError("a text that was not sealed")
+        return value
+
     try:
-        return result | {name: _joined(result[name], _said(asked, words)) for name in there}
+        return result | {name: restore(result[name]) for name in names if name in result}
     except (TypeError, ValueError, KeyError):
         return None
 
 
-def _said(asked: Json, words: Sequence[str]) -> str:
-    """All texts among the arguments, as words are read from them, and the words as they are."""
+def _join_said(asked: Json, words: Sequence[str]) -> str:
+    """All texts among the arguments, normalised as searches read them, and the words as they are."""
     return "\n".join([*(normalise(text) for text in _texts(asked)), *words])
 
 
@@ -96,19 +115,11 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(each)
 
 
-def _each(value: Any, sealing: Callable[[str], Any]) -> Any:
-    if isinstance(value, str):
-        return sealing(value)
-    if isinstance(value, list):
-        return [_each(item, sealing) for item in value]
-    return {name: _each(item, sealing) for name, item in value.items()} if isinstance(value, dict) else value
-
-
 def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[int]]:
-    """The longest run that was said, at each place. `pairs` of what was said tell quickly where none begins."""
+    """The longest run of what was said at each place. `pairs` of it rule out quickly most places where none begins."""
     at = plain = 0
     while at < len(text):
-        size = _run(text, at, said) if text[at : at + SHORTEST] in pairs else 0
+        size = _run_length(text, at, said) if text[at : at + SHORTEST] in pairs else 0
         if size < SHORTEST:
             at += 1
             continue
@@ -121,7 +132,7 @@ def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[
         yield text[plain:]
 
 
-def _run(text: str, at: int, said: str) -> int:
+def _run_length(text: str, at: int, said: str) -> int:
     """How many characters from here on stand together in what was said, by doubling and halving."""
     size, step = 0, 1
     while at + size + step <= len(text) and text[at : at + size + step] in said:
@@ -133,22 +144,10 @@ def _run(text: str, at: int, said: str) -> int:
     return size
 
 
-def _joined(value: Any, said: str) -> Any:
-    if isinstance(value, list):
-        return [_joined(item, said) for item in value]
-    if isinstance(value, dict) and set(value) == {PIECES}:
-        return "".join(piece if isinstance(piece, str) else said[slice(*piece)] for piece in value[PIECES])
-    if isinstance(value, dict):
-        return {name: _joined(item, said) for name, item in value.items()}
-    if isinstance(value, str):
-        raise ValueError("a text that was not sealed")
-    return value
-
-
 @dataclass(slots=True)
 class Flight:
-    """`waiting` counts those who want its outcome; `degraded` is what the work did without; `kept` tells whether one of them
-    has seen to it that the outcome is cached; `span` is where it is noted, if the call that began it is watched."""
+    """Work that equal calls share. `waiting` counts the calls; `degraded` is what the work did without; `kept` is set once a
+    call writes the outcome to the cache; `span` is that of the call that began it, where it is observed."""
 
     task: asyncio.Task[Outcome]
     degraded: set[str]
@@ -158,50 +157,42 @@ class Flight:
 
 
 class Flights(dict[str, Flight]):
-    """By key, each until it has landed."""
+    """The flights under way, by key."""
 
     async def board(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
-        """The outcome of the flight of this key, which departs if there is none, and the flight. Raises what it raises, and
-        `TimedOut` when the call's own time is over first."""
+        """Joins the flight of this key, or starts it. Raises what it raises, and `TimedOut` at the call's own deadline."""
         flight = self.get(key)
         if flight is None or flight.task.done() or flight.task.cancelling():
-            flight = self[key] = self._depart(key, call, inner)
+            flight = self[key] = self._start(key, call, inner)
         elif call.span is not None:
-            with call.span.begin("work", "flight", joined=_name(flight)):
-                return await _outcome(call, flight), flight
-        return await _outcome(call, flight), flight
+            with call.span.begin("work", "flight", joined=(flight.span and flight.span.traceparent) or ""):
+                return await _wait_for(call, flight), flight
+        return await _wait_for(call, flight), flight
 
-    def _depart(self, key: str, call: Call, inner: Handler) -> Flight:
+    def _start(self, key: str, call: Call, inner: Handler) -> Flight:
         own = detached(call)
-        task = asyncio.create_task(inner(own), name=f"flight {call.name}")
-        flight = Flight(task, own.degraded, own.span)
-        task.add_done_callback(lambda _: self._land(key, flight))
-        return flight
+        flight = Flight(asyncio.create_task(inner(own), name=f"flight {call.name}"), own.degraded, own.span)
 
-    def _land(self, key: str, flight: Flight) -> None:
-        if self.get(key) is flight:
-            del self[key]
-        if not flight.task.cancelled():
-            flight.task.exception()  # seen, also when the last who waited has just left
+        def land(task: asyncio.Task[Outcome]) -> None:
+            if self.get(key) is flight:
+                del self[key]
+            if not task.cancelled():
+                task.exception()  # retrieved, though the last waiter may have left
+
+        flight.task.add_done_callback(land)
+        return flight
 
 
 def detached(call: Call) -> Call:
-    """The work of a call, for whoever wants its outcome: with the tool's own time, and nothing of the caller's session."""
-    return replace(
-        call, degraded=set(), pending_writes=[], flight=Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
-    )
+    """The call's work for all who share it: with the tool's own time, and without writes to the caller's session."""
+    deadline = Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
+    return replace(call, degraded=set(), pending_writes=[], flight=deadline)
 
 
-def _name(flight: Flight) -> str:
-    """Returns the trace that its work is told in; "" where there is none."""
-    return (flight.span and flight.span.traceparent) or ""
-
-
-async def _outcome(call: Call, flight: Flight) -> Outcome:
-    assert call.deadline is not None
+async def _wait_for(call: Call, flight: Flight) -> Outcome:
     flight.waiting += 1
     try:
-        done, _ = await asyncio.wait({flight.task}, timeout=call.deadline.remaining())
+        done, _ = await asyncio.wait({flight.task}, timeout=call.due.remaining())
     finally:
         flight.waiting -= 1
         if not flight.waiting and not flight.task.done():
@@ -216,14 +207,14 @@ JITTER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ResultWrites:
-    """There are none unless the cache is `enabled`."""
+    """The writes of the cache; none unless it is `enabled`."""
 
     enabled: bool
     draw: Callable[[], float] = random.random
 
     def of(self, call: Call, outcome: Outcome) -> Step | None:
-        """Returns the write of a live result, as old as its own answer says; what came with more than JSON would not be
-        whole. Its life is jittered, so that results made together do not expire together."""
+        """The write of a live result without content blocks, dated by its own `as_of`. The expiry is jittered, so that
+        results made together do not expire together."""
         policy, key = call.tool.tool.cache, cache_key(call)
         if policy is None or key is None or not self.enabled or outcome.source != LIVE or outcome.content:
             return None
@@ -234,18 +225,17 @@ class ResultWrites:
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
 
     def end_of(self, call: Call) -> list[Step]:
-        """Returns the end of a copy whose source says that there is no such thing any more."""
+        """The removal of a copy whose source says NOT_FOUND by now."""
         key = cache_key(call)
         return [Command(("UNLINK", key))] if key is not None else []
 
 
 MOST_REFRESHES = 8
-"""Background work yields to live calls: beyond this many, stale results are served without being refreshed."""
+"""Refreshes at once. Beyond it stale results are served without one: background work yields to live calls."""
 
 
 class Refreshes(dict[str, asyncio.Task[None]]):
-    """By what is renewed, each until it is done. They run with the identity that was asked with, and write the cache and
-    nothing of the session."""
+    """Background refreshes of stale results, by flight key. They keep the caller's identity and write only the cache."""
 
     def __init__(self, memory: SessionMemory, writes: ResultWrites) -> None:
         super().__init__()
@@ -255,8 +245,8 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     def start(self, key: str, call: Call, inner: Handler) -> None:
         if key in self or len(self) >= MOST_REFRESHES:
             return
-        unheard = replace(detached(call), client=SILENT, span=None)
-        task = self[key] = start_task(self._refresh(unheard, inner), f"refresh {call.name}")
+        own = replace(detached(call), client=SILENT, span=None)
+        task = self[key] = start_task(self._refresh(own, inner), f"refresh {call.name}")
         task.add_done_callback(lambda _: self.pop(key, None))
 
     async def _refresh(self, call: Call, inner: Handler) -> None:
@@ -264,16 +254,17 @@ class Refreshes(dict[str, asyncio.Task[None]]):
             outcome = await inner(call)
         except NotFound:
             await self._memory.end(self._writes.end_of(call))
-            return
         except Failure:
-            return  # which leaves the stale result as it is
-        if not call.degraded and (step := self._writes.of(call, outcome)):
-            await self._memory.end([step])
+            return  # the stale result stays
+        else:
+            if not call.degraded and (step := self._writes.of(call, outcome)):
+                await self._memory.end([step])
 
 
 @dataclass(slots=True)
 class CacheStage:
-    """When it is not `enabled`, equal calls still share their flight: what they get is live."""
+    """Answers from the cache, fresh or stale with a refresh behind it, else from a flight. When the cache is not `enabled`,
+    equal calls still share their flight."""
 
     memory: SessionMemory
     enabled: bool
@@ -293,12 +284,12 @@ class CacheStage:
         if policy is not None and cached is not None and self.enabled:
             age = cached.age_seconds(self.wall())
             if age <= policy.fresh_seconds:
-                return _given(cached, CACHE)
+                return Outcome(cached.value, source=CACHE, as_of=cached.made_at)
             if age <= 2 * policy.fresh_seconds and call.turn is not None and not exhausted:
-                self._refresh(call, inner)
-                return _given(cached, STALE)
-        if exhausted:
-            # Asked before there is a flight: others may still have time for one.
+                if (key := flight_key(call)) not in self.flights:
+                    self.refreshes.start(key, call, inner)
+                return Outcome(cached.value, source=STALE, as_of=cached.made_at)
+        if exhausted:  # checked before boarding: other calls of the flight may have time
             raise BudgetExhausted("The time for this turn is used up. Answer with what you have.", details={"what": "time"})
         try:
             outcome, flight = await self.flights.board(flight_key(call), call, inner)
@@ -313,17 +304,8 @@ class CacheStage:
         return outcome
 
     async def aclose(self) -> None:
-        """Cancels whatever is still under way."""
+        """Cancels all work under way."""
         tasks = [*(flight.task for flight in self.flights.values()), *self.refreshes.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _refresh(self, call: Call, inner: Handler) -> None:
-        key = flight_key(call)
-        if key not in self.flights:
-            self.refreshes.start(key, call, inner)
-
-
-def _given(cached: CachedResult, source: str) -> Outcome:
-    return Outcome(cached.value, source=source, as_of=cached.made_at)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from server.call import CACHE, LIVE, Call, Handler, Outcome
@@ -30,27 +31,25 @@ MOST_KNOWN = 5_000
 
 WRITTEN, REPEATED, DROPPED = "written", "repeated", "dropped"
 
-_What = tuple[str, EventKind, str]
-"""A user, and the kind and subject of an event."""
+_Subject = tuple[str, EventKind, str]
+"""User, kind and subject of an event."""
 
 
 @dataclass(slots=True)
 class ProfileQueue:
-    """Takes events at once and writes those of a second together, or 25 as soon as they are there, one batch at a time: a
-    trip for each would cost more than most calls do.
+    """Queues events and writes them in batches, one a second or as soon as 25 wait.
 
-    What a user did again while it waits is one event, the latest; what was written within ten minutes is not written again.
-    An event that finds no room, or whose batch the backend does not take within half a second, is dropped: a profile is
-    richer with it, and nothing else hangs on it.
+    A repeated event that still waits is replaced; one written within ten minutes is not written again. An event is dropped
+    where the queue is full or the backend does not take its batch within half a second.
 
-    `told` counts each as written, repeated or dropped. Nothing that is logged or counted says whose an event was, or what.
+    `told` counts each as written, repeated or dropped. Neither counts nor logs say whose an event was, or what.
     """
 
     profiles: ProfileStore
     told: Callable[[str], None]
     clock: Clock = time.monotonic
-    _waiting: dict[_What, Event] = field(default_factory=dict)
-    _known: Lru[_What, float] = field(default_factory=lambda: Lru(MOST_KNOWN))
+    _waiting: dict[_Subject, Event] = field(default_factory=dict)
+    _known: Lru[_Subject, float] = field(default_factory=lambda: Lru(MOST_KNOWN))
     """When each was last written, or began to be, the latest last."""
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _writer: asyncio.Task[None] | None = None
@@ -79,7 +78,7 @@ class ProfileQueue:
                 self._writer = start_task(self._write(), "profiles")
 
     async def aclose(self) -> None:
-        """Takes no more, gives what is waiting a moment, then lets go of it."""
+        """Takes no more; drops what is not written within `DRAIN_SECONDS`."""
         self._closed = True
         self._hurry.set()
         if self._writer is not None:
@@ -92,22 +91,20 @@ class ProfileQueue:
     async def _write(self) -> None:
         """Writes until nothing waits."""
         while self._waiting:
-            await self._collect()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(COLLECT_SECONDS):
+                    await self._hurry.wait()
             batch, self._waiting = self._waiting, {}
             self._hurry.clear()
             await self._write_batch(batch)
 
-    async def _collect(self) -> None:
-        try:
-            async with asyncio.timeout(COLLECT_SECONDS):
-                await self._hurry.wait()
-        except TimeoutError:
-            pass
-
-    async def _write_batch(self, batch: dict[_What, Event]) -> None:
+    async def _write_batch(self, batch: dict[_Subject, Event]) -> None:
         entries = [(user, event) for (user, _, _), event in batch.items()]
         written = False
-        self._keep_in_mind(batch)
+        now = self.clock()
+        for what in batch:
+            self._known.put(what, now)
+        self._known.pop_while(lambda at: at + KNOWN_SECONDS <= now)
         try:
             async with asyncio.timeout(WRITE_SECONDS):
                 await self.profiles.remember(entries, Deadline.after(WRITE_SECONDS, self.clock))
@@ -123,20 +120,13 @@ class ProfileQueue:
                     self._known.pop(what)
             self._tell(WRITTEN if written else DROPPED, len(batch))
 
-    def _keep_in_mind(self, batch: dict[_What, Event]) -> None:
-        now = self.clock()
-        for what in batch:
-            self._known.put(what, now)
-        self._known.pop_while(lambda written: written + KNOWN_SECONDS <= now)
-
     def _tell(self, result: str, times: int) -> None:
         for _ in range(times):
             self.told(result)
 
 
 class RememberStage:
-    """Only what was asked for and given, live or from the cache: an anonymous caller leaves nothing, and neither does a call
-    that failed, a fallback, or a refresh that nobody asked for."""
+    """Queues what a signed-in customer searched for or viewed, where the answer was live or from the cache."""
 
     def __init__(self, queue: ProfileQueue, now: Now) -> None:
         self._queue = queue

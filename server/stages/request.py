@@ -14,9 +14,8 @@ from tools.store.failures import CallerFailure, Forbidden, RateLimited
 
 
 class IdentityStage:
-    """Sets `principal`, `session`, `may_use`, `variant` and `expected_calls`. What is refused here or further in, before the
-    session is opened and counts the call, counts against its caller's limit all the same; whoever is over it gets no
-    further."""
+    """Proves the caller and checks rights and limits. Sets `principal`, `session`, `may_use`, `variant` and
+    `expected_calls`. A call that is refused before the session stage counts it counts against its caller's limit here."""
 
     def __init__(self, identifier: Identifier, access: ToolAccess, limits: CallerLimits) -> None:
         self._identifier = identifier
@@ -53,7 +52,8 @@ NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing p
 
 
 class ValidateStage:
-    """Replaces the arguments by checked ones. Raises `InvalidArguments` with all that is wrong at once."""
+    """Cleans and checks the arguments and fills in defaults. Raises `InvalidArguments` with all violations at once. An
+    identity among the arguments is ignored with a note: the caller is proven already."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         given, validator = call.arguments, call.tool.validator

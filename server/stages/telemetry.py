@@ -13,11 +13,12 @@ from session.keys import user_hash
 from session.resilience.deadline import Timeline
 from tools.store.failures import DependencyFailure, Failure, InternalFailure, InvalidArguments, NotFound
 
+logger = logging.getLogger(__name__)
 MOST_VIOLATIONS = 5
 
 
 def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
-    """`outcome` is None when the call was cancelled: nothing else comes past the guard."""
+    """The event of a finished call; `outcome` is None when it was cancelled."""
     return CallFinished(
         call_id=call.call_id,
         tool=call.name,
@@ -42,7 +43,7 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
 
 
 def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
-    """Where the arguments broke which rule; what the caller gave, the names of unknown properties among it, stays out."""
+    """Path and rule of each violation, without the caller's text: the names of unknown properties are left out too."""
     failure = outcome.failure if outcome else None
     if not isinstance(failure, InvalidArguments):
         return ()
@@ -51,8 +52,8 @@ def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
 
 
 def remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
-    """The arguments that history and logs may show, by the tool's allowlist; none before they were checked, and none that
-    name nothing here: what was refused, or is the id of no title, can be anything that somebody typed."""
+    """The arguments that history and logs may show, by the tool's allowlist. None before they were validated or after
+    NOT_FOUND: they can then be anything that somebody typed."""
     unknown = outcome is not None and isinstance(outcome.failure, NotFound)
     return {} if unknown else _shown(call, call.tool.tool.remembered)
 
@@ -62,12 +63,11 @@ def _shown(call: Call, names: Sequence[str]) -> dict[str, object]:
 
 
 UNRECORDED = "This is not shown, because looking at it cannot be recorded now. Try again in a moment."
-AGAIN_MS = 1000
 
 
 class Audited:
-    """A part of telemetry, so that it sees what became of every call. Where the audit is required, what was found is
-    kept back until its line is written."""
+    """Writes the audit's line of each call of a personal tool. Where the audit is required, a result is withheld until its
+    line is written."""
 
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
@@ -82,17 +82,13 @@ class Audited:
             if outcome is None or not (self._audit.required and outcome.succeeded):
                 self._audit.record(event_of(call, outcome))
         if self._audit.required and outcome.succeeded and not await self._audit.written(event_of(call, outcome)):
-            return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=AGAIN_MS))
+            return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=1000))
         return outcome
 
 
-logger = logging.getLogger(__name__)
-"""The audit's line of a call, before its outcome is shown."""
-
-
 class TelemetryStage:
-    """Stands outside the guard, so a sink or an observer that fails is caught here: its error must not take the answer's
-    place, and the SDK would send its text to the client."""
+    """Sends one event a call to every sink, with a timeline where an observer wants it. Stands outside the guard, so it
+    catches the errors of sinks and observers itself."""
 
     def __init__(self, sinks: Sequence[Sink], audited: Audited | None = None, observers: Sequence[Observer] = ()) -> None:
         self._sinks = tuple(sinks)
@@ -111,10 +107,13 @@ class TelemetryStage:
                 timeline.close(event.outcome)
                 event = replace(event, timeline=timeline)
             for sink in self._sinks:
-                self._tell(sink, event)
+                try:
+                    sink(event)
+                except Exception:
+                    logger.exception("a telemetry sink failed at call %s", event.call_id)
 
     def _timeline(self, call: Call) -> Timeline | None:
-        """Begins that of a call that is wanted. Each observer is asked, whatever another said: they count what they want."""
+        """The timeline of a wanted call. Every observer is asked, since each counts the calls that it wants."""
         wanting = [each for each in self._observers if _wants(each, call)]
         if not wanting:
             return None
@@ -131,12 +130,6 @@ class TelemetryStage:
         call.span = timeline.call
         return timeline
 
-    def _tell(self, sink: Sink, event: CallFinished) -> None:
-        try:
-            sink(event)
-        except Exception:
-            logger.exception("a telemetry sink failed at call %s", event.call_id)
-
 
 def _wants(observer: Observer, call: Call) -> bool:
     try:
@@ -149,14 +142,9 @@ def _wants(observer: Observer, call: Call) -> bool:
 logger = logging.getLogger(__name__)
 
 
-def _trace(call: Call) -> str:
-    """Names the trace to look into: that of the call, or its caller's."""
-    own = TraceContext.read((call.span and call.span.traceparent) or call.metadata.traceparent)
-    return "" if own is None else f", trace {own.trace_id:032x}"
-
-
 class GuardStage:
-    """Lets nothing out but an outcome, and cancellation."""
+    """Turns failures into outcomes: the only broad `except` of the pipeline. An unexpected error is logged with the trace of
+    the call, or its caller's, and answered without its text."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:
@@ -164,5 +152,7 @@ class GuardStage:
         except Failure as failure:
             return Outcome(failure=failure)
         except Exception:
-            logger.exception("call %s of %s failed unexpectedly%s", call.call_id, call.name, _trace(call))
+            context = TraceContext.read((call.span and call.span.traceparent) or call.metadata.traceparent)
+            trace = "" if context is None else f", trace {context.trace_id:032x}"
+            logger.exception("call %s of %s failed unexpectedly%s", call.call_id, call.name, trace)
             return Outcome(failure=InternalFailure("Something went wrong on our side. It has been logged."))
