@@ -1,4 +1,4 @@
-"""What a call asks of memory at its beginning, and what it gets."""
+"""The begin trip of a call: its request, its answers, and the stored forms of results and claims."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from session.resilience.deadline import Span
 from session.turn import Turn, TurnRequest
 
 LARGEST_BYTES = 256 * 1024
-"""A result larger than this is not kept: one odd answer must not fill the cache."""
+"""Results larger than this are not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +34,19 @@ class CachedResult:
 
 
 def digest(*parts: object) -> str:
-    """26 base32 characters (130 bits) for anything JSON can say; equal values give equal digests."""
+    """26 base32 characters (130 bits) of the JSON of these values."""
     text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return _base32(text, 26)
 
 
 def encode(value: Mapping[str, Any], now: float) -> bytes | None:
-    """The stored form: "MILLISECONDS JSON". None when it is too large to keep. Half a character is kept as a question mark:
-    a result must not be lost to what nobody can write."""
+    """The stored form: "MILLISECONDS JSON"; None when it is too large. A lone surrogate becomes a question mark."""
     stored = f"{round(now * 1000)} {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}".encode("utf-8", "replace")
     return stored if len(stored) <= LARGEST_BYTES else None
 
 
 def decode(stored: bytes | None) -> CachedResult | None:
-    """None for nothing and for anything that is not of this form: a cache that lies is a cache miss."""
+    """None for nothing and for anything that is not of the stored form."""
     if not stored:
         return None
     made_at, _, text = stored.partition(b" ")
@@ -60,19 +59,18 @@ def decode(stored: bytes | None) -> CachedResult | None:
 
 
 def result_set_name(title_ids: Sequence[str]) -> str:
-    """`rs_` and 80 bits of the ids' hash: the same hits have the same name, and no user is in it."""
+    """`rs_` and 80 bits of the ids' hash: equal hits have equal names, and no user is in it."""
     return f"rs_{_base32(' '.join(title_ids), 16)}"
 
 
 def _base32(text: str, length: int) -> str:
     hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    # 20 bytes are 32 characters, as many as anybody asks for, and encoding them is most of the work.
-    return base64.b32encode(hashed[:20]).decode()[:length].lower()
+    return base64.b32encode(hashed[:20]).decode()[:length].lower()  # 20 bytes are 32 characters
 
 
 class ClaimState(StrEnum):
-    """What became of an idempotency key: it is free and now this call's, another call is at work under it, a result stands
-    there, or it was used with other arguments. The values are what claim.lua answers."""
+    """The state of an idempotency key, as claim.lua answers: claimed by this call, running elsewhere, with a recorded
+    result, or used with other arguments."""
 
     NEW = "new"
     RUNNING = "running"
@@ -82,8 +80,7 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is known of an idempotency key. When it is DONE, `stored` is its record, and `result` what that says; None when
-    it cannot be read."""
+    """An idempotency key's state. When DONE, `stored` is the record and `result` its content, None if unreadable."""
 
     state: ClaimState
     result: CachedResult | None = None
@@ -91,7 +88,7 @@ class Claim:
 
     @classmethod
     def read(cls, answer: list[bytes] | None) -> Claim | None:
-        """What claim.lua answers; None where it was not asked."""
+        """Reads claim.lua's answer; None where it was not asked."""
         if answer is None:
             return None
         state = ClaimState(answer[0].decode())
@@ -100,7 +97,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """A call's wish for an idempotency key: the `record` it stands under, a hash of tool and `arguments`, who claims it."""
+    """A call's claim on an idempotency key: the `record`'s key, a hash of tool and `arguments`, and the claiming call."""
 
     record: str
     arguments: str
@@ -109,8 +106,9 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """All that a call wants to know at its beginning; None leaves a question out. `history`: how many calls to summarise;
-    `preferences`: the key of their copy; `own_fields`: those of `session.history.own_fields`; `span` notes the trip."""
+    """The questions of the begin trip; None leaves one out. `history` is the number of calls to summarise; `cached`,
+    `result_set` and `preferences` are keys; `own_fields` are those of `session.history.own_fields`. `span` is the one that the
+    trip's span belongs to."""
 
     session: str | None
     user: str | None
@@ -130,8 +128,8 @@ class BeginRequest:
 
     @property
     def shared_turn(self) -> tuple[str, str] | None:
-        """The keys of a turn that other calls may know of; None for a turn of this call alone. Of two anonymous callers
-        without a session nobody can tell whether they are one, and one must not use up the other's turn of the same name."""
+        """The keys of a turn that calls share; None for a turn of this call alone, as of anonymous callers without a
+        session: one must not use up another's turn of the same name."""
         if session := self.session_keys:
             return session.base, session.turns
         if self.user is None or not self.turn.name.named:
@@ -141,11 +139,10 @@ class BeginRequest:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What is known. `retry_after_ms` over 0 means that the caller is over its limit; `last` is what was shown last, None
-    for nothing yet; `shared` what tools share, by key; `listened` tells whether somebody wants to
-    hear when the session's history grows; `history` has the last calls, latest first, None where it is not known,
-    and so `preferences`, where there is no copy of them. `said` is what Redis said of the conversation, field by field, at
-    `clock_ms` of its own clock; `forgotten` tells that this process has made good for what it did not know any more."""
+    """The answers of the begin trip. `retry_after_ms` over 0: the caller is over its limit. `last` is what was shown last;
+    `shared` the values that tools share, by key; `listened` is True if the session has listeners. `history` has the latest
+    calls first; it and `preferences` are None where unknown. `said` has the conversation's fields as Redis had them at
+    `clock_ms` of its clock; `forgotten` is True if this process filled in state that Redis had lost."""
 
     request: BeginRequest
     turn: Turn

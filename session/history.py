@@ -1,4 +1,4 @@
-"""What is remembered of calls and of what they showed."""
+"""A session's history: calls, the titles shown last, and the values that tools share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 
 def compact(value: Any) -> str:
-    """By pydantic's writer, which takes a fourth of the time; what that refuses, half a character for one, by Python's."""
+    """Compact JSON by pydantic's fast writer; by Python's for what that refuses, such as lone surrogates."""
     try:
         return to_json(value).decode()
     except PydanticSerializationError:
@@ -20,19 +20,18 @@ def compact(value: Any) -> str:
 
 SEARCH, RECOMMENDATIONS = "search", "recommendations"
 NOTHING = "-"
-"""Stands for the ids where none were found, which is not the same as nothing having been shown."""
+"""Stands for an empty list of ids: a search that found nothing, in contrast to no search."""
 MOST_CALLS = 20
 SHARED = ("title_id", "title", "order_id")
-"""What tools share by name, each under the name of the argument that it can stand in for: the one title that a conversation
-is about, and the order that was looked up last."""
+"""Values that tools share, by the argument that each can stand in for: the conversation's one title, and its last order."""
 STATE = {"shown": ("ids", "query", "by", "titles"), "title": SHARED[:2], "order": SHARED[2:]}
-"""What a conversation is about, by groups that change as one: their fields, of which the first is always there."""
+"""The conversation's state, in groups that change together: their fields, of which the first is always present."""
 OWN = "own:"
-"""Begins the field, and the group, of what one tool shares under keys of its own: `own:TOOL` holds a JSON object."""
+"""Prefix of the field, and group, of the values that a tool shares under its own keys: `own:TOOL` holds a JSON object."""
 
 
 def by_groups(fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The groups that the fields belong to: those of `STATE`, and each tool's own."""
+    """The fields by their groups: those of `STATE`, and each tool's own."""
     found = {name: {field: fields[field] for field in own if field in fields} for name, own in STATE.items()}
     found |= {name: {name: value} for name, value in fields.items() if name.startswith(OWN)}
     return {name: own for name, own in found.items() if own}
@@ -56,12 +55,12 @@ def as_fields(shared: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_ids(stored: bytes | None) -> tuple[str, ...] | None:
-    """The ids of titles as they are stored, with a space between them; None where there are none stored."""
+    """Title ids stored with spaces between them; None where nothing is stored."""
     return tuple(stored.decode().removeprefix(NOTHING).split()) if stored else None
 
 
 def read_shared(fields: Mapping[bytes, bytes | None]) -> dict[str, str]:
-    """Those of the shared values that there are, by key."""
+    """The shared values that are present, by key."""
     shared = {name: value.decode() for name in SHARED if (value := fields.get(name.encode()))}
     for name, value in fields.items():
         if value and name.startswith(OWN.encode()):
@@ -71,7 +70,7 @@ def read_shared(fields: Mapping[bytes, bytes | None]) -> dict[str, str]:
 
 
 def _object(stored: bytes) -> dict[str, Any]:
-    """Empty for what is no object: what one tool left must not cost a conversation the rest."""
+    """The JSON object; empty for anything else, so that one tool's field cannot spoil the others."""
     try:
         read = json.loads(stored)
     except ValueError:
@@ -81,8 +80,8 @@ def _object(stored: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LastShown:
-    """The titles that a conversation was shown last, what for, and `by` what: SEARCH or RECOMMENDATIONS. `titles` are their
-    names, where they were asked for."""
+    """The titles that a conversation was shown last, the query, and `by` which kind of tool: SEARCH or RECOMMENDATIONS.
+    `titles` are their names, where they were read."""
 
     title_ids: tuple[str, ...]
     titles: tuple[str, ...]
@@ -91,7 +90,7 @@ class LastShown:
 
     @classmethod
     def read(cls, fields: Mapping[bytes, bytes | None]) -> LastShown | None:
-        """None where nothing was shown. A record of before there were recommendations in it has no `by`."""
+        """None where nothing was shown. Records of older versions have no `by`."""
         ids = read_ids(fields.get(b"ids"))
         if ids is None:
             return None
@@ -101,16 +100,16 @@ class LastShown:
 
     @property
     def fields(self) -> dict[str, str]:
-        """As `read` finds them."""
+        """The stored fields."""
         ids = " ".join(self.title_ids) or NOTHING
         return {"ids": ids, "titles": compact(self.titles), "query": self.query, "by": self.by}
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One call as a session remembers it. `arguments` are those a tool's allowlist lets through, `words` what the customer
-    said, which only their own session knows; `shown` are the first titles of the answer, an id and a name each, and `result`
-    is the id under which the whole of a shortened one was kept, "" for none. `at` is in seconds since the epoch."""
+    """One call in a session's history. `arguments` are those of the tool's allowlist; `words` are the customer's own;
+    `shown` the answer's first titles, (id, name); `result` the id of a shortened answer's whole, "" for none. `at` is in
+    seconds since the epoch."""
 
     tool: str
     arguments: dict[str, object]
@@ -132,7 +131,7 @@ class HistoryEntry:
 
     @classmethod
     def read(cls, stored: bytes) -> HistoryEntry:
-        """Raises ValueError, TypeError or AttributeError for what `as_json` did not write. A later version may say more."""
+        """Raises ValueError, TypeError or AttributeError for malformed JSON; ignores fields of later versions."""
         read = json.loads(stored)
         shown = tuple((str(title_id), str(name)) for title_id, name in read.get("shown", ()))
         return cls(**{name: read[name] for name in cls.__slots__ if name in read} | {"shown": shown})
@@ -144,8 +143,8 @@ def read_calls(stored: Sequence[bytes]) -> tuple[HistoryEntry, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """A session read back: the last 20 calls, latest first, the totals, what was shown last and what tools share. What is
-    not `known` could not be read just now."""
+    """A session read back: the last 20 calls, latest first, totals, the titles shown last and the shared values. `known` is
+    False where Redis could not be read."""
 
     calls: tuple[HistoryEntry, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)

@@ -18,15 +18,15 @@ from session.resilience.lru import Lru
 
 CAPACITY = 5_000
 MOST_BYTES = 8 * 2**20
-"""Of conversations, and as many of result sets: a search leaves 1.5 to 4 KB, a long result set a hundred bytes a title."""
+"""Of conversations, and again of result sets: a search leaves 1.5 to 4 KB, a result set a hundred bytes a title."""
 BESIDE_BYTES = 1_000
-"""What is kept of a conversation or a set beside its texts: the request, its turn, keys."""
+"""Size of an entry beside its texts: the request, its turn, keys."""
 SECONDS = 30 * 60.0
 
 
 @dataclass(slots=True)
 class StateWrite:
-    """A group of `STATE` as a call has left it, when, and since when Redis has it (monotonic seconds; None: not yet)."""
+    """A group of `STATE` as a call has set it. `written_at` is when Redis took it; None: not yet. Monotonic seconds."""
 
     group: str
     fields: Mapping[str, str]
@@ -40,7 +40,7 @@ class StateWrite:
 
 
 class RecentState:
-    """What each of the latest conversations was left with, and the latest result sets."""
+    """The state of the latest conversations, and the latest result sets."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -48,7 +48,7 @@ class RecentState:
         self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY, MOST_BYTES, _size_of_texts)
 
     def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[StateWrite]:
-        """What a call leaves, not yet written: what it shows, and what changes of the shared values."""
+        """Notes what a call shows and what it changes of the shared values, as not yet written."""
         groups = by_groups({**(last.fields if last else {}), **shared})
         return [self._put(request, group, fields) for group, fields in groups.items() if request.session is not None]
 
@@ -56,25 +56,25 @@ class RecentState:
         self._sets.put(key, title_ids)
 
     def written(self, left: Iterable[StateWrite]) -> None:
-        """Redis has it."""
+        """Marks state as written to Redis."""
         for each in left:
             each.written_at = self._clock()
 
     def unwritten(self, session: str | None, user: str | None) -> list[StateWrite]:
-        """What Redis does not have of a conversation."""
+        """The conversation's state that Redis does not have."""
         known = self.left.peek((session, user)) if session is not None else None
         return [each for each in (known or {}).values() if not each.written and self._is_fresh(each)]
 
     def behind(self) -> list[tuple[str, str | None]]:
-        """The conversations of which Redis does not have all."""
+        """The conversations with unwritten state."""
         return [owner for owner in self.left if self.unwritten(*owner)]
 
     def forget(self, session: str, user: str | None) -> None:
         self.left.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: Begun, asked_at: float = math.inf) -> Begun:
-        """What Redis did not say and this process knows. What it did say is known here from now on. Redis has forgotten what
-        was written before it was asked, at `asked_at`; another call may have written since."""
+        """`begun` completed by what this process knows and Redis did not say; what Redis said is noted here. State that was
+        written before `asked_at`, when Redis was asked, and is missing from the answer was lost by Redis."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:
@@ -86,7 +86,7 @@ class RecentState:
             if said.get(first.encode()) is not None:
                 self._hear(request, group, names, said, left)
             elif left is not None and self._is_fresh(left) and (begun.degraded or left.request.turn.key == request.turn.key):
-                # A conversation that Redis has forgotten is over, but not in the middle of a turn.
+                # A conversation that Redis has lost is over, but not in the middle of a turn.
                 own |= {name.encode(): value.encode() for name, value in left.fields.items()}
                 forgotten |= left.written_at is not None and left.written_at < asked_at
         if not own:
@@ -104,7 +104,7 @@ class RecentState:
         said: Mapping[bytes, bytes | None],
         left: StateWrite | None,
     ) -> None:
-        """Notes what Redis has, unless a call that is still at work is about to change it."""
+        """Notes Redis's state, unless a call under way is about to change it."""
         fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
         if left is None or (left.written and not fields.items() <= left.fields.items()):
             self.written([self._put(request, group, fields)])

@@ -18,8 +18,8 @@ FLOOR_TOKENS = 200
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """`spent` is what the turn's calls had given when this one began. Calls in parallel do not see one another:
-    together they may go over it by what each of them was allowed."""
+    """`spent` is the tokens of the turn's answers when this call began. Parallel calls do not see one another: together they
+    may exceed the total by what each was allowed."""
 
     total: int
     spent: int = 0
@@ -33,7 +33,7 @@ class TokenBudget:
         return self.remaining < LEAST_TOKENS
 
     def allowance(self, most: int, expected_calls: int) -> int:
-        """What one call may give: a fair share of what is left, but enough to be of use, and at most so many."""
+        """Tokens that one call may give: at most `most`, an equal share of the rest, but at least `FLOOR_TOKENS`."""
         share = max(FLOOR_TOKENS, self.remaining // max(1, expected_calls))
         return min(most, share, self.remaining)
 
@@ -42,8 +42,8 @@ class TokenBudget:
 
 
 def open_token_budget(configured: int, stated: int | None, known: TokenBudget | None = None) -> TokenBudget | None:
-    """A turn's budget at a call that states how many tokens are left: what is known of it, else what is configured (0 for
-    none), which a statement only ever shortens. None where nobody counts."""
+    """A turn's budget at a call: the known one, else the configured one (0 for none), shortened to the tokens that the
+    caller states are left. None where tokens are not counted."""
     budget = known or (TokenBudget(configured) if configured else None)
     if stated is None:
         return budget
@@ -52,36 +52,35 @@ def open_token_budget(configured: int, stated: int | None, known: TokenBudget | 
 
 
 def merge_token_budgets(one: TokenBudget | None, other: TokenBudget | None) -> TokenBudget | None:
-    """What two who have seen a turn agree on: the lesser total and the more that was spent."""
+    """The smaller total and the larger amount spent."""
     if one is None or other is None:
         return one or other
     return TokenBudget(min(one.total, other.total), max(one.spent, other.spent))
 
 
 RESERVE_MS = 200
-"""Kept back for the agent's own last words."""
+"""Kept for the agent's own answer."""
 FLOOR_MS = 100
-"""With this or less left nothing is started."""
+"""With this or less left no call is started."""
 LADDER_MS = 50
-"""Kept back from a call for a fallback and the record."""
+"""Kept of a call's time for a fallback and the record."""
 FORGET_MS = 60_000
-"""A turn is forgotten so long after its end."""
+"""How long an ended turn is remembered."""
 PAUSE_MS = 10_000
-"""Where only the time inside calls counts, a turn that nobody named is over after so long a pause: what comes then answers
-something new. A named one is over after `FORGET_MS`."""
+"""Where only the time inside calls counts, an unnamed turn ends after this pause, a named one after `FORGET_MS`."""
 LEASE_MS = 100
-"""A call that never said that it has ended is taken to have lasted so much longer than it may."""
+"""A call that never reported its end counts as having lasted this much longer than it may."""
 
 
 class TurnClock(StrEnum):
-    """Which time a turn's budget counts: all of it, or that inside its calls."""
+    """The time that a turn's budget counts: all of it, or only the time inside calls."""
 
     WALL = "wall"
     TOOLS = "tools"
 
 
 class TurnKind(StrEnum):
-    """How a call says which turn it belongs to: by a name, by its W3C trace, or not at all, so that the session tells."""
+    """How a call states its turn: by name, by its W3C trace, or not at all, so that it is its session's."""
 
     NAMED = "named"
     TRACE = "trace"
@@ -90,7 +89,7 @@ class TurnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TurnName:
-    """Which turn a call belongs to. Only a named one can be exhausted; the others are replaced."""
+    """The turn that a call belongs to. Only a named turn can be exhausted; others are replaced."""
 
     kind: TurnKind
     value: str
@@ -105,7 +104,7 @@ class TurnName:
 
     @property
     def pause_ms(self) -> int:
-        """The longest pause within a turn of this name, where only the time inside calls counts."""
+        """The longest pause within the turn, where only the time inside calls counts."""
         return FORGET_MS if self.named else PAUSE_MS
 
 
@@ -114,18 +113,18 @@ IMPLICIT = TurnName(TurnKind.IMPLICIT, "implicit")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`total_ms` of wall clock, over at `ends`; the last `RESERVE_MS` of it are the agent's. `exhausted` is decided once,
-    when a call begins: what was enough then is not found too little a moment later. `tokens` is None where nobody counts."""
+    """A turn of `total_ms` that is over at `ends`; the last `RESERVE_MS` are the agent's. `exhausted` is decided once, when
+    a call begins. `tokens` is None where they are not counted."""
 
     name: TurnName
     total_ms: int
     ends: Deadline
     tokens: TokenBudget | None = None
     between_ms: int = 0
-    """Time between its calls that counted against it, as far as this process saw them."""
+    """Counted time between its calls, as far as this process saw them."""
     exhausted: bool = field(init=False)
     over_between: bool = field(init=False)
-    """Whether it is exhausted by the time between its calls, and would not be by that inside them."""
+    """True if it is exhausted only because of the time between its calls."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exhausted", not self.may_start())
@@ -136,11 +135,12 @@ class Turn:
         return max(0, int(self.ends.remaining() * 1000) - RESERVE_MS)
 
     def may_start(self) -> bool:
-        """Whether something new may be started now."""
+        """True if enough time is left to start something."""
         return self.remaining_ms() > FLOOR_MS
 
     def allowance_ms(self, tool_timeout_ms: int, expected_calls: int) -> int:
-        """What one call may take: a fair share of what is left, but enough to be of use, within the tool's own limit."""
+        """Milliseconds that one call may take: an equal share of the rest, at least `FLOOR_MS`, within the tool's
+        timeout."""
         remaining = self.remaining_ms()
         share = max(FLOOR_MS, remaining // max(1, expected_calls))
         return max(0, min(tool_timeout_ms, share, remaining - LADDER_MS))
@@ -148,8 +148,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A call's claim on a turn. `arrived` is monotonic seconds, `stated_ms` and `stated_tokens` what the caller says is left
-    at this call, `longest_ms` what the call may take."""
+    """A call's part in a turn. `arrived` is in monotonic seconds; `stated_ms` and `stated_tokens` are left by the caller's
+    own account; `longest_ms` is the tool's timeout."""
 
     key: str
     name: TurnName
@@ -161,8 +161,8 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """What this process has seen of a turn: when first, and the earliest end it ever computed. Seconds, monotonic.
-    `ahead_ms` is how far Redis's clock was ahead of this process's when it first spoke of the turn; None before."""
+    """A turn as this process has seen it: first seen, and the earliest end ever computed, in monotonic seconds. `ahead_ms`
+    is Redis's clock less this one when Redis first answered about the turn; None before."""
 
     first_seen: float
     ends: float
@@ -173,7 +173,7 @@ class Shadow:
 
 @dataclass(slots=True)
 class _Activity:
-    """The calls of a turn that are under way here, since when there is none, and the time between calls that counted."""
+    """A turn's calls under way in this process, since when there is none, and the counted time between calls."""
 
     calls: int = 0
     idle_since: float = 0.0
@@ -181,10 +181,8 @@ class _Activity:
 
 
 class TurnShadows:
-    """The process's own view of its turns, so that Redis lost, failed over or with another clock can only shorten them.
-
-    Holds at most `capacity` turns, each until `FORGET_MS` after its end.
-    """
+    """The process's own view of its turns: a Redis that is lost, fails over or changes its clock can only shorten them.
+    Holds at most `capacity` turns, each until `FORGET_MS` after its end."""
 
     def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000, counts: TurnClock = TurnClock.WALL) -> None:
         self._clock = clock
@@ -196,7 +194,7 @@ class TurnShadows:
         return len(self._shadows)
 
     def enter(self, request: TurnRequest) -> None:
-        """A call begins. What was between it and the last one before is taken out of a turn that counts only its calls."""
+        """Notes that a call begins. The pause before it does not count where only the time inside calls does."""
         activity, shadow = self._activities.use(request.key), self._shadows.peek(request.key)
         if activity is None or shadow is None:
             under_way = activity.calls if activity else 0
@@ -213,7 +211,7 @@ class TurnShadows:
             self._shadows.put(request.key, later)
 
     def leave(self, key: str) -> None:
-        """A call that has entered ends, however it went."""
+        """Notes that an entered call has ended."""
         activity = self._activities.use(key)
         if activity is not None and activity.calls:
             activity.calls -= 1
@@ -222,17 +220,17 @@ class TurnShadows:
                 self._activities.pop(key)
 
     def renew(self, key: str) -> None:
-        """The turn is another one from now on."""
+        """Starts the key's turn anew."""
         if activity := self._activities.peek(key):
             activity.between = 0.0
 
     def between_ms(self, key: str) -> int:
-        """Time between the turn's calls that counted."""
+        """Counted time between the turn's calls."""
         activity = self._activities.peek(key)
         return round(activity.between * 1000) if activity else 0
 
     def live(self, key: str, name: TurnName) -> Shadow | None:
-        """The turn as seen so far; None when it is unknown, forgotten, or an unnamed one that is over."""
+        """The turn as seen so far; None when it is unknown, expired, or unnamed and used up."""
         shadow = self._shadows.peek(key)
         if shadow is None:
             return None
@@ -250,26 +248,23 @@ class TurnShadows:
         self._shadows.pop_while(lambda shadow: shadow.ends < oldest_end)
 
     def spend(self, key: str, tokens: int) -> None:
-        """Counts what a call has given, where its turn counts it."""
+        """Counts a call's tokens, where its turn counts them."""
         shadow = self._shadows.peek(key)
         if shadow is not None and shadow.tokens is not None:
             self._shadows.put(key, replace(shadow, tokens=shadow.tokens.after(tokens)))
 
-    def forget(self, key: str) -> None:
-        self._shadows.pop(key)
-
     def latest_end(self) -> float:
-        """When the last of the turns under way is over (monotonic seconds): a server that stops waits for it."""
+        """When the last turn ends, in monotonic seconds: a draining server waits for it."""
         return max((shadow.ends for shadow in self._shadows.values()), default=0.0)
 
 
 STEP_MS = 250
-"""Redis's clock and this one drift apart by less within a turn, trips included; more is a step of one of them."""
+"""Most that the two clocks drift apart within a turn, round trips included; more is a step of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What Redis says of a turn; `clock_ms` is its own time then."""
+    """Redis's view of a turn; `clock_ms` is its own clock."""
 
     elapsed_ms: int
     total_ms: int
@@ -279,12 +274,12 @@ class Confirmation:
 
 
 class TurnArithmetic:
-    """Joins what Redis says of a turn with what this process has seen of it."""
+    """Combines Redis's view of a turn with this process's own; the shorter counts."""
 
     def __init__(
         self, budget_ms: int, shadows: TurnShadows, clock: Clock = time.monotonic, *, budget_tokens: int = 0
     ) -> None:
-        """`budget_tokens` of a turn that states none, 0 for as many as there are."""
+        """`budget_tokens` is for turns that state none; 0 does not count tokens."""
         self.budget_ms = budget_ms
         self.budget_tokens = budget_tokens
         self.shadows = shadows
@@ -292,44 +287,43 @@ class TurnArithmetic:
 
     @property
     def counts_calls(self) -> bool:
-        """Whether only the time inside calls counts."""
+        """True if only the time inside calls counts."""
         return self.shadows.counts is TurnClock.TOOLS
 
     def ages_ms(self, request: TurnRequest, sent: float) -> tuple[int, int]:
-        """(age of the turn, age of the call) in ms as this process knows them when it sends the begin script."""
+        """The ages of the turn and of the call in ms, when the begin script is sent."""
         call_age = max(0.0, sent - request.arrived)
         shadow = self.shadows.live(request.key, request.name)
         turn_age = max(call_age, sent - shadow.first_seen) if shadow else call_age
         return round(turn_age * 1000), round(call_age * 1000)
 
     def is_known_exhausted(self, request: TurnRequest) -> bool:
-        """Whether this process has seen that a named turn is used up."""
+        """True if this process has seen the named turn used up."""
         shadow = self.shadows.live(request.key, request.name) if request.name.named else None
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirmed(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
-        """The turn by Redis's answer, anchored at the moment the question was sent."""
+        """The turn by Redis's answer, anchored at the moment the script was sent."""
         if said.renewed:
             self.shadows.renew(request.key)
         shadow = None if said.renewed else self.shadows.live(request.key, request.name)
         ahead_ms = said.clock_ms - sent * 1000
         first_ahead_ms = ahead_ms if shadow is None or shadow.ahead_ms is None else shadow.ahead_ms
         step_ms = ahead_ms - first_ahead_ms
-        # Time that only Redis's clock has made has not passed. One that steps back is held by the shadow.
+        # A forward step of Redis's clock is not time that passed; for a step back the shadow's end holds.
         made_ms = step_ms if step_ms > STEP_MS else 0
         ends = sent + (said.total_ms - max(0, said.elapsed_ms - made_ms)) / 1000
         first_seen = min(request.arrived, sent)
-        # What Redis found enough may have been used up by the trip itself.
         turn = self._settle(request, shadow, first_seen, ends, said.total_ms, said.tokens, first_ahead_ms)
         return self._or_anew(request, turn)
 
     def alone(self, request: TurnRequest, now: float) -> Turn:
-        """The turn by what this process has seen, without Redis."""
+        """The turn without Redis."""
         shadow = self.shadows.live(request.key, request.name)
         return self._or_anew(request, self._seen(request, shadow, now))
 
     def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
-        """The turn, or in place of one that nobody named and that is used up, a new one from this call on."""
+        """The turn; a new one from this call on where it is unnamed and used up, as the trip itself may have done."""
         if request.name.named or not turn.exhausted:
             return turn
         self.shadows.renew(request.key)
@@ -345,7 +339,7 @@ class TurnArithmetic:
         return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
 
     def apart(self, request: TurnRequest) -> Turn:
-        """A turn of this call alone, which nobody keeps: for callers whose turn cannot be told, and for refused calls."""
+        """A turn of this call alone, not kept: for callers without a shared turn, and for refused calls."""
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
         tokens = open_token_budget(self.budget_tokens, request.stated_tokens)
         return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)
