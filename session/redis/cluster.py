@@ -1,7 +1,7 @@
 """A Redis or Valkey cluster, ElastiCache Serverless among them: one shared connection to each node.
 
-Which node has which slot is redis-py's to know; nothing is asked over connections of its own. Its `execute_command` is left
-out: that sends ASKING on one connection and the command on another, and closes everybody's when a slot has moved.
+redis-py keeps the slots' map but opens no connections. Its `execute_command` is not used: it sends ASKING on one connection
+and the command on another, and closes all connections when a slot has moved.
 """
 
 from __future__ import annotations
@@ -21,9 +21,16 @@ from redis.exceptions import AskError, MovedError
 
 from session.failures import MemoryRefused, MemoryUnavailable, NodeUnanswered, NodeUnavailable, Unanswered
 from session.redis.address import RedisAddress
-from session.redis.connection import CONNECT_SECONDS, Credentials, Dialer, reason
 from session.redis.keyvalue import Argument, Command, Evaluation, Reply, Step
-from session.redis.multiplexed import MultiplexedRedis, is_unknown_script
+from session.redis.multiplexed import (
+    CONNECT_SECONDS,
+    Credentials,
+    Dialer,
+    MultiplexedRedis,
+    is_unknown_script,
+    reason,
+    redial_pauses,
+)
 from session.resilience.breaker import Outage
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
@@ -31,13 +38,11 @@ from session.resilience.tasks import start_task
 logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
-"""Times that a step is sent at most: by MOVED, ASK and an unknown script it takes four."""
+"""Most times that a step is sent; MOVED, ASK and an unknown script together take four."""
 FAILURES = 3
-"""To learn the topology, in a row, before they are told of."""
+"""Failures in a row to learn the topology before they are logged."""
 INFORMANTS = 3
 ANSWER_SECONDS = 0.5
-MENDING_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 1.0
 REDIRECTIONS = {"MOVED": MovedError, "ASK": AskError}
 NOT_NOW = ("CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "LOADING")
 ASKING = Command(("ASKING",))
@@ -45,11 +50,11 @@ PING = Command(("PING",))
 STATE = Command(("CLUSTER", "INFO"))
 TOPOLOGY = Command(("CLUSTER", "SLOTS"))
 _UNKNOWN = (None, "", "?")
-"""What a node announces that doesn't know how others reach it: as they reached the cluster."""
+"""Hosts that a node announces when it does not know its own: the cluster's address is used."""
 
 
 class Informant(ClusterNode):
-    """A node as redis-py asks it for the topology: over its shared connection."""
+    """A node that redis-py asks for the topology, over the shared connection."""
 
     __slots__ = ("_redis",)
 
@@ -68,7 +73,7 @@ class Informant(ClusterNode):
 
 @dataclass(slots=True, eq=False)
 class _RoutedStep:
-    """A step on its way: what is sent for it, to which node, and what came back."""
+    """A step with the command sent for it, its node and its reply."""
 
     step: Step
     command: Command
@@ -82,13 +87,11 @@ class _RoutedStep:
 
 
 class ClusteredRedis:
-    """`KeyValue` over a cluster. A trip that needs a node which is away fails at once, and sends nothing to the others.
-
-    PING asks every primary whether the cluster is well.
-    """
+    """`KeyValue` over a cluster. A trip that needs an absent node fails at once and sends nothing. PING asks every primary
+    whether the cluster is well."""
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
-        """`address` is that of any node, or of an endpoint that leads to one; `credentials` as for one connection."""
+        """`address` is any node's, or an endpoint's that leads to one."""
         self._address, self._credentials = address, credentials
         self._seed = ClusterNode(address.host, address.port)
         self.nodes = NodesManager([self._seed], False, {}, False, self._reached_as)
@@ -100,8 +103,8 @@ class ClusteredRedis:
 
     @property
     def dialer(self) -> Dialer:
-        """Of some node: what is published on one is heard on all."""
-        return random.choice(self._there() or [self._seed_connection()]).dialer
+        """Any node's: a message published on one reaches all."""
+        return random.choice(self._there() or [self.connection_to(self._seed)]).dialer
 
     @property
     def sharded(self) -> bool:
@@ -121,7 +124,7 @@ class ClusteredRedis:
         return self.nodes.get_nodes_by_server_type(PRIMARY)
 
     def connection_to(self, node: ClusterNode) -> MultiplexedRedis:
-        """The one that all share. It is dialled when it is first needed."""
+        """The node's shared connection, dialled when it is first needed."""
         if (known := self._connections.get(node.name)) is not None:
             return known
         made = MultiplexedRedis(self._address.of_node(node.host, int(node.port)), self._credentials)
@@ -154,7 +157,7 @@ class ClusteredRedis:
         await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
 
     async def _until_known(self, deadline: Deadline) -> None:
-        """Waits for the end of the first attempt to learn the topology, good or bad."""
+        """Waits for the first attempt to learn the topology to end, with or without success."""
         if not self._known.is_set():
             self._mend()
             try:
@@ -178,7 +181,7 @@ class ClusteredRedis:
         return _RoutedStep(step, step.by_digest() if isinstance(step, Evaluation) else step, node)
 
     async def _send(self, routed: Sequence[_RoutedStep], deadline: Deadline) -> None:
-        """Sends all of them, those for one node in one write, and waits for their replies."""
+        """Sends the steps, in one write a node, and waits for their replies."""
         groups: dict[MultiplexedRedis, list[_RoutedStep]] = {}
         for each in routed:
             groups.setdefault(each.node, []).append(each)
@@ -205,7 +208,7 @@ class ClusteredRedis:
             raise (NodeUnanswered if self._there() else Unanswered)(str(failure)) from None
 
     async def _send_again(self, refused: _RoutedStep) -> bool:
-        """Whether a refused step is to be sent again, and where; a refusal that is its reply is not."""
+        """True if a refused step is to be sent again, once prepared for it; False where the refusal is its reply."""
         code, _, where = str(refused.reply).partition(" ")
         if isinstance(refused.step, Evaluation) and is_unknown_script(refused.reply):
             refused.command = refused.step.by_text()
@@ -220,7 +223,7 @@ class ClusteredRedis:
         return True
 
     async def _follow(self, to: AskError, asked: MultiplexedRedis) -> MultiplexedRedis:
-        """The node that another redirects to, which has the slot from now on if it has `MOVED`."""
+        """The node of a redirection; after MOVED it has the slot from now on."""
         to.host, to.port = self._reached_as((to.host or asked.address.host, to.port))
         if not isinstance(to, MovedError):
             return self.connection_to(ClusterNode(to.host, to.port))
@@ -241,14 +244,11 @@ class ClusteredRedis:
         self._mend()
         raise MemoryUnavailable("not every slot of the cluster is served")
 
-    def _seed_connection(self) -> MultiplexedRedis:
-        return self.connection_to(self._seed)
-
     def _there(self) -> list[MultiplexedRedis]:
         return [own for node in self.primaries if (own := self.connection_to(node)).connected]
 
     def _unavailable(self) -> MemoryUnavailable:
-        """The failure of a trip that needs a node which is away."""
+        """The failure of a trip that needs an absent node."""
         return (NodeUnavailable if self._there() and not self._closed else MemoryUnavailable)("Redis is not connected")
 
     def _reached_as(self, where: tuple[Any, int]) -> tuple[str, int]:
@@ -256,16 +256,13 @@ class ClusteredRedis:
         return self._address.host if host in _UNKNOWN else str(host), port
 
     def _mend(self) -> None:
-        """Learns the topology again in the background, and connects to every primary, unless that is under way."""
+        """Starts to learn the topology and to connect to every primary, unless that is under way."""
         if not self._closed and (self._mending is None or self._mending.done()):
             self._mending = start_task(self._mend_until_whole(), "redis-cluster")
 
     async def _mend_until_whole(self) -> None:
-        pause = MENDING_SECONDS if self._known.is_set() else 0.0
-        while True:
-            # Half of it by chance: a cluster that lost a node is not asked by everybody at once.
-            await asyncio.sleep(pause * (0.5 + random.random() / 2))
-            pause = min(max(2 * pause, MENDING_SECONDS), LONGEST_PAUSE_SECONDS)
+        for pause in redial_pauses():
+            await asyncio.sleep(pause if self._known.is_set() else 0.0)
             learnt = await self._learn()
             self._known.set()
             primaries = [self.connection_to(node) for node in self.primaries]
@@ -276,9 +273,9 @@ class ClusteredRedis:
                 return
 
     async def _learn(self) -> bool:
-        """Of a few nodes that are there, and last of the address that was given, which may lead to one that has left."""
+        """Asks a few connected nodes, and last the configured address, which may lead to one that has left."""
         there = self._there()
-        seed = Informant(self._seed_connection())
+        seed = Informant(self.connection_to(self._seed))
         asked = [*map(Informant, random.sample(there, min(INFORMANTS, len(there)))), seed]
         self.nodes.startup_nodes = {node.name: node for node in asked}
         try:
@@ -291,7 +288,7 @@ class ClusteredRedis:
         return True
 
     async def _close_unused(self) -> None:
-        """Whoever hears by a node that has left learns of it from its dialer; one that owes replies is closed later."""
+        """Closes connections to nodes that have left, unless they owe replies. Subscribers notice by the closed dialer."""
         used = {node.name for node in self.primaries}
         for name in [name for name, own in self._connections.items() if name not in used and own.idle]:
             await self._connections.pop(name).aclose()
@@ -304,6 +301,6 @@ def _root(failure: BaseException) -> str:
 
 
 def _finds_itself_well(state: bytes) -> bool:
-    """What CLUSTER INFO answers; whoever does not tell is believed to be."""
+    """Reads CLUSTER INFO's answer; fields that are missing count as well."""
     facts = dict(line.split(b":", 1) for line in state.split() if b":" in line)
     return facts.get(b"cluster_state", b"ok") == b"ok" and int(facts.get(b"cluster_slots_ok", SLOTS)) == SLOTS

@@ -10,8 +10,8 @@ import hiredis
 from session.failures import SessionFailure
 from session.keys import PREFIX
 from session.redis.address import RedisAddress
-from session.redis.connection import Credentials, greeting
 from session.redis.keyvalue import Argument, Command, KeyValue, Reply
+from session.redis.multiplexed import Credentials, greeting
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
 

@@ -1,39 +1,274 @@
-"""One connection to Redis that all concurrent calls share.
+"""One Redis connection that all concurrent calls share.
 
-A pool pays a write, a wake-up and a parse for each command. Here, commands issued in the same turn of the event loop
-leave in one write, and replies, which RESP returns in order, are handed out as they come: with many calls at once the
-cost of a trip falls instead of growing. (The idea is pipelining, Redis documentation, "Using pipelining to speed up
-queries"; that order is guaranteed for one connection is part of the protocol specification.)
-"""
+Commands issued in the same turn of the event loop leave in one write, and replies, which RESP returns in order, are handed
+out as they come: the cost of a round trip falls with concurrency instead of growing as in a pool. hiredis parses and
+packs."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import random
-from collections.abc import Sequence
+import socket
+import ssl
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
 
-from session.failures import MemoryRefused, MemoryUnavailable
+import hiredis
+
+from session.failures import MemoryRefused, MemoryUnavailable, Unanswered
 from session.redis.address import RedisAddress
-from session.redis.connection import Credentials, Dialer, Wire, reason
-from session.redis.keyvalue import Evaluation, Reply, Step
+from session.redis.keyvalue import Command, Evaluation, Reply, Step
 from session.resilience.breaker import Outage
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
 
+CONNECT_SECONDS = 1.0
+SILENCE_SECONDS = 1.0
+"""A connection that owes replies is closed after so long a silence (a stopped process, a lost link)."""
+LOOKS = 2
+"""Turns of the loop after a timeout until all that had arrived by then is read: one to find it, one to read it."""
+BACKLOG = 20_000
+"""Most replies owed: memory stays bounded while Redis hangs."""
+
+P = TypeVar("P", bound=asyncio.Protocol)
+Credentials = Callable[[], tuple[str, str]]
+"""Returns user and password for a new connection; may block."""
+
+
+class Trip:
+    """Commands sent together, and their replies: `done` has them in order once the last has come.
+
+    The time allowed counts from when the commands left, and a timeout first reads what has already arrived: under load much
+    of the measured time is this process's own."""
+
+    __slots__ = ("_allowed", "_expected", "_loop", "_replies", "_timer", "done")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, expected: int, allowed: float) -> None:
+        self._loop = loop
+        self._expected = expected
+        self._allowed = allowed
+        self._replies: list[Reply | Exception] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self.done: asyncio.Future[list[Reply | Exception]] = loop.create_future()
+
+    def left(self) -> None:
+        self._timer = self._loop.call_later(self._allowed, self._late, LOOKS)
+
+    def take(self, reply: Reply | Exception) -> None:
+        self._replies.append(reply)
+        if len(self._replies) == self._expected and not self.done.done():
+            self.done.set_result(self._replies)
+
+    def fail(self, why: str) -> None:
+        if not self.done.done():
+            self.done.set_exception(Unanswered(why))
+            self.done.exception()  # retrieved, though nobody may wait for it any more
+
+    async def replies(self) -> list[Reply | Exception]:
+        """Raises `MemoryUnavailable`. After a cancellation the replies are discarded as they come."""
+        try:
+            return await self.done
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _late(self, looks: int) -> None:
+        if self.done.done():
+            return
+        if looks:
+            self._loop.call_soon(self._late, looks - 1)
+        else:
+            self.fail("Redis did not answer in time")
+
+
+class Wire(asyncio.Protocol):
+    """The protocol of one connection: a buffer that is written at the end of this loop turn, and a queue of waiting
+    trips."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, when_lost: Callable[[], None]) -> None:
+        self._loop = loop
+        self._when_lost = when_lost
+        self._reader = hiredis.Reader(replyError=MemoryRefused)
+        self._outgoing: list[bytes] = []
+        self._leaving: list[Trip] = []
+        self._waiting: deque[Trip] = deque()
+        self._transport: asyncio.Transport | None = None
+        self._heard = loop.time()
+        self._watched = False
+        self.closed = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        reader = self._reader
+        reader.feed(data)
+        try:
+            while (reply := reader.gets()) is not False:
+                self.take(reply)
+        except (hiredis.ProtocolError, IndexError):
+            self.abort()
+
+    def take(self, reply: Reply | Exception) -> None:
+        """Hands a reply to its trip. Raises IndexError for an unsolicited one."""
+        self._waiting.popleft().take(reply)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        waiting, self._waiting = self._waiting, deque()
+        for trip in waiting:
+            trip.fail("the connection to Redis was lost")
+        self._when_lost()
+
+    @property
+    def owed(self) -> int:
+        """Replies that have not come yet."""
+        return len(self._waiting)
+
+    def send(self, commands: Sequence[Command], allowed: float) -> Trip:
+        if self.closed or len(self._waiting) + len(commands) > BACKLOG:
+            raise MemoryUnavailable("Redis is not taking commands")
+        if allowed <= 0:
+            raise MemoryUnavailable("there was no time left to ask Redis in")
+        if not self._waiting:
+            self._heard = self._loop.time()
+        if not self._watched:
+            self._watched = True
+            self._loop.call_later(SILENCE_SECONDS, self._watch)
+        if not self._leaving:
+            self._loop.call_soon(self._flush)
+        trip = Trip(self._loop, len(commands), allowed)
+        for command in commands:
+            self._outgoing.append(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows one argument only
+            self._waiting.append(trip)
+        self._leaving.append(trip)
+        return trip
+
+    def _flush(self) -> None:
+        outgoing, self._outgoing = self._outgoing, []
+        leaving, self._leaving = self._leaving, []
+        if self._transport is not None and not self.closed:
+            self._transport.write(b"".join(outgoing))
+        for trip in leaving:
+            trip.left()
+
+    def _watch(self) -> None:
+        """Closes a connection that is silent for too long, also when an open circuit breaker sends nothing more."""
+        left = self._heard + SILENCE_SECONDS - self._loop.time()
+        self._watched = bool(self._waiting) and not self.closed
+        if self._watched and left > 0:
+            self._loop.call_later(left, self._watch)
+        elif self._watched:
+            self.abort()
+
+    def abort(self) -> None:
+        self.closed = True
+        if self._transport is not None:
+            self._transport.abort()
+
+
+MakeWire = Callable[[asyncio.AbstractEventLoop, Callable[[], None]], Wire]
+"""Makes a `Wire` from the loop and a callback for its loss."""
+
+
+class Dialer:
+    """Opens and greets connections, one at a time."""
+
+    def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
+        self._address = address
+        self._credentials = credentials
+        # Name look-ups and credentials block: in one thread, so that a hanging one never holds a second.
+        self._thread = ThreadPoolExecutor(1, "redis-dial")
+        self.closed = False
+
+    async def dial(self, when_lost: Callable[[], None], make: MakeWire = Wire) -> Wire:
+        """A greeted connection, within `CONNECT_SECONDS`. Raises the errors of network, credentials and TLS,
+        `MemoryUnavailable` where Redis falls silent and `MemoryRefused` where it refuses this user."""
+        async with asyncio.timeout(CONNECT_SECONDS):
+            wire = (await self.open(partial(make, asyncio.get_running_loop(), when_lost)))[1]
+            try:
+                for command in greeting(self._address, await self.fetch_credentials()):
+                    (reply,) = await wire.send([command], CONNECT_SECONDS).replies()
+                    if isinstance(reply, Exception):
+                        raise MemoryRefused("Redis refused the greeting (user, password or database)")
+            except BaseException:
+                wire.abort()
+                raise
+            return wire
+
+    def close(self) -> None:
+        self.closed = True
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def open(self, make: Callable[[], P]) -> tuple[asyncio.Transport, P]:
+        """Opens a connection without greeting it."""
+        loop, address = asyncio.get_running_loop(), self._address
+        if address.path is not None:
+            return await loop.create_unix_connection(make, address.path)
+        # Resolved here first: asyncio would use the shared pool, and one more thread with each attempt.
+        await loop.run_in_executor(self._thread, socket.getaddrinfo, address.host, address.port)
+        try:
+            return await self._connect(make, None)
+        except ssl.SSLCertVerificationError:
+            if address.certified is None:
+                raise
+            return await self._connect(make, address.certified)
+
+    async def _connect(self, make: Callable[[], P], name: str | None) -> tuple[asyncio.Transport, P]:
+        loop, address = asyncio.get_running_loop(), self._address
+        return await loop.create_connection(make, address.host, address.port, ssl=address.tls, server_hostname=name)
+
+    async def fetch_credentials(self) -> tuple[str, str] | None:
+        if self._credentials is None:
+            return None
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._credentials)
+
+
+def greeting(address: RedisAddress, fetched: tuple[str, str] | None) -> list[Command]:
+    """The first commands on a connection. `fetched` user and password replace those of the address."""
+    commands = [Command(("PING",))]
+    if fetched is not None:
+        commands.insert(0, Command(("AUTH", *fetched)))
+    elif address.password is not None:
+        user = (address.username,) if address.username else ()
+        commands.insert(0, Command(("AUTH", *user, address.password)))
+    if address.database:
+        commands.append(Command(("SELECT", address.database)))
+    return commands
+
+
+def reason(failure: Exception) -> str:
+    """The reason of a failed connection in this package's or the network's words: other texts may hold secrets."""
+    if isinstance(failure, MemoryUnavailable | MemoryRefused):
+        return str(failure)
+    said = failure.strerror if isinstance(failure, OSError) else None
+    return f"{type(failure).__name__}, {said}" if said else type(failure).__name__
+
+
 logger = logging.getLogger(__name__)
 
-REDIAL_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 1.0
 DIALS = 3
-"""In vain, one after the other, before a Redis that was never there is told of: one that just starts refuses the first."""
+"""Failed attempts in a row before an absent Redis is logged: one that is just starting refuses the first."""
+
+
+def redial_pauses() -> Iterator[float]:
+    """Seconds between attempts, 0.1 doubling to 1.0; half of each is random, so that clients that lost a Redis at the same
+    moment do not all return at once."""
+    pause = 0.1
+    while True:
+        yield pause * (0.5 + random.random() / 2)
+        pause = min(2 * pause, 1.0)
 
 
 class MultiplexedRedis:
-    """`KeyValue` over one shared connection, dialled again in the background whenever it is lost.
-
-    A trip while there is no connection fails at once instead of waiting for one: the caller has a turn to answer.
-    """
+    """`KeyValue` over one shared connection, dialled again in the background whenever it is lost. A trip without a
+    connection fails at once instead of waiting."""
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
         self.address = address
@@ -42,7 +277,8 @@ class MultiplexedRedis:
         self._dialling: asyncio.Task[None] | None = None
         self._closing = False
         self._away = False
-        self._outage = Outage(logger, _named(address), after=DIALS)
+        name = "Redis (on a Unix socket)" if address.path is not None else f"Redis at {address}"
+        self._outage = Outage(logger, name, after=DIALS)
 
     @property
     def connected(self) -> bool:
@@ -50,17 +286,17 @@ class MultiplexedRedis:
 
     @property
     def idle(self) -> bool:
-        """Whether no reply is owed here."""
+        """True if no reply is owed."""
         return self._wire is None or self._wire.closed or not self._wire.owed
 
     async def connect(self, deadline: Deadline) -> None:
-        """Waits for a first connection, at most until the deadline. Never raises: without one, trips say so."""
+        """Waits for a connection, at most until the deadline. Never raises: trips fail without one."""
         self._dial()
         if self._dialling is not None:
             await asyncio.wait({self._dialling}, timeout=deadline.remaining())
 
     async def connect_unless_away(self, deadline: Deadline) -> None:
-        """As `connect`, but a server that has been lost, or was not reached, is not waited for."""
+        """As `connect`, but does not wait for a server that was lost or not reached."""
         if not self.connected and not self._away:
             await self.connect(deadline)
 
@@ -80,7 +316,7 @@ class MultiplexedRedis:
         raise MemoryUnavailable("Redis is not connected")
 
     async def aclose(self) -> None:
-        """What is under way fails, and nothing is dialled again."""
+        """Fails the trips under way, and dials no more."""
         self._closing = True
         if self._wire is not None:
             self._wire.abort()
@@ -120,22 +356,16 @@ class MultiplexedRedis:
             self._dialling = start_task(self._dial_until_connected(), "redis-dial")
 
     async def _dial_until_connected(self) -> None:
-        pause = REDIAL_SECONDS
+        pauses = redial_pauses()
         while not self.connected:
             try:
                 self._wire = await self.dialer.dial(self._lost)
-            except Exception as failure:  # whatever it was: without this task there would never be a connection again
+            except Exception as failure:  # any: without this task there would never be a connection again
                 self._away = True
                 self._outage.record_failure(reason(failure))
-                # Half of it by chance: a Redis that comes back is not greeted by all who lost it at the same moment.
-                await asyncio.sleep(pause * (0.5 + random.random() / 2))
-                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+                await asyncio.sleep(next(pauses))
         self._away = False
         self._outage.record_recovery()
-
-
-def _named(address: RedisAddress) -> str:
-    return "Redis (on a Unix socket)" if address.path is not None else f"Redis at {address.host}:{address.port}"
 
 
 def is_unknown_script(reply: Reply | Exception) -> bool:

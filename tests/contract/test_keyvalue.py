@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from session.failures import MemoryRefused, MemoryUnavailable
-from session.redis import connection as byte_side
 from session.redis import embedded
+from session.redis import multiplexed as byte_side
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis
 from session.redis.embedded import embedded_redis

@@ -13,7 +13,7 @@ from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, R
 
 from server.transport.changes import LARGEST_BYTES, SharedBus, write
 from session.keys import CHANGES
-from session.redis import connection as byte_side
+from session.redis import multiplexed as byte_side
 from session.redis import subscriber
 from session.redis.address import RedisAddress
 from session.redis.cluster import ClusteredRedis

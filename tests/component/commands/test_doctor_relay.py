@@ -11,8 +11,8 @@ import pytest
 from server.commands.doctor import relay
 from server.commands.doctor.relay import diagnose, relay_check
 from server.config.settings import Settings
-from session.redis.connection import Dialer
 from session.redis.keyvalue import Reply, Step
+from session.redis.multiplexed import Dialer
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DOWN, OK, Diagnosis, always
 from tests.support.ports import free_port

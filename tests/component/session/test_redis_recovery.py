@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 
 from session.failures import MemoryUnavailable
-from session.redis import connection as byte_side
 from session.redis import multiplexed
+from session.redis import multiplexed as byte_side
 from session.redis.address import RedisAddress
-from session.redis.connection import Dialer
 from session.redis.keyvalue import Command
-from session.redis.multiplexed import MultiplexedRedis
+from session.redis.multiplexed import Dialer, MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.ports import free_port
 from tests.support.valkey import answering, ask, connected, eventually, private_valkey

@@ -12,8 +12,7 @@ import pytest
 from server.runtime.health import Dependencies
 from server.telemetry.metrics import Breakers, Metrics
 from session.redis.address import RedisAddress
-from session.redis.connection import Dialer, Wire
-from session.redis.multiplexed import DIALS, MultiplexedRedis
+from session.redis.multiplexed import DIALS, Dialer, MultiplexedRedis, Wire
 from session.resilience.breaker import BreakerPolicy, Outage
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task

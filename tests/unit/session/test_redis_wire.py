@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from session.failures import MemoryUnavailable
-from session.redis.connection import Trip
+from session.redis.multiplexed import Trip
 
 
 async def test_what_had_arrived_when_the_time_was_up_is_still_read() -> None:
