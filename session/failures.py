@@ -1,4 +1,4 @@
-"""What can go wrong with memory. None of it is ever the caller's fault, and none of it may stop a call."""
+"""The failures of the session's memory: none is the caller's fault, and none stops a call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 
 class SessionFailure(Exception):
-    """Base of the failures of this package. `name` is what a timeline calls it, in the words of the wire contract."""
+    """Base of this package's failures. `name` is the outcome of its span, in the words of the wire contract."""
 
     name: ClassVar[str] = "DEPENDENCY_FAILURE"
 
@@ -16,34 +16,34 @@ class MemoryUnavailable(SessionFailure):
 
 
 class Unanswered(MemoryUnavailable):
-    """What was asked of Redis was sent, and may have been done."""
+    """The commands were sent and may have taken effect."""
 
 
 class MemoryCircuitOpen(MemoryUnavailable):
-    """Redis is not asked, because its breaker is open."""
+    """Redis's circuit breaker is open."""
 
     name = "CIRCUIT_OPEN"
 
 
 class NodeUnavailable(MemoryUnavailable):
-    """A node of a cluster is known to be away, which cost no time and says nothing of the nodes that are there."""
+    """One node of a cluster is away; the others are well."""
 
 
 class NodeUnanswered(NodeUnavailable, Unanswered):
-    """A node of a cluster was lost while it was asked."""
+    """One node of a cluster was lost during a trip."""
 
 
 OF_REDIS_ITSELF = frozenset(
     ("LOADING", "MASTERDOWN", "READONLY", "OOM", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH")
 )
-"""The codes of error replies that whoever asks gets, whatever they ask (Redis, `src/server.c`, `createSharedObjects`)."""
+"""Error codes about the state of Redis itself (Redis, `src/server.c`, `createSharedObjects`)."""
 
 
 class MemoryRefused(SessionFailure):
-    """Redis answered with an error: a command or a script is wrong, or it is read-only, loading or out of memory."""
+    """Redis answered with an error."""
 
     @property
     def of_redis_itself(self) -> bool:
-        """Whether this is about the state of Redis. Every other refusal is about one command or its keys (WRONGTYPE,
-        CROSSSLOT, NOSCRIPT, NOPERM, ERR): it came in time, and the next command may be welcome."""
+        """True for errors about Redis itself; others concern one command or its keys (WRONGTYPE, CROSSSLOT, NOSCRIPT,
+        NOPERM, ERR)."""
         return str(self).partition(" ")[0] in OF_REDIS_ITSELF

@@ -1,4 +1,4 @@
-"""Where a Redis is and how to greet it."""
+"""Addresses of Redis: host or socket, TLS, user and database."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class RedisAddress:
     authority: str | None = None
     iam: Iam | None = None
     certified: str | None = None
-    """A name that the certificate may be made out to, when it is not to `host`: a cluster's, whose nodes go by number."""
+    """Another host name that the certificate may be for: a cluster's, whose nodes have IP addresses."""
 
     @classmethod
     def parse(cls, url: str) -> RedisAddress:
-        """Raises ValueError, naming the part that is wrong and never the password; OSError for an authority's file."""
+        """Raises ValueError that names the wrong part and no secret; OSError for the authority's file."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             raise ValueError(f"scheme {parts.scheme!r} is not one of {', '.join(SCHEMES)}")
@@ -80,7 +80,7 @@ class RedisAddress:
         return cls(host=host, port=port or 6379, database=database, cluster=cluster)
 
     def of_node(self, host: str, port: int) -> RedisAddress:
-        """Of one node of this cluster, which is greeted alike."""
+        """The address of one node of this cluster."""
         certified = self.host if _is_number(host) and not _is_number(self.host) else None
         return replace(self, host=host, port=port, cluster=False, certified=certified)
 

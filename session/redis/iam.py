@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 TOKEN_SECONDS = 900
 RENEW_SECONDS = 780
-"""A token is used again while it has two minutes left: signing costs more than remembering."""
+"""A token is reused while it has two minutes left."""
 
 
 class ElastiCacheIam(CredentialProvider):
-    """User and token for one cache. Credentials come from where every AWS client finds them (the task's role)."""
+    """User and token for one cache, from the usual AWS credentials (the task's role)."""
 
     def __init__(self, user: str, cache: str, region: str, *, serverless: bool = True) -> None:
         self._user = user
@@ -38,9 +38,9 @@ class ElastiCacheIam(CredentialProvider):
         self._complained = False
 
     def get_credentials(self) -> tuple[str, str]:
-        """User and token. Blocking where credentials have to be fetched. Raises PermissionError when there are none."""
+        """User and token. May block to fetch credentials. Raises PermissionError when there are none."""
         signer, now = self._signer(), time.monotonic()
-        # A role's credentials end as well, and what they signed with them: new ones sign anew.
+        # A role's credentials expire, and with them the tokens that they signed.
         if signer != self._token.signer or now - self._token.made_at > RENEW_SECONDS:
             self._token = _Token(self._signed(), now, signer)
         return self._user, self._token.text
@@ -57,7 +57,7 @@ class ElastiCacheIam(CredentialProvider):
         try:
             credentials = self._session.get_credentials()
             found = credentials.get_frozen_credentials() if credentials is not None else None
-        except (BotoCoreError, OSError):  # whose text may name files and addresses
+        except (BotoCoreError, OSError):  # their texts may name files and addresses
             found = None
         if found is None:
             if not self._complained:

@@ -1,4 +1,4 @@
-"""The narrow door to Redis: several commands at once, one trip; and behind its breaker, where each is bounded in time."""
+"""The port to Redis: commands and scripts sent together in one round trip, and trips behind the circuit breaker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from session.scripts import Script
 TRIP_SECONDS = 0.05
 Argument = str | bytes | int
 Reply = Any
-"""bytes, int, list of replies, or None, as RESP2 has them."""
+"""bytes, int, a list of replies, or None, as in RESP2."""
 
 
 class Command(tuple[Argument, ...]):
@@ -24,7 +24,7 @@ class Command(tuple[Argument, ...]):
 
 
 class Evaluation:
-    """One run of a script: atomic, over keys of one cluster slot."""
+    """One atomic run of a script over keys of one cluster slot."""
 
     __slots__ = ("arguments", "keys", "script")
 
@@ -37,7 +37,7 @@ class Evaluation:
         return Command(("EVALSHA", self.script.digest, len(self.keys), *self.keys, *self.arguments))
 
     def by_text(self) -> Command:
-        """Runs and remembers the script in one go: what to send where the digest is unknown."""
+        """Runs and stores the script: for a Redis that does not know its digest."""
         return Command(("EVAL", self.script.text, len(self.keys), *self.keys, *self.arguments))
 
 
@@ -48,18 +48,16 @@ class KeyValue(Protocol):
     """Redis, Valkey or a cluster of them."""
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
-        """Sends all steps together and waits for every reply; an error reply stands in its place as `MemoryRefused`.
-
-        Steps are independent: nothing is said about their order across keys. Raises `MemoryUnavailable` when the
-        replies are not all there at the deadline. What was sent may still take effect.
-        """
+        """Sends all steps together and returns every reply, an error reply as `MemoryRefused`. The order of steps with
+        different keys is undefined. Raises `MemoryUnavailable` where replies are missing at the deadline; the steps may
+        still take effect."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 class GuardedRedis:
-    """Trips of `TRIP_SECONDS` unless they say otherwise."""
+    """Round trips behind the circuit breaker, bounded in time."""
 
     def __init__(self, redis: KeyValue, breaker: CircuitBreaker, clock: Clock) -> None:
         self._redis = redis
@@ -69,9 +67,8 @@ class GuardedRedis:
     async def trip(
         self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None, name: str = "trip"
     ) -> list[Reply]:
-        """One bounded trip behind the breaker, noted within `span`. With an error reply nothing of it is used, but only
-        one that is about Redis itself counts against it: what is wrong with one call's command takes nobody else's memory
-        away. Raises `MemoryUnavailable`."""
+        """One round trip of at most `seconds` (default `TRIP_SECONDS`), in a span named `name`. Raises `MemoryUnavailable`,
+        also for an error reply; one about a single command does not count against Redis."""
         if span is None:
             return await self._trip(steps, seconds)
         with span.begin("redis", name, steps=len(steps)):
@@ -79,7 +76,7 @@ class GuardedRedis:
 
     async def _trip(self, steps: Sequence[Step], seconds: float | None) -> list[Reply]:
         if not self._breaker.allow_call():
-            raise MemoryCircuitOpen("Redis is being left alone")
+            raise MemoryCircuitOpen("the circuit breaker of Redis is open")
         started, era = self._clock(), self._breaker.era
         allowed = TRIP_SECONDS if seconds is None else seconds
         try:
@@ -89,7 +86,7 @@ class GuardedRedis:
             raise
         except MemoryUnavailable as failure:
             if allowed <= self._clock() - started < TRIP_SECONDS:
-                self._breaker.record_ignored(era)  # this call was in a hurry, which is not Redis's fault
+                self._breaker.record_ignored(era)  # the call had less time than a round trip may take
             else:
                 self._breaker.record_failure(era, str(failure))
             raise
@@ -100,7 +97,7 @@ class GuardedRedis:
         return replies
 
     def _judge(self, replies: Sequence[Reply | Exception], seconds: float, era: int) -> None:
-        """Tells the breaker what came of a trip. Raises `MemoryUnavailable` for an error reply."""
+        """Reports a trip to the breaker. Raises `MemoryUnavailable` for an error reply."""
         refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
         if not refusals:
             self._breaker.record_success(seconds, era)

@@ -176,7 +176,7 @@ def _redis_check(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]
     async def diagnose_embedded(deadline: Deadline) -> Diagnosis:
         from session.redis.embedded import embedded_redis
 
-        return await diagnosis.told_by(await stack.enter_async_context(embedded_redis()), deadline)
+        return await diagnosis.diagnose_embedded(await stack.enter_async_context(embedded_redis()), deadline)
 
     if settings.redis_url == EMBEDDED:
         return EMBEDDED, diagnose_embedded
