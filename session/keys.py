@@ -1,4 +1,4 @@
-"""The names under which things are remembered: one place, so that nothing collides and no raw user is part of a name."""
+"""All keys and channels in Redis. No raw user is part of one."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from functools import lru_cache
 PREFIX = "manga:mcp"
 ANONYMOUS = "anonymous"
 FLEET_KEY = f"{PREFIX}:fleet:1:key"
-"""Of the key that the processes share, where none is configured."""
+"""The secret that processes share, where none is configured."""
 CHANGES = f"{PREFIX}:changes:1"
-"""The channel on which the processes tell one another of changes; its number is that of the messages' form."""
+"""The channel of changes; its number is the version of the messages."""
 
 
 def flags(source: str) -> str:
-    """Of the last good flags document of that source, whose address may hold a key."""
+    """The last good flags document of a source, whose address may hold a secret."""
     return f"{PREFIX}:flags:1:{hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:22]}"
 
 
 def relay(process: str) -> str:
-    """The channel of one process, on which others pass requests on to it."""
+    """The channel on which others relay requests to a process."""
     return f"{PREFIX}:relay:1:{{{process}}}"
 
 
 def relay_alive(process: str) -> str:
-    """Is there as long as that process lives."""
+    """Exists as long as that process lives."""
     return f"{relay(process)}:alive"
 
 
 def relay_message(process: str, name: str) -> str:
-    """Of a message to that process which is too large for a channel."""
+    """A message to that process that is too large for its channel."""
     return f"{relay(process)}:message:{name}"
 
 
 @lru_cache(maxsize=4096)
 def user_hash(user: str | None) -> str:
-    """22 hex digits (88 bits) that stand for a user wherever one becomes part of a key or a log line."""
+    """22 hex digits (88 bits) that stand for a user in keys and logs."""
     if user is None:
         return ANONYMOUS
     return hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:22]
@@ -63,7 +63,7 @@ class SessionKeys:
 
     @property
     def results(self) -> str:
-        """Of the whole results behind shortened ones."""
+        """The whole results behind shortened ones."""
         return f"{self.base}:whole"
 
     def all(self) -> tuple[str, ...]:
@@ -71,19 +71,18 @@ class SessionKeys:
 
 
 def sessionless_turn(user: str, turn: str) -> tuple[str, str]:
-    """Keys for a named turn of a caller without a session: only the second is ever written."""
+    """Keys of a named turn of a user without a session; only the second is written."""
     base = f"{PREFIX}:turn:{{{user_hash(user)}:{turn}}}"
     return base, f"{base}:turns"
 
 
 def owner(session: str, user: str | None) -> str:
-    """A hash of whose session something is, for who listens to it: 26 hex digits, 104 bits."""
-    named = f"{session}:{user_hash(user)}"
-    return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:26]
+    """26 hex digits (104 bits) that stand for one user's session among listeners."""
+    return hashlib.sha256(f"{session}:{user_hash(user)}".encode("utf-8", "surrogatepass")).hexdigest()[:26]
 
 
 def caller(user: str | None, session: str | None) -> str | None:
-    """Whom a limit in the process is about: the user, else the session. None for somebody of whom nothing is known."""
+    """The caller that a limit in the process counts for: the user, else the session; None for neither."""
     if user is not None:
         return f"user:{user_hash(user)}"
     return f"session:{session}" if session else None
@@ -94,17 +93,17 @@ def limit(user: str) -> str:
 
 
 def preferences(user: str) -> str:
-    """Of the copy of what a customer has asked to be remembered."""
+    """The copy of a customer's stated preferences."""
     return f"{PREFIX}:preferences:{{{user_hash(user)}}}"
 
 
 def cached_result(tool: str, form: str, digest: str) -> str:
-    """`form` stands for what the tool's results look like: a process of another version neither reads nor writes these."""
+    """`form` is a hash of the shape of the tool's results: processes of another version use other keys."""
     return f"{PREFIX}:cache:1-{form}:{tool}:{digest}"
 
 
 def snapshot(name: str, form: str) -> str:
-    """`form` stands for the shape of what is kept: one who knows another shape does not find it."""
+    """`form` is a hash of the snapshot's shape: processes of another version use other keys."""
     return f"{PREFIX}:snapshot:1-{form}:{name}"
 
 

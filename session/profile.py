@@ -1,8 +1,6 @@
-"""What is remembered of a person beyond a conversation: what they looked for and viewed, for half a year. What they ordered
-is not told here a second time: it is read of their orders.
+"""Long-term profiles: the searches and views of signed-in customers. Purchases are read from their orders.
 
-It is personal data. Only a signed-in person has a profile. It is kept under a hash of who they are; every event of it goes
-by itself after `KEPT_DAYS`, and `forget` removes all of it at once. The end of a conversation does not: it outlives many.
+They are personal data, stored under a hash of the user. Each event expires after `KEPT_DAYS`; `forget` removes all at once.
 """
 
 from __future__ import annotations
@@ -19,14 +17,14 @@ from session.resilience.deadline import Deadline
 
 KEPT_DAYS = 180
 RECALLED = 100
-"""Events that a recall answers at most, the latest ones."""
+"""Most events that a recall answers: the latest."""
 
 LONGEST_SUBJECT = 500
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 class EventKind(StrEnum):
-    """`subject` of an event is the words of a search, or the id of a title viewed."""
+    """The kind of an event. Its subject is the words of a search, or the id of a viewed title."""
 
     SEARCHED = "searched"
     VIEWED = "viewed"
@@ -34,7 +32,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`at` is UTC in milliseconds (`2026-11-02T09:30:00.000Z`), so that text sorts as time does."""
+    """One search or view. `at` is UTC with milliseconds (`2026-11-02T09:30:00.000Z`) and sorts as text."""
 
     kind: EventKind
     subject: str
@@ -48,27 +46,27 @@ class Event:
 
     @classmethod
     def happened(cls, kind: EventKind, subject: str, moment: datetime) -> Event:
-        """An event at a moment; a longer subject is cut."""
+        """Makes an event; a longer subject is cut."""
         return cls(kind, subject[:LONGEST_SUBJECT], written(moment))
 
     def days_old(self, now: datetime) -> float:
-        """At `now`; what a clock elsewhere dated into the future is new."""
+        """Days before `now`; 0 for one dated into the future."""
         return max(0.0, (now - datetime.fromisoformat(self.at)) / timedelta(days=1))
 
 
 def written(moment: datetime) -> str:
-    """A time as events carry it."""
+    """The time format of events."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known of a person, latest first; nothing for somebody new."""
+    """A person's events, latest first."""
 
     events: tuple[Event, ...] = ()
 
     def last(self, kind: EventKind) -> tuple[Event, ...]:
-        """Of one kind, for each subject the last event, latest first."""
+        """The last event of one kind for each subject, latest first."""
         found: dict[str, Event] = {}
         for event in self.events:
             if event.kind is kind:
@@ -77,12 +75,12 @@ class Profile:
 
 
 def latest(events: Iterable[Event]) -> tuple[Event, ...]:
-    """Those a recall answers: each once, latest first, at most `RECALLED`."""
+    """The distinct events that a recall answers, latest first, at most `RECALLED`."""
     return tuple(sorted(set(events), key=sort_key, reverse=True)[:RECALLED])
 
 
 def sort_key(event: Event) -> tuple[str, str, str]:
-    """What events are sorted by: their time, and something that settles ties."""
+    """Sorts events by time; kind and subject settle ties."""
     return event.at, event.kind, event.subject
 
 
@@ -90,14 +88,13 @@ class ProfileStore(Protocol):
     """Every method answers before the deadline or raises the failure of its backend, under the name "profile"."""
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events, each to the profile of its user; the same one told twice counts once. What fails may have added a
-        part."""
+        """Adds events to their users' profiles; equal events count once. A failure may have added a part."""
         ...
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
-        """The latest events that are not older than `KEPT_DAYS`."""
+        """The latest events within `KEPT_DAYS`."""
         ...
 
     async def forget(self, user: str, deadline: Deadline) -> None:
-        """Removes everything that was remembered of the person. May be repeated; one that failed has removed a part."""
+        """Removes the person's profile. Idempotent; a failure may have removed a part."""
         ...

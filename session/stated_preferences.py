@@ -1,10 +1,8 @@
-"""A customer's stated preferences: a store has them, and Redis a copy that every call reads on its first trip.
+"""A customer's stated preferences: stored in the profile store, with a copy in Redis that the begin trip reads.
 
-The store is the truth. Whoever changes something puts a mark in the copy's place first, which says nothing, then writes the
-store, then puts the new copy where their own mark still is; whoever found no copy puts one only where there is nothing. So
-what one process has changed, no other goes on obeying for longer than its call under way, whoever else changes it at the
-same moment, unless Redis failed just then: then for the rest of the copy's half hour.
-"""
+The store is the truth. A change puts a mark in the copy's place, writes the store, then replaces its own mark by the new
+copy; a read without a copy puts one only where there is nothing. So other processes obey a change from their next call on,
+unless Redis failed during it: then after the copy's half hour."""
 
 from __future__ import annotations
 
@@ -23,18 +21,18 @@ from session.scripts import Script
 
 COPY_SECONDS = 30 * 60
 MARK_SECONDS = 15
-"""Longer than a change and, after it, a call that had read what was there before."""
+"""Longer than a change and a call that read the store before it."""
 ATTEMPTS = 3
-"""To write what somebody else, of the same customer, keeps changing at the same moment."""
+"""Of a change, while others change the same preferences."""
 
 Preferences = tuple[Preference, ...]
 Change = Callable[[Preferences], Awaitable[Preferences]]
-"""From what is kept to what is to be kept, the oldest first."""
+"""Returns the new preferences for the present ones, the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """`everywhere`: no copy of what was before is left, so that all processes know at once."""
+    """A change. `everywhere`: no old copy is left in Redis, so that it holds in all processes at once."""
 
     before: Preferences
     after: Preferences
@@ -42,7 +40,7 @@ class Changed:
 
 
 class StatedPreferences:
-    """Reads and changes them. `memory` has the copies."""
+    """Reads and changes stated preferences."""
 
     def __init__(self, store: PreferenceStore, memory: SessionMemory, now: Now = utc_now) -> None:
         self._store = store
@@ -51,20 +49,20 @@ class StatedPreferences:
         self._replace = Script.load("replace")
 
     async def read(self, user: str, deadline: Deadline) -> Preferences:
-        """What the store has, the oldest first. Raises what the store raises."""
+        """The store's preferences that have not expired, the oldest first. Raises what the store raises."""
         return self.current((await self._store.stated(user, deadline)).preferences)
 
     def current(self, preferences: Preferences) -> Preferences:
-        """Those that have not gone by themselves."""
+        """The preferences that have not expired."""
         return still_kept(preferences, self._now())
 
     def copy(self, user: str, preferences: Preferences) -> Step:
-        """The write of what was read, none included, where there is no copy yet."""
+        """The write of a copy, also of no preferences, where there is none yet."""
         return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:
-        """Returns only when the store has confirmed it; None where others kept changing the same. Raises what the store
-        raises: then it is not known whether anything was changed."""
+        """Returns once the store has confirmed it; None where others kept changing the same. Raises what the store raises:
+        the change may then have happened."""
         mark = f"changing:{uuid.uuid4().hex}"
         gone = await self._trip(Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS)))
         for _ in range(ATTEMPTS):

@@ -14,7 +14,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from session.resilience.deadline import Backoff, RetryPolicy
+from session.resilience.deadline import RetryPolicy
 from tools.store.backends.aws_failures import failure_of
 from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.connection import Connection
@@ -134,11 +134,11 @@ async def _there(
 async def _read(connection: Connection, table: Table, called: str, items: Sequence[Item]) -> list[Item]:
     names = [name for name in (table.partition_key, table.sort_key) if name]
     keys: list[Any] = [{name: item[name] for name in names} for item in items]
-    backoff = Backoff(RetryPolicy(base=0.05, longest=5.0))
+    retry = RetryPolicy(base=0.05, longest=5.0)
     read: list[Item] = []
     for attempt in range(ATTEMPTS):
         if attempt:
-            await asyncio.sleep(backoff.pause(attempt))
+            await asyncio.sleep(retry.pause(attempt))
         try:
             answer = await connection.call("batch_get_item", RequestItems={called: {"Keys": keys}})
             read += answer["Responses"].get(called, [])

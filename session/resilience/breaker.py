@@ -1,4 +1,5 @@
-"""A circuit breaker that also counts slow calls (Nygard, "Release It!", 2nd ed., ch. 5; slow calls after resilience4j)."""
+"""A circuit breaker that also counts slow calls (Nygard, "Release It!", 2nd ed., ch. 5; slow calls as in resilience4j), and
+the log of outages."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from session.resilience.clocks import Clock
 
 
 class Outage:
-    """Of one thing, by its name. It begins with the n-th failure in a row; `why` is for a person and carries no secret."""
+    """Logs once that something is lost, after `after` failures in a row, and once that it is back. `why` carries no
+    secret."""
 
     def __init__(self, logger: logging.Logger, name: str, after: int = 1, clock: Clock = time.monotonic) -> None:
         self._logger = logger
@@ -27,7 +29,7 @@ class Outage:
         """None while all is well."""
 
     def record_failure(self, why: str, *, permanent: bool = False) -> None:
-        """`permanent` is a failure that the next attempt cannot mend: one is enough."""
+        """One `permanent` failure, which no further attempt can mend, is enough."""
         self._in_a_row += 1
         if self.why is None and (permanent or self._in_a_row >= self._after):
             self.why, self._since = why, self._clock()
@@ -41,7 +43,7 @@ class Outage:
 
 
 class BreakerState(StrEnum):
-    """Closed lets calls through, open refuses them, half open lets one through to see (Nygard, "Release It!", 2nd ed.)."""
+    """Closed admits calls, open refuses them, half open admits one probe at a time."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -66,11 +68,10 @@ class BreakerPolicy:
 class CircuitBreaker:
     """State machine closed → open → half-open → closed. Not thread-safe: it lives on the event loop.
 
-    Every admitted call reports exactly once: `succeeded`, `failed` or, when it says nothing of the backend (the caller's
-    mistake, a cancelled call), `ignored`. It gives the `era` in which it was admitted: what began before the last change
-    of state ended late, and is no word on the state that follows. `on_change` is told name, state and the last bad one's
-    reason, which is `why`; `since` is when it closed, or stopped being closed, in seconds of the clock: a probe that fails
-    is no new outage.
+    Each allowed call reports once, with the `era` in which it was allowed: a success, a failure or, where it says nothing of
+    the backend (the caller's mistake, a cancelled call), that it is ignored. Reports of an earlier era, before the last
+    change of state, do not count. `on_change` receives name, state and `why`, the last failure's reason. `since` is when it
+    last closed or ceased to be closed, in seconds of the clock: a failed probe is no new outage.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class CircuitBreaker:
         return max(1, round((self._opens_again_at - self._clock()) * 1000)) if self._state is BreakerState.OPEN else 1
 
     def allow_call(self) -> bool:
-        """Whether a call may go through now; one that may has to report its end."""
+        """True if a call may go through now; it then has to report its end."""
         if self._state is BreakerState.OPEN:
             if self._clock() < self._opens_again_at:
                 return False
@@ -124,7 +125,7 @@ class CircuitBreaker:
         self._report(era, "slow answers" if slow else None)
 
     def record_failure(self, era: int, why: str = "failures") -> None:
-        """`why` is for a person, and carries no address."""
+        """`why` is for a person and carries no address."""
         self._report(era, why)
 
     def record_ignored(self, era: int) -> None:

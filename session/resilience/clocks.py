@@ -1,4 +1,4 @@
-"""What time it is. Everything that asks is given its clock by the composition; this is where the real ones are."""
+"""Clocks, injected by the composition root so that tests can set them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """`monotonic` measures how long things take, `wall` dates what outlives the process. They are this machine's but in
-    tests."""
+    """`monotonic` measures durations; `wall` dates what outlives the process."""
 
     monotonic: Clock = time.monotonic
     wall: WallClock = time.time
 
     def now(self) -> datetime:
-        """The wall clock's moment."""
         return datetime.fromtimestamp(self.wall(), UTC)

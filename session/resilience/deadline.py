@@ -1,4 +1,4 @@
-"""A point in time by which something must be over."""
+"""Deadlines, retries, and the spans that observed calls record."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from session.resilience.clocks import Clock
 MOST_SPANS = 128
 OK, CANCELLED, UNFINISHED, TIMED_OUT = "ok", "cancelled", "unfinished", "TIMEOUT"
 CLOCK_SECONDS = 0.001
-"""By which a loop's timer may be early."""
+"""Most that a loop's timer is early."""
 Kind = Literal["call", "stage", "attempt", "redis", "work"]
 Detail = str | int | float | bool
 
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """One thing that a call did, from `started` to `ended`, in seconds of the call's clock. `number` is its place in the
-    timeline and `parent` that of what it was done in; the call itself, which is in no list, has -1, and its children None.
-    `outcome` is "ok", the name of a failure, or "cancelled", which at the call's deadline is "TIMEOUT"; "unfinished" for
-    what went on when the call was over. `span_id` is drawn when it begins: it travels to whoever is asked meanwhile."""
+    """One thing that a call did, from `started` to `ended` in seconds of the call's clock. `number` is its index in the
+    timeline and `parent` that of the span around it; the call's own span has -1, and its children None. `outcome` is "ok", a
+    failure's name, "cancelled" (at the call's deadline "TIMEOUT"), or "unfinished" for work that outlived the call."""
 
     timeline: Timeline = field(repr=False)
     kind: Kind
@@ -39,7 +38,8 @@ class Span:
     attributes: dict[str, Detail] = field(default_factory=dict)
 
     def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
-        """What is done within this one, from now on; it ends with the block that it is entered for, by what that raises."""
+        """Starts a span within this one; as a context manager it ends with the block, with the outcome of what that
+        raises."""
         return self.timeline.begin(self, kind, name, attributes)
 
     def end(self, outcome: str = OK) -> None:
@@ -49,7 +49,7 @@ class Span:
 
     @property
     def traceparent(self) -> str | None:
-        """What a backend that is asked meanwhile is told (W3C Trace Context); None where no trace is kept."""
+        """The header for backends called within the span (W3C Trace Context); None where it is not sampled."""
         if not self.timeline.sampled or self.timeline.closed:
             return None
         return f"00-{self.timeline.trace_id:032x}-{self.span_id:016x}-01"
@@ -63,8 +63,8 @@ class Span:
 
 
 class Timeline:
-    """At most `MOST_SPANS`, in the order in which they began; `more` tells how many there were besides. `sampled` tells
-    whether it becomes part of a trace, and `parent_id` names the caller's own span there, if there is one."""
+    """The spans of one call, at most `MOST_SPANS`, in the order in which they began; `more` counts the others. `sampled`:
+    they are exported as a trace, under the caller's span `parent_id` where there is one."""
 
     def __init__(
         self,
@@ -84,14 +84,14 @@ class Timeline:
         self.spans: list[Span] = []
         self.more = 0
         self.deadline: float | None = None
-        """Of the call: its work is cancelled then, which is nobody's giving up."""
+        """The call's: work cancelled then has timed out."""
 
     @property
     def closed(self) -> bool:
         return self.call.ended is not None
 
     def begin(self, within: Span, kind: Kind, name: str, attributes: dict[str, Detail]) -> Span:
-        """What is not kept goes by the name of what it is in, so that nobody is told of a span that nobody will find."""
+        """A span that is not kept has the id of the one around it, so that backends never see an id that is in no trace."""
         parent = within.number if within.number >= 0 else None
         if self.closed or len(self.spans) >= MOST_SPANS:
             self.more += not self.closed
@@ -101,19 +101,19 @@ class Timeline:
         return began
 
     def cut(self, span: Span) -> bool:
-        """Whether what is cancelled now had gone on when the call's time was over."""
+        """True if the span was still running at the call's deadline."""
         latest = None if self.deadline is None else self.deadline - CLOCK_SECONDS
         return latest is not None and span.started < latest <= self.clock()
 
     def close(self, outcome: str) -> None:
-        """The call is over: from here on nothing changes, whatever still goes on."""
+        """Ends the call's span and all that are open; later changes are ignored."""
         self.call.end(outcome)
         for each in self.spans:
             each.end(UNFINISHED)
 
 
 def outcome_of(kind: type[BaseException]) -> str:
-    """The name of a failure, as its class states it; of another error, its class's own."""
+    """A failure's wire name, else the exception's class name."""
     if issubclass(kind, asyncio.CancelledError):
         return CANCELLED
     name = getattr(kind, "name", None)
@@ -121,17 +121,14 @@ def outcome_of(kind: type[BaseException]) -> str:
 
 
 def _drawn(bits: int) -> int:
-    """Ids of W3C Trace Context: any but zero."""
+    """A random id of W3C Trace Context: not zero."""
     return random.getrandbits(bits) or 1
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """An absolute instant on the monotonic clock. It travels with a call, and whoever passes it on may only shorten it.
-
-    `at` is in seconds of `clock`, which is `time.monotonic` everywhere but in tests. `span` is what is done until then,
-    where somebody watches: whoever is given the deadline notes there what it does itself.
-    """
+    """An absolute instant on the monotonic clock, passed down a call and only ever shortened. `at` is in seconds of `clock`.
+    `span` is the current span where the call is observed: spans of the work until then belong to it."""
 
     at: float
     clock: Clock = field(default=time.monotonic, compare=False, repr=False)
@@ -139,7 +136,7 @@ class Deadline:
 
     @property
     def traceparent(self) -> str | None:
-        """What whoever is asked until then is told of the trace; None where there is none."""
+        """The header for backends; None where the call is not sampled."""
         return None if self.span is None else self.span.traceparent
 
     @classmethod
@@ -159,15 +156,15 @@ class Deadline:
         return Deadline(min(self.at, self.clock() + seconds), self.clock, self.span)
 
     def sooner_of(self, other: Deadline) -> Deadline:
-        """The earlier of the two, for what this one is for."""
+        """The earlier of the two, with this one's span."""
         return self if self.at <= other.at else other.in_span(self.span)
 
     def less(self, seconds: float) -> Deadline:
-        """This deadline, `seconds` earlier: what is kept back for a later step."""
+        """This deadline, `seconds` earlier, which are kept for a later step."""
         return Deadline(self.at - seconds, self.clock, self.span)
 
     def in_span(self, span: Span | None) -> Deadline:
-        """The same instant, for what is done within `span`."""
+        """The same instant, for work within `span`."""
         return self if span is self.span else Deadline(self.at, self.clock, span)
 
 
@@ -179,11 +176,16 @@ class RetryPolicy:
     attempts: int = 2
     base: float = 0.02
     longest: float = 0.2
+    draw: Callable[[], float] = random.random
+
+    def pause(self, attempt: int) -> float:
+        """Seconds to wait after attempt number `attempt`; the first attempt is number 1."""
+        return self.draw() * min(self.longest, self.base * 2.0**attempt)
 
 
 class RetryBudget:
-    """Lets retries be a share of the calls, so that a backend in trouble is not asked twice as much as a healthy one
-    (Google SRE Book, ch. 21, "Handling Overload")."""
+    """Limits retries to a share of the calls, so that a backend in trouble gets no double load (Google SRE Book, ch. 21,
+    "Handling Overload")."""
 
     def __init__(self, share: float = 0.1, most: float = 10.0) -> None:
         self._share = share
@@ -198,15 +200,3 @@ class RetryBudget:
             return False
         self._tokens -= 1
         return True
-
-
-class Backoff:
-    """The pauses of a policy, each drawn anew."""
-
-    def __init__(self, policy: RetryPolicy, draw: Callable[[], float] = random.random) -> None:
-        self._policy = policy
-        self._draw = draw
-
-    def pause(self, attempt: int) -> float:
-        """Seconds to wait before attempt number `attempt` + 1 (the first attempt is number 1)."""
-        return self._draw() * min(self._policy.longest, self._policy.base * 2.0**attempt)

@@ -1,4 +1,4 @@
-"""What is wrong with a dependency, in words for the person who has to mend it. For doctor and seed; no call comes here."""
+"""Diagnoses of dependencies, in words for the person who mends them. For doctor and seed; not used by calls."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CONNECT_SECONDS = 0.7
 _NO_WAY = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT)
 _HANGING_UP = (ConnectionResetError, BrokenPipeError, EOFError)
 _CARRIERS = ("os_error", "certificate_error", "info", "error")
-"""Attributes under which drivers keep the error that theirs stands for."""
+"""Attributes in which drivers keep an underlying error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is the matter and what to do about it."""
+    """A problem and its remedy."""
 
     what: str
     remedy: str
@@ -30,7 +30,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """How a dependency fares. `detail` holds no secret; `version` is its own word, where it has one."""
+    """The state of a dependency. `detail` holds no secret; `version` is the dependency's own."""
 
     state: str
     detail: str
@@ -46,7 +46,7 @@ Check = Callable[[Deadline], Awaitable[Diagnosis]]
 
 
 def always(diagnosis: Diagnosis) -> Check:
-    """Answers for what needs no asking."""
+    """A check with a fixed answer."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         return diagnosis
@@ -55,7 +55,7 @@ def always(diagnosis: Diagnosis) -> Check:
 
 
 def once(check: Check) -> Check:
-    """Asks once, whoever wants to know."""
+    """A check that runs once and shares its answer."""
     asked: list[asyncio.Task[Diagnosis]] = []
 
     async def shared(deadline: Deadline) -> Diagnosis:
@@ -67,8 +67,7 @@ def once(check: Check) -> Check:
 
 
 def network_problem(error: BaseException, setting: str) -> Problem | None:
-    """What kept a connection from coming about or alive, whatever driver's error it is wrapped in; None if it is not that.
-    `setting` is where the address comes from."""
+    """The network problem behind a driver's error; None if there is none. `setting` is the name of the address's setting."""
     chain = list(_chain(error))
     for each in chain:
         if isinstance(each, socket.gaierror):
@@ -94,7 +93,7 @@ def network_problem(error: BaseException, setting: str) -> Problem | None:
 
 
 async def silence(host: str, port: int, setting: str) -> Problem:
-    """Why nothing came in time: asks for a connection, and nothing more."""
+    """The problem behind a timeout, found by opening a connection."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(CONNECT_SECONDS):
             _, writer = await asyncio.open_connection(host, port)
@@ -104,12 +103,12 @@ async def silence(host: str, port: int, setting: str) -> Problem:
 
 
 def _is(error: BaseException, number: int) -> bool:
-    """The text counts as well: of several failed attempts (::1 and 127.0.0.1) asyncio keeps only that."""
+    """Reads the text as well: of several failed attempts (::1 and 127.0.0.1) asyncio keeps only that."""
     return isinstance(error, OSError) and (error.errno == number or f"[Errno {number}]" in str(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and everything it stems from, the nearest first."""
+    """The error and its causes, the nearest first."""
     seen: set[int] = set()
     waiting: list[object] = [error]
     while waiting:

@@ -1,4 +1,4 @@
-"""A bounded mapping that forgets what was used longest ago."""
+"""A bounded mapping that evicts the least recently used value."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ Value = TypeVar("Value")
 
 
 class Lru(Generic[Key, Value]):
-    """At most `most` values, 1 or more: those that were put or used last. None is no value. Where `size_of` tells how many
-    bytes a value has, they have at most `most_bytes` together."""
+    """The `most` values (1 or more) put or used last; None is no value. With `size_of`, at most `most_bytes` together."""
 
     def __init__(self, most: int, most_bytes: int = 0, size_of: Callable[[Value], int] | None = None) -> None:
         self._most = most
@@ -26,28 +25,26 @@ class Lru(Generic[Key, Value]):
         return len(self._values)
 
     def __iter__(self) -> Iterator[Key]:
-        """The last used last."""
+        """Least recently used first."""
         return iter(self._values)
 
     def __reversed__(self) -> Iterator[Key]:
-        """The last used first."""
+        """Most recently used first."""
         return reversed(self._values)
 
     def values(self) -> ValuesView[Value]:
-        """The last used last."""
+        """Least recently used first."""
         return self._values.values()
 
     def __contains__(self, key: object) -> bool:
-        """Asking counts as no use."""
         return key in self._values
 
     def peek(self, key: Key) -> Value | None:
-        """What is kept under `key`, without using it: for whoever keeps the books, and where values expire in the order in
-        which they were put. Whoever needs the value uses it: or else what is asked for most goes as early as the rest."""
+        """The value, without marking it as used: for bookkeeping, and where values expire in the order of `put`."""
         return self._values.get(key)
 
     def use(self, key: Key) -> Value | None:
-        """What is kept under `key`, which is now the last to be forgotten."""
+        """The value, marked as used."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
@@ -68,7 +65,7 @@ class Lru(Generic[Key, Value]):
         return self._values.pop(key, None)
 
     def pop_while(self, over: Callable[[Value], bool]) -> None:
-        """Forgets what was used longest ago, as long as it is `over`."""
+        """Evicts the least recently used values as long as they are `over`."""
         while self._values and over(next(iter(self._values.values()))):
             self.pop(next(iter(self._values)))
 

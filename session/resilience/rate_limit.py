@@ -1,4 +1,4 @@
-"""How many calls one caller may make: token buckets, the same arithmetic as `scripts/limit.lua`."""
+"""Token buckets in this process, with the same arithmetic as `scripts/limit.lua`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
 
 ROUNDING = 1e-9
-"""Seconds in floating point: a token that is due now is not refused for the last of their digits."""
+"""Tolerance for floating-point rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`per_second` calls refill a bucket that holds `burst`."""
+    """A bucket of `burst` calls, refilled at `per_second`."""
 
     per_second: int = 10
     burst: int = 40
 
     def times(self, number: int) -> Rate:
-        """For as many callers together."""
+        """The rate of so many callers together."""
         return Rate(self.per_second * number, self.burst * number)
 
 
 class LocalLimits:
-    """Buckets in the process: for addresses, for refusals, and for everybody while Redis is away. At most `capacity`: those
-    that were asked for last."""
+    """Buckets by key, the `capacity` most recently used: for addresses, for refusals, and for all callers while Redis is
+    away."""
 
     def __init__(self, rate: Rate, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._rate = rate
@@ -35,7 +35,8 @@ class LocalLimits:
         self._buckets: Lru[str, tuple[float, float]] = Lru(capacity)
 
     def wait_ms(self, key: str, cost: int = 1) -> int:
-        """Takes so many tokens, at most all that a bucket holds; 0 when there were as many, else the ms until there are."""
+        """Takes `cost` tokens, at most a bucket's all, and returns 0; else takes none and returns the ms until there are so
+        many."""
         now, cost = self._clock(), min(cost, self._rate.burst)
         tokens = self._tokens(key, now)
         wait_ms = self._until(cost, tokens)
@@ -43,7 +44,7 @@ class LocalLimits:
         return wait_ms
 
     def next_ms(self, key: str) -> int:
-        """What `wait_ms` would say now, without taking a token."""
+        """The result of `wait_ms` without taking a token."""
         return self._until(1, self._tokens(key, self._clock()))
 
     def _tokens(self, key: str, now: float) -> float:

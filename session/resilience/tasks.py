@@ -1,4 +1,4 @@
-"""Tasks whose owners wait for them at the end, if at all: one that dies before says so."""
+"""Tasks that log their own death, and periodic work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """A task that is logged when it ends by an exception. To cancel it is the owner's part."""
+    """Starts a task that is logged when it ends by an exception. The owner cancels it."""
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_tell)
     return task
@@ -25,16 +25,16 @@ def _tell(task: asyncio.Task[Any]) -> None:
 
 
 JITTER = 0.1
-AFTER_AN_ACCIDENT_SECONDS = 30.0
+AFTER_ERROR_SECONDS = 30.0
 
 
 async def run_periodically(name: str, work: Callable[[], Awaitable[float]]) -> NoReturn:
-    """Runs until cancelled. Each round says after how many seconds the next one is due; many processes that began
-    together do not stay together. What nobody foresaw costs one round, and is logged."""
+    """Runs until cancelled. `work` returns the seconds until its next round, which are jittered so that processes spread. An
+    unexpected error is logged and costs one round."""
     while True:
         try:
             pause = await work()
         except Exception:
             logger.exception("%s: this round failed", name)
-            pause = AFTER_AN_ACCIDENT_SECONDS
+            pause = AFTER_ERROR_SECONDS
         await asyncio.sleep(pause * random.uniform(1 - JITTER, 1 + JITTER))

@@ -1,4 +1,4 @@
-"""The Lua scripts, read from beside this file: every write that must be atomic is one of them."""
+"""The Lua scripts beside this file: each is one atomic write."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 INCLUDE = re.compile(r"^-- include (\w+)\n", re.MULTILINE)
-"""What two scripts have in common stands in a file of its own: Redis has no way to call one from another."""
+"""Shared parts of scripts are included as text: Redis scripts cannot call one another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """`digest` is what Redis knows the text by (SHA-1, the EVALSHA contract, not a security measure)."""
+    """A script. `digest` is the SHA-1 of its text that EVALSHA takes."""
 
     name: str
     text: str

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from session.profile import Event, EventKind
 from session.resilience.breaker import BreakerState
-from session.resilience.deadline import Backoff, Deadline, RetryBudget, RetryPolicy
+from session.resilience.deadline import Deadline, RetryBudget, RetryPolicy
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -281,8 +281,7 @@ def test_a_retry_budget_is_earned_and_spent() -> None:
 @given(draw=st.floats(0, 1), attempt=st.integers(1, 30))
 def test_pauses_double_up_to_the_longest_and_are_drawn_from_zero(draw: float, attempt: int) -> None:
     """The loops that go on for long, writing and reading DynamoDB in batches, need the bound."""
-    policy = RetryPolicy(base=0.05, longest=5.0)
-    assert Backoff(policy, lambda: draw).pause(attempt) == draw * min(5.0, 0.05 * 2**attempt)
+    assert RetryPolicy(base=0.05, longest=5.0, draw=lambda: draw).pause(attempt) == draw * min(5.0, 0.05 * 2**attempt)
 
 
 async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_profiles(shelf: Shelf) -> None:

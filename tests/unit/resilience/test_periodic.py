@@ -14,7 +14,7 @@ from tests.support.valkey import eventually
 async def test_a_round_that_breaks_is_logged_and_the_next_one_comes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(rounds, "AFTER_AN_ACCIDENT_SECONDS", 0.001)
+    monkeypatch.setattr(rounds, "AFTER_ERROR_SECONDS", 0.001)
     done: list[int] = []
 
     async def work() -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.resilience.deadline import Backoff, RetryBudget, RetryPolicy
+from session.resilience.deadline import RetryBudget, RetryPolicy
 
 
 def test_as_delivered_one_call_in_ten_is_repeated_after_ten_at_once() -> None:
@@ -20,6 +20,6 @@ def test_a_retry_budget_holds_no_more_than_its_most() -> None:
 
 
 def test_as_delivered_a_call_is_repeated_once_after_at_most_40_ms() -> None:
-    backoff = Backoff(RetryPolicy(), lambda: 1.0)
+    policy = RetryPolicy(draw=lambda: 1.0)
     assert RetryPolicy().attempts == 2
-    assert [backoff.pause(n) for n in (1, 2, 3, 4, 5)] == [0.04, 0.08, 0.16, 0.2, 0.2]
+    assert [policy.pause(n) for n in (1, 2, 3, 4, 5)] == [0.04, 0.08, 0.16, 0.2, 0.2]

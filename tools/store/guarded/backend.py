@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
-from session.resilience.deadline import Backoff, Deadline, RetryBudget, RetryPolicy
+from session.resilience.deadline import Deadline, RetryBudget, RetryPolicy
 from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure, QuestionRefused, Throttled, TimedOut
 
 T = TypeVar("T")
@@ -83,7 +83,6 @@ class Backend:
         self._clock = clock
         self._places = asyncio.Semaphore(policy.places)
         self._budget = RetryBudget()
-        self._backoff = Backoff(policy.retry)
 
     async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline, operation: str = "call") -> T:
         """The first attempt that succeeds before the deadline. Each is noted as this `operation`, for whoever watches the
@@ -98,7 +97,7 @@ class Backend:
             except (CircuitOpen, QuestionRefused):
                 raise
             except BackendFailure as failure:
-                pause = self._backoff.pause(number)
+                pause = self._policy.retry.pause(number)
                 if isinstance(failure, Throttled) or not self._may_repeat(number, pause, deadline):
                     if self.breaker.state is not BreakerState.CLOSED:  # this one has opened it: nobody is let through before
                         failure.retry_after_ms = max(failure.retry_after_ms or 0, self._rest_ms())

@@ -17,7 +17,7 @@ from botocore.exceptions import ConnectionError as NotConnected
 
 from session.preferences import Kept
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, latest, written
-from session.resilience.deadline import Backoff, Deadline, RetryPolicy
+from session.resilience.deadline import Deadline, RetryPolicy
 from tools.store.backends.aws_failures import answering, code_of, failure_of
 from tools.store.backends.dynamodb.attributes import Item, text
 from tools.store.backends.dynamodb.connection import Connection
@@ -94,7 +94,7 @@ async def send(
 
 async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], through_refusals: bool) -> None:
     """Sends the rest again, with growing pauses, until DynamoDB has taken everything."""
-    backoff = Backoff(RetryPolicy(base=0.05, longest=5.0))
+    retry = RetryPolicy(base=0.05, longest=5.0)
     refused = 0
     async with asyncio.timeout(PATIENCE_S):
         while True:
@@ -110,7 +110,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
                     return
                 refused = 1 if len(left) < len(requests) else refused + 1
                 requests = left
-            await asyncio.sleep(backoff.pause(min(refused, 10)))
+            await asyncio.sleep(retry.pause(min(refused, 10)))
 
 
 def _is_temporary(error: Exception) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from session.resilience.deadline import Backoff, Deadline, RetryPolicy
+from session.resilience.deadline import Deadline, RetryPolicy
 from tools.store.backends.aws_failures import answering
 from tools.store.backends.dynamodb.attributes import Item, fits_as_key, text
 from tools.store.backends.dynamodb.connection import Connection
@@ -127,7 +127,7 @@ class BatchReader:
         self._dependency = table.name
         self._table = table.called(connection.address.prefix)
         self._asked = {"ConsistentRead": False, **projection(fields)}
-        self._backoff = Backoff(RetryPolicy(base=0.01, longest=0.1))
+        self._retry = RetryPolicy(base=0.01, longest=0.1)
 
     async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
         """Each key once. Raises ShapeError for an item that was not asked for: such an answer is not to be trusted."""
@@ -158,7 +158,7 @@ class BatchReader:
             async with answering(self._dependency, deadline):
                 while batch.pending:
                     if attempt:
-                        await asyncio.sleep(self._backoff.pause(attempt))
+                        await asyncio.sleep(self._retry.pause(attempt))
                     await self._ask(batch, deadline)
                     attempt += 1
         except BackendFailure as failure:
