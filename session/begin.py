@@ -107,8 +107,8 @@ class ClaimRequest:
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
     """The questions of the begin trip; None leaves one out. `history` is the number of calls to summarise; `cached`,
-    `result_set` and `preferences` are keys; `own_fields` are those of `session.history.own_fields`. `span` is the one that the
-    trip's span belongs to."""
+    `result_set` and `preferences` are keys; `own_fields` are those of `session.history.own_fields`. `span` is the one that
+    the trip's span belongs to."""
 
     session: str | None
     user: str | None
