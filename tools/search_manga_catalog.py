@@ -143,8 +143,8 @@ def no_title_asked_for(query: str) -> Json:
 def _called(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
     """Those that the text names: what is lifted for names alone only where it is the whole name."""
     if not want.text or want.by_name is None:
-        return popular.called(want.text, conditions, most) if want.text else ()
-    named, lifted = popular.called(want.text, want.by_name.but(*SALE), most), Check(want.lifted.but(*SALE))
+        return popular.find_by_name(want.text, conditions, most) if want.text else ()
+    named, lifted = popular.find_by_name(want.text, want.by_name.but(*SALE), most), Check(want.lifted.but(*SALE))
     return tuple(title for title in named if lifted.satisfied_by(title) or goes_by(title, want.text))
 
 

@@ -50,7 +50,7 @@ class StandbyStores:
     def _over(self, standby: CatalogPort, store: Store) -> Store:
         """The store, with all that reads the catalogue reading the standby."""
         catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
-        reader = Reader(catalog, self._clocks.now, store.popular.exactly)
+        reader = Reader(catalog, self._clocks.now, store.popular.match_names)
         return replace(
             store,
             catalog=catalog,

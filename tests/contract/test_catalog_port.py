@@ -17,10 +17,10 @@ from tests.support.conditions import conditions as any_conditions
 from tools.store.failures import TimedOut
 from tools.store.models import (
     Audience,
-    Called,
     CatalogPage,
     CatalogQuery,
     Conditions,
+    NameMatches,
     Ordering,
     Range,
     ReaderQuery,
@@ -563,9 +563,9 @@ async def test_the_catalogue_tells_its_own_words(catalog: CatalogPort, titles: S
 )
 async def test_a_whole_name_in_any_script_is_its_title(catalog: CatalogPort, titles: Sequence[Title], name: str) -> None:
     best = called(titles, "Shingeki no Kyojin").title_id
-    told = await catalog.called([name], Deadline.after(20))
+    told = await catalog.match_names([name], Deadline.after(20))
     assert told[name].title_ids[0] == best
-    assert told == await catalog.called([name], Deadline.after(20))
+    assert told == await catalog.match_names([name], Deadline.after(20))
 
 
 @cases(("author", "whole"), [*((author, "Miura Kentarou") for author in AUTHORS), ("ONE", "ONE")])
@@ -574,24 +574,24 @@ async def test_an_authors_name_is_theirs_with_the_number_of_works(
 ) -> None:
     works = {t.title_id for t in titles if satisfies(t, Conditions(author=author))}
     assert {t.title_id for t in titles if satisfies(t, Conditions(author=whole))} <= works
-    assert (await catalog.called([author], Deadline.after(20)))[author].by_author == len(works)
+    assert (await catalog.match_names([author], Deadline.after(20)))[author].by_author == len(works)
 
 
 async def test_only_what_is_exactly_a_name_is_called_so(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     nothing = ["attack on", "attack on titans", "Kentarou", "school", "", "…", "\ud800", "*", "x" * 3_000]
     known = ["Berserk", "ベルセルク", "Demon Slayer"]
-    told = await catalog.called([*nothing, *known], Deadline.after(20))
+    told = await catalog.match_names([*nothing, *known], Deadline.after(20))
     assert list(told) == known
-    assert told["Berserk"] == told["ベルセルク"] == Called((called(titles, "Berserk").title_id,), 0)
+    assert told["Berserk"] == told["ベルセルク"] == NameMatches((called(titles, "Berserk").title_id,), 0)
     assert told["Demon Slayer"].title_ids
-    assert await catalog.called([], Deadline.after(20)) == {}
+    assert await catalog.match_names([], Deadline.after(20)) == {}
 
 
 async def test_the_best_known_of_one_name_is_first_and_many_are_looked_for_at_once(
     catalog: CatalogPort, titles: Sequence[Title]
 ) -> None:
     names = [title.display for title in titles[:100]]
-    told = await catalog.called(names, Deadline.after(20))
+    told = await catalog.match_names(names, Deadline.after(20))
     assert list(told) == list(dict.fromkeys(names))[:64]
     prior_of = {title.title_id: prior(title) for title in titles}
     for title in titles[:64]:
@@ -602,4 +602,4 @@ async def test_the_best_known_of_one_name_is_first_and_many_are_looked_for_at_on
 
 async def test_late_names_fail_as_such(catalog: CatalogPort) -> None:
     with pytest.raises(TimedOut):
-        await catalog.called(["berserk"], Deadline.after(-1))
+        await catalog.match_names(["berserk"], Deadline.after(-1))

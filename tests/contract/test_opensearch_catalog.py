@@ -294,7 +294,7 @@ async def test_an_index_of_another_format_is_one_clear_problem_and_no_wrong_answ
             catalog.search(QUERY, soon),
             catalog.popular(finished, 5, soon),
             catalog.terms(soon),
-            catalog.called(["x"], soon),
+            catalog.match_names(["x"], soon),
             catalog.get(["manga-that-only-the-store-has"], soon),
         ):
             with pytest.raises(DependencyFailure, match="another version"):
@@ -317,10 +317,10 @@ async def test_names_are_asked_for_once_and_all_in_one_search(
     async with opened(opensearch_catalog, None) as catalog:
         await catalog.terms(Deadline.after(20))
         monkeypatch.setattr(Client, "searches", counted)
-        first = await catalog.called(["Berserk", "nothing at all"], Deadline.after(20))
-        assert await catalog.called(["nothing at all", "Berserk"], Deadline.after(20)) == first
+        first = await catalog.match_names(["Berserk", "nothing at all"], Deadline.after(20))
+        assert await catalog.match_names(["nothing at all", "Berserk"], Deadline.after(20)) == first
         assert asked == [1]
-        await catalog.called(["Monster", "Berserk"], Deadline.after(20))
+        await catalog.match_names(["Monster", "Berserk"], Deadline.after(20))
         assert asked == [1, 1]
 
 
@@ -338,10 +338,10 @@ async def test_what_a_search_was_for_is_not_asked_for_by_name_again(
         await catalog.search(CatalogQuery("Do you have Berserk?", Conditions(), 5), Deadline.after(30))
         monkeypatch.setattr(Client, "searches", counted)
         names = ["do you have berserk?", "berserk"]
-        found = await catalog.called(names, Deadline.after(30))
+        found = await catalog.match_names(names, Deadline.after(30))
         assert asked == []
         async with OpenSearchCatalog.open(opensearch_catalog, None) as other:
-            assert found == await other.called(names, Deadline.after(30))
+            assert found == await other.match_names(names, Deadline.after(30))
         assert found["berserk"].title_ids
 
 

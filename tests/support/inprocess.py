@@ -16,7 +16,7 @@ from server.ops.opening import open_ops
 from server.transport.http.app import HttpApp, http_app
 from server.transport.websocket.websockets import open_websockets
 from session.resilience.deadline import Deadline
-from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Conditions, Health, ReaderQuery, Title
+from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, Health, NameMatches, ReaderQuery, Title
 from tools.store.ports import CatalogPort
 
 
@@ -57,8 +57,8 @@ class HeldCatalog:
     async def terms(self, deadline: Deadline) -> CatalogTerms:
         return await self.inner.terms(deadline)
 
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
-        return await self.inner.called(names, deadline)
+    async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
+        return await self.inner.match_names(names, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
         return await self.inner.health(deadline)

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from session.resilience.deadline import Deadline
-from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Title
+from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, NameMatches, Title
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.names import NameKeys, one_likeness, prior
 
@@ -45,11 +45,11 @@ class NamedCatalog:
         )
         return CatalogPage(tuple(near[: query.limit]), len(near), guessed=True)
 
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+    async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
         self.asked.append(tuple(names))
         keys = {name: sound_key(name) for name in names}
         return {
-            name: Called(tuple(self._ids[key]), self._authors[key])
+            name: NameMatches(tuple(self._ids[key]), self._authors[key])
             for name, key in keys.items()
             if key in self._ids or key in self._authors
         }

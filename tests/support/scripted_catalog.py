@@ -10,7 +10,7 @@ from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
 from tools.store.catalog.adult import Adult
 from tools.store.failures import BackendFailure
-from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms
+from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, NameMatches
 from tools.store.search.reading.reader import Reader
 from tools.store.store import Store
 
@@ -34,7 +34,7 @@ class ScriptedCatalog:
     async def terms(self, deadline: Deadline) -> CatalogTerms:
         return CatalogTerms({}, {})
 
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+    async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
         return {}
 
 

@@ -33,7 +33,7 @@ class Mood(StrEnum):
     DROPS = "drops"  # the network speaks past the adapter
 
 
-KEPT = ("terms", "called")
+KEPT = ("terms", "match_names")
 BAD = [Mood.FAILS, Mood.THROTTLES, Mood.HANGS, Mood.DROPS]
 
 

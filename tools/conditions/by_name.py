@@ -57,7 +57,7 @@ def _fits(lifted: Conditions, title: Title) -> bool:
 
 async def _called(context: ToolContext, want: Want) -> frozenset[str]:
     """Those that what is lifted keeps out, or may."""
-    called = await context.store.catalog.called(whole_names(want.text), context.deadline)
+    called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
     lifted = want.lifted

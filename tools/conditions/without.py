@@ -10,7 +10,7 @@ from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
 from tools.store.identifiers import SAFE_ID
-from tools.store.models import Called, CatalogTerms, Conditions
+from tools.store.models import CatalogTerms, Conditions, NameMatches
 from tools.store.search.reading.reading import Understood
 from tools.store.search.text.characters import normalise
 
@@ -38,7 +38,9 @@ async def excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditio
     return conditions, tuple(_understood(parts))
 
 
-async def _known(context: ToolContext, names: Sequence[str], within: Deadline) -> tuple[CatalogTerms, Mapping[str, Called]]:
+async def _known(
+    context: ToolContext, names: Sequence[str], within: Deadline
+) -> tuple[CatalogTerms, Mapping[str, NameMatches]]:
     """Each as far as the catalogue says in time. Without its terms, wordings say what is a tag; without its names, those at
     hand."""
     return await asyncio.gather(_terms(context, within), _called(context, names, within))
@@ -52,7 +54,7 @@ async def _terms(context: ToolContext, within: Deadline) -> CatalogTerms:
         return CatalogTerms({}, {})
 
 
-async def _called(context: ToolContext, names: Sequence[str], within: Deadline) -> Mapping[str, Called]:
+async def _called(context: ToolContext, names: Sequence[str], within: Deadline) -> Mapping[str, NameMatches]:
     called, away = await context.store.reader.called(names, within)
     if away:
         context.degraded.add(NAMES)

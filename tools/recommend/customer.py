@@ -73,7 +73,7 @@ async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids:
         return ()
     try:
         names = [name for name in named if len(name) <= LONGEST_NAME][:MOST_NAMED]
-        called = await context.store.catalog.called(names, context.deadline) if names else {}
+        called = await context.store.catalog.match_names(names, context.deadline) if names else {}
         ids = (*title_ids, *named, *(each.title_ids[0] for each in called.values() if each.title_ids))
         titles = await context.store.catalog.get(list(dict.fromkeys(ids)), context.deadline)
     except BackendFailure:

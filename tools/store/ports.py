@@ -17,13 +17,13 @@ from session.profile import ProfileStore
 from session.resilience.deadline import Deadline
 from tools.store.models import (
     AvailabilityPage,
-    Called,
     CatalogPage,
     CatalogQuery,
     CatalogTerms,
     Classification,
     Conditions,
     Health,
+    NameMatches,
     Neighbour,
     Order,
     OrderLine,
@@ -67,7 +67,7 @@ class CatalogPort(Protocol):
         """The catalogue's own words; kept in the process, so that it is asked for them seldom."""
         ...
 
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+    async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
         """What goes by each of the names, in any script; names that nothing goes by are left out. Looks for 64 at most."""
         ...
 

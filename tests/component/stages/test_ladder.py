@@ -70,8 +70,8 @@ class Halved:
     async def terms(self, *asked: Any) -> Any:
         return await self.inner.terms(*asked)
 
-    async def called(self, *asked: Any) -> Any:
-        return await self.inner.called(*asked)
+    async def match_names(self, *asked: Any) -> Any:
+        return await self.inner.match_names(*asked)
 
     def half(self, title: Any) -> Any:
         return replace(title, en=f"{title.en} \ud800", synopsis_en="half \udfff of it", tags=("Drama\ud800",))

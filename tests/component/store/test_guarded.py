@@ -299,7 +299,7 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
         lambda: catalog.popular(Conditions(), 1, soon()),
         lambda: catalog.for_reader(ReaderQuery(1), soon()),
         lambda: catalog.terms(soon()),
-        lambda: catalog.called(["x"], soon()),
+        lambda: catalog.match_names(["x"], soon()),
         lambda: stock.availability(["manga-000001"], soon()),
         lambda: orders.order("u", "MNG-UUUU0001", soon()),
         lambda: orders.latest("u", 10, soon()),
@@ -342,7 +342,7 @@ async def test_a_late_look_up_of_names_keeps_nobody_from_searching(shelf: Shelf)
     moody.catalog.mood = Mood.FAILS
     while names.breaker.state is BreakerState.CLOSED:
         with pytest.raises(BackendFailure):
-            await catalog.called(["x"], soon())
+            await catalog.match_names(["x"], soon())
     moody.catalog.mood = Mood.WORKS
     with pytest.raises(CircuitOpen):
         await catalog.terms(soon())

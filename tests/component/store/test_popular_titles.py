@@ -119,8 +119,8 @@ async def test_a_cold_process_whose_catalogue_hangs_and_whose_redis_is_away_has_
     warming = asyncio.create_task(popular.keep_warm())
     await eventually(lambda: popular.known("manga-000001"))
     assert [title.popularity_rank for title in popular.matching(Conditions(), 3)] == [1, 2, 3]
-    assert [title.en for title in popular.called("pirate sea", Conditions(), 5)] == ["Pirate Sea"]
-    assert popular.exactly(["海賊の海"])["海賊の海"].title_ids == ("manga-000001",)
+    assert [title.en for title in popular.find_by_name("pirate sea", Conditions(), 5)] == ["Pirate Sea"]
+    assert popular.match_names(["海賊の海"])["海賊の海"].title_ids == ("manga-000001",)
     backends.catalog.mood = Mood.WORKS
     warming.cancel()
     await asyncio.gather(warming, return_exceptions=True)

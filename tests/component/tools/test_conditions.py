@@ -205,10 +205,10 @@ class HangsIn:
         return ask
 
 
-EVERYTHING = ("terms", "called", "search", "get", "for_reader", "popular")
+EVERYTHING = ("terms", "match_names", "search", "get", "for_reader", "popular")
 
 
-@pytest.mark.parametrize("hung", [("terms",), ("called",), ("terms", "called"), EVERYTHING], ids=str)
+@pytest.mark.parametrize("hung", [("terms",), ("match_names",), ("terms", "match_names"), EVERYTHING], ids=str)
 async def test_what_is_ruled_out_by_name_stays_out_while_nobody_tells_names(opener: Opener, hung: tuple[str, ...]) -> None:
     """The titles that a fallback gives are at hand, and so are their names."""
     kit = await opener()

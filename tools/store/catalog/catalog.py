@@ -16,12 +16,12 @@ from tools.store.catalog.reader import TitleReader
 from tools.store.failures import BackendFailure
 from tools.store.models import (
     AvailabilityPage,
-    Called,
     CatalogPage,
     CatalogQuery,
     CatalogTerms,
     Conditions,
     Health,
+    NameMatches,
     Neighbour,
     ReaderQuery,
     Title,
@@ -100,9 +100,9 @@ class StoreCatalog:
     async def terms(self, deadline: Deadline) -> CatalogTerms:
         return await self._port.terms(deadline)
 
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+    async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
         """Ids of titles for adults too: nothing can be read by them here."""
-        return await self._port.called(names, deadline)
+        return await self._port.match_names(names, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
         return await self._port.health(deadline)

@@ -20,7 +20,7 @@ from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
 from tools.store.failures import Failure
-from tools.store.models import Author, Called, Conditions, Ordering, Title
+from tools.store.models import Author, Conditions, NameMatches, Ordering, Title
 from tools.store.ports import MOST_POPULAR, CatalogPort, TitlesPort
 from tools.store.search.conditions.check import Check, Facts
 from tools.store.search.query.parsed import ParsedQuery
@@ -88,15 +88,15 @@ class PopularIndex:
         """The most popular titles that satisfy the conditions, exactly."""
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
-    def exactly(self, asked: Sequence[str]) -> dict[str, Called]:
+    def match_names(self, asked: Sequence[str]) -> dict[str, NameMatches]:
         """What goes by exactly each of the names; names that nothing goes by are left out."""
-        found = {each: self._called(name.key) for each, name in exact_names(asked).items()}
-        return {each: called for each, called in found.items() if called != Called()}
+        found = {each: self._match(name.key) for each, name in exact_names(asked).items()}
+        return {each: matches for each, matches in found.items() if matches != NameMatches()}
 
-    def _called(self, key: str) -> Called:
-        return Called(tuple(self._ids.get(key, ()))[:MOST_TITLES], len(self._works.get(key, ())))
+    def _match(self, key: str) -> NameMatches:
+        return NameMatches(tuple(self._ids.get(key, ()))[:MOST_TITLES], len(self._works.get(key, ())))
 
-    def called(self, query: str, parser: QueryParser, conditions: Conditions, limit: int) -> tuple[Title, ...]:
+    def find_by_name(self, query: str, parser: QueryParser, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """The titles that the query names, in any script and with a typo or two, best match first, then those of the author
         that it names; all of them satisfy the conditions."""
         if not self.titles or len(query) > LONGEST_NAME:
@@ -180,13 +180,13 @@ class PopularTitles:
             return self.matching(conditions, limit)
         return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
 
-    def called(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
+    def find_by_name(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """Titles that the query names, or whose author it names, best match first."""
-        return self._index.called(query, self._parser, conditions, limit)
+        return self._index.find_by_name(query, self._parser, conditions, limit)
 
-    def exactly(self, names: Sequence[str]) -> dict[str, Called]:
+    def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
         """What goes by exactly each of the names, for when the catalogue does not say."""
-        return self._index.exactly(names)
+        return self._index.match_names(names)
 
     def titles_beginning(self, typed: str, limit: int) -> list[Title]:
         """Titles with a name that begins so, the most popular first."""

@@ -16,7 +16,7 @@ GUARDED = frozenset(
         *("recall", "forget", "stated", "keep"),
     }
 )
-NAMES = frozenset({"terms", "called"})
+NAMES = frozenset({"terms", "match_names"})
 """What a search is only read better by: late, it keeps nobody from searching, so it may have a guard of its own."""
 UNGUARDED = frozenset({"health", "remember"})
 """Health asks the backend itself: a probe that the breaker answered would never see it recover. Events of a profile are

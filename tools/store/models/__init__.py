@@ -7,11 +7,11 @@ limits of its fields (`tools.store.records.shape`); the tools' output schemas ar
 from tools.store.models.catalog import ANY as ANY
 from tools.store.models.catalog import Audience as Audience
 from tools.store.models.catalog import Author as Author
-from tools.store.models.catalog import Called as Called
 from tools.store.models.catalog import CatalogPage as CatalogPage
 from tools.store.models.catalog import CatalogQuery as CatalogQuery
 from tools.store.models.catalog import CatalogTerms as CatalogTerms
 from tools.store.models.catalog import Conditions as Conditions
+from tools.store.models.catalog import NameMatches as NameMatches
 from tools.store.models.catalog import Neighbour as Neighbour
 from tools.store.models.catalog import Ordering as Ordering
 from tools.store.models.catalog import Range as Range

@@ -304,7 +304,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class NameMatches:
     """What goes by a name: ids of titles that are called exactly so, the best known first, and how many titles an author of
     exactly this name has made."""
 

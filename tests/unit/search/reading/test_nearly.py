@@ -10,7 +10,7 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.named_catalog import NamedCatalog
 from tools.store.failures import TimedOut
-from tools.store.models import Called, Title
+from tools.store.models import NameMatches, Title
 from tools.store.search.reading.nearly import fits
 from tools.store.search.reading.reader import Reader
 from tools.store.search.reading.reading import Reading
@@ -27,7 +27,7 @@ TITLES = (
 class Silent(NamedCatalog):
     """Knows its words, and does not say what goes by a name."""
 
-    async def called(self, names: object, deadline: Deadline) -> dict[str, Called]:
+    async def match_names(self, names: object, deadline: Deadline) -> dict[str, NameMatches]:
         raise TimedOut("late", dependency="catalog")
 
 

@@ -16,12 +16,12 @@ from tools.store.backends.embedded.loading import Loaded, load_catalog
 from tools.store.backends.embedded.vectors import Progress, VectorLeg
 from tools.store.failures import TimedOut
 from tools.store.models import (
-    Called,
     CatalogPage,
     CatalogQuery,
     CatalogTerms,
     Conditions,
     Health,
+    NameMatches,
     Neighbour,
     Offer,
     ReaderQuery,
@@ -142,11 +142,11 @@ class EmbeddedCatalog:
     async def terms(self, deadline: Deadline) -> CatalogTerms:
         return self._engine.terms
 
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+    async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
         """Raises TimedOut at the deadline. Runs on the event loop: microseconds a name, less than a thread takes."""
         if deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
-        return self._engine.called(names)
+        return self._engine.match_names(names)
 
     async def health(self, deadline: Deadline) -> Health:
         state = "by words and meaning" if self._vectors is not None and self.vectors_ready else "by words"

@@ -17,11 +17,11 @@ from tools.store.backends.embedded.vectors import Vectors
 from tools.store.models import (
     WHOLE,
     Audience,
-    Called,
     CatalogPage,
     CatalogQuery,
     CatalogTerms,
     Conditions,
+    NameMatches,
     Neighbour,
     Ordering,
     Range,
@@ -324,7 +324,7 @@ class Engine:
         rows = order(near, limit).tolist()
         return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._named(rows), strict=True))
 
-    def called(self, names: Sequence[str]) -> dict[str, Called]:
+    def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
         """What goes by exactly each of the names."""
         return self._exact.find(names)
 

@@ -10,7 +10,7 @@ from rapidfuzz.distance import OSA
 
 from tools.store.backends.embedded.columns import TitleColumns
 from tools.store.backends.embedded.index import LexicalIndex, NameRows
-from tools.store.models import Called, Ordering
+from tools.store.models import NameMatches, Ordering
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound_key
@@ -121,10 +121,10 @@ class ExactNames:
         for number, known in enumerate(self._columns.authors):
             self._families[family_key(known)].add(number)
 
-    def find(self, asked: Sequence[str]) -> dict[str, Called]:
+    def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
         """What goes by each of the names; those that nothing goes by are left out."""
-        found = {each: Called(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
-        return {each: called for each, called in found.items() if called != Called()}
+        found = {each: NameMatches(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
+        return {each: called for each, called in found.items() if called != NameMatches()}
 
     def _titles(self, name: ExactName) -> tuple[str, ...]:
         titles = self._whole.get(name.key) or (self._main.get(name.key) if name.may_precede_subtitle else None)

@@ -23,12 +23,12 @@ from tools.store.backends.opensearch.state import IndexState, Statistics
 from tools.store.backends.opensearch.title_cache import Answer, TitleCache, hit_key, hit_keys
 from tools.store.failures import BackendFailure
 from tools.store.models import (
-    Called,
     CatalogPage,
     CatalogQuery,
     CatalogTerms,
     Conditions,
     Health,
+    NameMatches,
     Neighbour,
     Ordering,
     ReaderQuery,
@@ -62,7 +62,7 @@ class OpenSearchCatalog:
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
         self._cache = TitleCache(client, workers)
-        self._names: Lru[tuple[str, str], Called] = Lru(KNOWN_NAMES)
+        self._names: Lru[tuple[str, str], NameMatches] = Lru(KNOWN_NAMES)
         self._parser = QueryParser.load(vocabulary)
         self._taste = TasteWeights()
 
@@ -151,7 +151,7 @@ class OpenSearchCatalog:
         async with answering(deadline):
             return (await self._state.statistics(deadline)).terms
 
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]:
+    async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
         """Asks for the names that are not known, all in one request."""
         async with answering(deadline):
             asked = exact_names(names)
@@ -159,7 +159,7 @@ class OpenSearchCatalog:
             found = {each: known for each in asked if (known := self._names.use((index, each))) is not None}
             if unknown := {each: name for each, name in asked.items() if each not in found}:
                 found |= self._learn_names((await self._client.searches([called(unknown)], deadline))[0], unknown, index)
-            return {each: found[each] for each in asked if found[each] != Called()}
+            return {each: found[each] for each in asked if found[each] != NameMatches()}
 
     async def health(self, deadline: Deadline) -> Health:
         """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
@@ -209,7 +209,7 @@ class OpenSearchCatalog:
             self._learn_names(search.called, names, search.index or statistics.name)
         return page
 
-    def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, Called]:
+    def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, NameMatches]:
         """Takes the answer to `called(asked)`, of the index unless it names another. Raises LookupError, TypeError and
         ValueError for a malformed one."""
         found = called_from(answer, asked)

@@ -24,7 +24,7 @@ from tools.store.backends.opensearch.dsl import (
     search,
     term,
 )
-from tools.store.models import Called, Conditions, ReaderQuery
+from tools.store.models import Conditions, NameMatches, ReaderQuery
 from tools.store.search.query.parsed import ParsedQuery, Tone
 from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
 from tools.store.search.ranking.weights import Weights
@@ -47,7 +47,7 @@ def called(names: Mapping[str, ExactName]) -> Json:
     return {"query": query, "size": 0, "track_total_hits": False, "aggs": {"names": buckets}}
 
 
-def called_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, Called]:
+def called_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, NameMatches]:
     """What goes by each of them, all of them. Raises LookupError and TypeError for an answer that is none."""
     buckets = answer["aggregations"]["names"]["buckets"]
     return {name: _called(buckets, place) for place, name in enumerate(names)}
@@ -74,7 +74,7 @@ def _name(key: str, main: bool) -> Json:
     return nested("names", {"bool": {"filter": [term("names.key", key), {"term": {"names.main": main}}]}})
 
 
-def _called(buckets: Mapping[str, Any], place: int) -> Called:
+def _called(buckets: Mapping[str, Any], place: int) -> NameMatches:
     def found(*ways: str) -> Mapping[str, Any]:
         """The first way by which anything is called so."""
         every = (buckets.get(f"{way} {place}") for way in ways)
@@ -82,7 +82,7 @@ def _called(buckets: Mapping[str, Any], place: int) -> Called:
 
     titles = found(_WHOLE, _MAIN)
     hits = titles["titles"]["hits"]["hits"] if titles else ()
-    return Called(tuple(column(hit, ID) for hit in hits), int(found(_AUTHOR, _FAMILY).get("doc_count", 0)))
+    return NameMatches(tuple(column(hit, ID) for hit in hits), int(found(_AUTHOR, _FAMILY).get("doc_count", 0)))
 
 
 RECALL = 80

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tools.store.models import Audience, Called, CatalogTerms, Conditions, Ordering, Range, Title
+from tools.store.models import Audience, CatalogTerms, Conditions, NameMatches, Ordering, Range, Title
 from tools.store.search.conditions.wording import worded
 from tools.store.search.query.parser import without_filler
 from tools.store.search.query.themes import ThemeTable
@@ -837,7 +837,7 @@ def audience_for(age: float) -> Audience | None:
     return Audience.TEEN if age >= _FIRST_TEEN else Audience.ALL_AGES
 
 
-def refusal_of(name: str, tokens: Sequence[Token], terms: CatalogTerms, called: Called) -> Conditions:
+def refusal_of(name: str, tokens: Sequence[Token], terms: CatalogTerms, called: NameMatches) -> Conditions:
     """The conditions that refuse what goes by a normalised name."""
     if exact := tuple(tag for tag in terms.tags if tag.casefold() == name):
         return Conditions(without_tags=exact, without_titles=called.title_ids)

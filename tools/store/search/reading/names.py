@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from tools.store.models import Called
+from tools.store.models import NameMatches
 from tools.store.search.query.parser import without_filler
 from tools.store.search.reading.tokens import Is, Sense, Token
 
@@ -130,7 +130,7 @@ def with_names(
     text: str,
     tokens: Sequence[Token],
     asked: Sequence[Candidate],
-    called: Mapping[str, Called],
+    called: Mapping[str, NameMatches],
     proper: frozenset[int] = frozenset(),
 ) -> list[Token]:
     """The tokens with those of known names put together; of two that overlap the sure one, then the longer."""
@@ -144,7 +144,7 @@ def with_names(
     return _merged(text, tokens, sorted(taken, key=lambda each: each.first), called)
 
 
-def _believed(tokens: Sequence[Token], each: Candidate, known: Called, proper: frozenset[int]) -> bool:
+def _believed(tokens: Sequence[Token], each: Candidate, known: NameMatches, proper: frozenset[int]) -> bool:
     """A run of words that all mean something else is no name, unless it is all that is said."""
     run = tokens[each.first : each.last + 1]
     if each.sure:
@@ -163,7 +163,9 @@ def _believed(tokens: Sequence[Token], each: Candidate, known: Called, proper: f
     return _is_beside(tokens, each.first, before=True) or _is_beside(tokens, each.last, before=False)
 
 
-def _merged(text: str, tokens: Sequence[Token], taken: Sequence[Candidate], called: Mapping[str, Called]) -> list[Token]:
+def _merged(
+    text: str, tokens: Sequence[Token], taken: Sequence[Candidate], called: Mapping[str, NameMatches]
+) -> list[Token]:
     made: list[Token] = []
     i = 0
     for each in (*taken, None):

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA
 
 from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
-from tools.store.models import Called, CatalogPage, CatalogQuery, Conditions, Title
+from tools.store.models import CatalogPage, CatalogQuery, Conditions, NameMatches, Title
 from tools.store.search.query.aliases import AliasTable
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound, sound_key
 from tools.store.search.titles.names import LOANWORD_LEAST, NameKeys, names_of
@@ -33,18 +33,18 @@ class Searched(Protocol):
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage: ...
 
 
-async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, Called]:
+async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, NameMatches]:
     """What each of the names may mean, if anything; those that were not looked for in time are left out."""
     found = await asyncio.gather(*(_meant(catalog, name, within) for name in names))
     return {name: called for name, called in zip(names, found, strict=True) if called is not None}
 
 
-async def _meant(catalog: Searched, name: str, within: Deadline) -> Called | None:
+async def _meant(catalog: Searched, name: str, within: Deadline) -> NameMatches | None:
     try:
         page = await catalog.search(CatalogQuery(name, Conditions(), _FOUND), within)
     except BackendFailure:
         return None
-    return Called(tuple(title.title_id for title in page.titles if fits(name, title))[:1])
+    return NameMatches(tuple(title.title_id for title in page.titles if fits(name, title))[:1])
 
 
 def fits(name: str, title: Title) -> bool:

@@ -11,7 +11,7 @@ from typing import Protocol
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
-from tools.store.models import Called, CatalogPage, CatalogQuery, CatalogTerms, Conditions, Title
+from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, NameMatches, Title
 from tools.store.search.reading.binder import Binder, Stance
 from tools.store.search.reading.magazine_names import MagazineNames
 from tools.store.search.reading.meaning import Meaning, refusal_of
@@ -42,17 +42,17 @@ class Names(Protocol):
 
     async def terms(self, deadline: Deadline) -> CatalogTerms: ...
 
-    async def called(self, names: Sequence[str], deadline: Deadline) -> dict[str, Called]: ...
+    async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]: ...
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]: ...
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage: ...
 
 
-AtHand = Callable[[Sequence[str]], dict[str, Called]]
+AtHand = Callable[[Sequence[str]], dict[str, NameMatches]]
 
 
-def _nothing(_: Sequence[str]) -> dict[str, Called]:
+def _nothing(_: Sequence[str]) -> dict[str, NameMatches]:
     return {}
 
 
@@ -110,22 +110,22 @@ class Reader:
             self._told = await self._catalog.terms(within)
         return self._told
 
-    async def called(self, names: Sequence[str], within: Deadline) -> tuple[dict[str, Called], bool]:
+    async def called(self, names: Sequence[str], within: Deadline) -> tuple[dict[str, NameMatches], bool]:
         """What goes by them, of what is at hand where the catalogue did not say, and whether it did not."""
         try:
-            return (await self._catalog.called(names, within) if names else {}), False
+            return (await self._catalog.match_names(names, within) if names else {}), False
         except BackendFailure:
             return self._at_hand(names), True
 
-    async def refused(self, name: str, terms: CatalogTerms, called: Mapping[str, Called]) -> Conditions:
+    async def refused(self, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches]) -> Conditions:
         """What it takes to have nothing that goes by a name: a tag or theme first, then a readership, a title, an author."""
         scanner = await self._scanner(terms)
         whole = normalise(name)
-        return refusal_of(whole, scanner.scan(whole), terms, called.get(whole, Called()))
+        return refusal_of(whole, scanner.scan(whole), terms, called.get(whole, NameMatches()))
 
     async def _nearly(
-        self, whole: str, tokens: list[Token], missing: Sequence[Candidate], called: dict[str, Called], within: Deadline
-    ) -> tuple[list[Token], dict[str, Called]]:
+        self, whole: str, tokens: list[Token], missing: Sequence[Candidate], called: dict[str, NameMatches], within: Deadline
+    ) -> tuple[list[Token], dict[str, NameMatches]]:
         """With names that are spelled with a slip, as far as the catalogue's search knows them."""
         found = await nearly_called(self._catalog, [each.name for each in missing], within)
         known = {name: each for name, each in found.items() if each.title_ids}
@@ -134,7 +134,7 @@ class Reader:
 
     async def _series(self, tokens: Sequence[Token], within: Deadline) -> None:
         """Who wants no title wants none of its side stories either."""
-        called = {token.names[0]: Called(token.title_ids) for token in tokens[:_MOST_SERIES]}
+        called = {token.names[0]: NameMatches(token.title_ids) for token in tokens[:_MOST_SERIES]}
         found = await with_series(self._catalog, tuple(called), called, within)
         for token in tokens[:_MOST_SERIES]:
             token.title_ids = found[token.names[0]].title_ids

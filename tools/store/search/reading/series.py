@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
-from tools.store.models import Called, CatalogQuery, Conditions, Title
+from tools.store.models import CatalogQuery, Conditions, NameMatches, Title
 from tools.store.search.ranking.names import series_keys
 from tools.store.search.reading.nearly import Searched
 from tools.store.search.text.romaji import sound_key
@@ -18,12 +18,12 @@ _LONGEST_SERIES = 40
 
 
 async def with_series(
-    catalog: Searched, names: Sequence[str], called: Mapping[str, Called], within: Deadline
-) -> dict[str, Called]:
+    catalog: Searched, names: Sequence[str], called: Mapping[str, NameMatches], within: Deadline
+) -> dict[str, NameMatches]:
     """What goes by each of the names, with the titles whose names begin with it; alone where these do not come in time."""
     found = await asyncio.gather(*(_series(catalog, name, within) for name in names))
     return {
-        name: Called(tuple(dict.fromkeys((*called[name].title_ids, *series))), called[name].by_author)
+        name: NameMatches(tuple(dict.fromkeys((*called[name].title_ids, *series))), called[name].by_author)
         for name, series in zip(names, found, strict=True)
     }
 
