@@ -1,10 +1,8 @@
-"""Stock and orders in this process: an in-memory SQLite database, filled from files when it is opened.
+"""Titles, releases, stock and orders in this process: an in-memory SQLite database, filled from files when it is opened.
 
-Queries run on the event loop. They are point reads of an in-memory B-tree: 8 µs for a title with offers, 0.2 ms for
-one with 110 volumes (measured, 2 cores, Python 3.11). A worker thread makes that worse, not better: with a busy loop
-20 titles of 110 volumes took 68 ms there (p99 600 ms) and held the loop back for up to 28 ms, because thread and loop
-contend for the GIL at every row. Here they take 4.7 ms and, yielding every `_SLICE_S`, hold the loop 0.65 ms at p99,
-1.1 ms at most; a full collection of the garbage collector, which is the process's affair, comes on top (13 ms).
+Queries run on the event loop. They are point reads of an in-memory B-tree: 8 µs for a title with offers, 0.2 ms for one
+with 110 volumes. On a worker thread 20 titles of 110 volumes took 68 ms beside a busy loop, because thread and loop contend
+for the GIL at every row; here they take 4.7 ms and, yielding every `_SLICE_S`, hold the loop 1.1 ms at most.
 """
 
 from __future__ import annotations
@@ -14,12 +12,12 @@ import json
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import asdict, astuple, fields, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
@@ -49,7 +47,7 @@ from tools.store.search.ranking.orderings import in_order
 
 
 class EmbeddedReleases:
-    """`tools.store.ports.ReleasesPort` over lists of months, put in order once."""
+    """A `ReleasesPort` over lists of months, put in order once."""
 
     def __init__(self, releases: Iterable[Release]) -> None:
         months: dict[str, list[Release]] = defaultdict(list)
@@ -58,24 +56,21 @@ class EmbeddedReleases:
         self._months = {month: tuple(listed[:MOST_RELEASES]) for month, listed in months.items()}
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
-        if deadline.expired():
-            raise TimedOut("The releases did not answer in time.", dependency="releases")
+        _require_time(deadline, "releases")
         return self._months.get(month, ())
 
     async def health(self, deadline: Deadline) -> Health:
-        """Always well."""
         return Health(ok=True, detail="in this process")
 
 
 class EmbeddedTitles:
-    """`tools.store.ports.TitlesPort` over titles that are in memory anyway, or were read of the catalogue's file for it."""
+    """A `TitlesPort` over titles in memory."""
 
     def __init__(self, titles: Iterable[Title]) -> None:
         self._titles = {title.title_id: title for title in titles}
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        if deadline.expired():
-            raise TimedOut("The titles did not answer in time.", dependency="titles")
+        _require_time(deadline, "titles")
         return {title_id: self._titles[title_id] for title_id in title_ids if title_id in self._titles}
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
@@ -83,7 +78,6 @@ class EmbeddedTitles:
         return (await asyncio.to_thread(in_order, list(self._titles.values()), Ordering.POPULARITY))[:limit]
 
     async def health(self, deadline: Deadline) -> Health:
-        """Always well."""
         return Health(ok=True, detail="in this process")
 
 
@@ -104,43 +98,8 @@ CREATE TABLE orders (
     PRIMARY KEY (owner, order_id)
 ) WITHOUT ROWID;
 CREATE INDEX orders_by_time ON orders (owner, ordered_at, order_id);
-CREATE TABLE purchases (
-    owner TEXT NOT NULL, title_id TEXT NOT NULL, last_at TEXT NOT NULL,
-    PRIMARY KEY (owner, title_id)
-) WITHOUT ROWID;
 """
 """The database keeps offers and volumes as they were read: their types and limits are the model's. A campaign is JSON."""
-
-
-class Contents(NamedTuple):
-    """All that a store holds, read and checked before a table is touched."""
-
-    offers: Iterable[tuple[str, tuple[Offer, ...]]]
-    volumes: Sequence[tuple[str, VolumeStock]]
-    orders: Sequence[tuple[str, Order]]
-
-
-def fill(db: sqlite3.Connection, contents: Contents) -> None:
-    """Creates the tables and loads everything in one transaction; afterwards the connection refuses writes."""
-    db.executescript(TABLES)
-    with db:
-        _insert_offers(db, contents)
-        _insert_volumes(db, contents.volumes)
-        for owner, order in contents.orders:
-            _insert_order(db, owner, order)
-    db.execute("PRAGMA query_only = ON")
-
-
-def _insert_offers(db: sqlite3.Connection, contents: Contents) -> None:
-    """A title counted by volume has one truth: the catalogue's offers in those formats give way to the volumes."""
-    counted = _offers_of_volumes(contents.volumes)
-    nothing: dict[str, Offer] = {}
-    rows = (
-        (title_id, place, *_offer_row(offer))
-        for title_id, offered in contents.offers
-        for place, offer in enumerate(_agreed(offered, counted.get(title_id, nothing)))
-    )
-    db.executemany(_insertion("offers", 2 + len(OFFER_COLUMNS)), rows)
 
 
 def offer_from(row: Sequence[Any]) -> Offer:
@@ -150,63 +109,52 @@ def offer_from(row: Sequence[Any]) -> Offer:
     return offer if campaign is None else replace(offer, campaign=Campaign(**json.loads(campaign)))
 
 
+def _fill(
+    db: sqlite3.Connection,
+    offers: Iterable[tuple[str, tuple[Offer, ...]]],
+    volumes: Sequence[tuple[str, VolumeStock]],
+    orders: Iterable[tuple[str, Order]],
+) -> None:
+    """Creates the tables and loads everything in one transaction; afterwards the connection refuses writes. In formats that
+    are counted by volume, the catalogue's offers give way to what the volumes say."""
+    by_format: dict[str, dict[str, list[VolumeStock]]] = defaultdict(lambda: defaultdict(list))
+    for title_id, volume in volumes:
+        by_format[title_id][volume.format].append(volume)
+    db.executescript(TABLES)
+    with db:
+        for title_id, offered in offers:
+            counted = [offer_of(format_, group) for format_, group in by_format.get(title_id, {}).items()]
+            others = [offer for offer in offered if offer.format not in by_format.get(title_id, {})]
+            rows = [(title_id, place, *_offer_row(offer)) for place, offer in enumerate([*counted, *others])]
+            db.executemany(f"INSERT INTO offers VALUES ({_places(2 + len(OFFER_COLUMNS))})", rows)  # noqa: S608
+        of_volumes = ((title_id, *astuple(volume)) for title_id, volume in volumes)
+        db.executemany(f"INSERT INTO volumes VALUES ({_places(1 + len(VOLUME_COLUMNS))})", of_volumes)  # noqa: S608
+        of_orders = ((owner, each.order_id, each.ordered_at, json.dumps(asdict(each))) for owner, each in orders)
+        db.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", of_orders)
+    db.execute("PRAGMA query_only = ON")
+
+
 def _offer_row(offer: Offer) -> tuple[Any, ...]:
     *plain, campaign = (getattr(offer, name) for name in OFFER_COLUMNS)
     return (*plain, None if campaign is None else json.dumps(asdict(campaign)))
 
 
-def _offers_of_volumes(volumes: Iterable[tuple[str, VolumeStock]]) -> dict[str, dict[str, Offer]]:
-    """Title id to format to offer: what one volume costs, and all copies."""
-    counted: dict[str, dict[str, list[VolumeStock]]] = {}
-    for title_id, volume in volumes:
-        counted.setdefault(title_id, {}).setdefault(volume.format, []).append(volume)
-    return {
-        title_id: {name: offer_of(name, group) for name, group in formats.items()} for title_id, formats in counted.items()
-    }
-
-
-def _agreed(offered: Iterable[Offer], counted: Mapping[str, Offer]) -> list[Offer]:
-    return [*counted.values(), *(offer for offer in offered if offer.format not in counted)]
-
-
-def _insert_volumes(db: sqlite3.Connection, volumes: Iterable[tuple[str, VolumeStock]]) -> None:
-    rows = ((title_id, *astuple(volume)) for title_id, volume in volumes)
-    db.executemany(_insertion("volumes", 1 + len(VOLUME_COLUMNS)), rows)
-
-
-def _insertion(table: str, columns: int) -> str:
-    return f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608
-
-
-def _insert_order(db: sqlite3.Connection, owner: str, order: Order) -> None:
-    document = json.dumps(asdict(order), ensure_ascii=False)
-    row = (owner, order.order_id, order.ordered_at, document)
-    db.execute("INSERT INTO orders (owner, order_id, ordered_at, document) VALUES (?, ?, ?, ?)", row)
-    if order.status in NOT_BOUGHT:
-        return
-    db.executemany(
-        "INSERT INTO purchases (owner, title_id, last_at) VALUES (?, ?, ?)"
-        " ON CONFLICT (owner, title_id) DO UPDATE SET last_at = max(last_at, excluded.last_at)",
-        [(owner, line.title_id, order.ordered_at) for line in order.lines],
-    )
+def _places(count: int) -> str:
+    return ", ".join("?" * count)
 
 
 _SLICE_S = 0.0003
 """How long one call may keep the event loop before others have a turn; one title more can be on top of it."""
 
 
-MOST_ROWS = 1_000
-"""Titles whose rows are at hand: 2 KB each with fifteen volumes."""
-
-
 class EmbeddedStore:
-    """`tools.store.ports.StockPort` and `tools.store.ports.OrdersPort` over one database. Read-only once it is open."""
+    """A `StockPort` and an `OrdersPort` over one database. Read-only once it is open."""
 
     def __init__(self, db: sqlite3.Connection, clock: Now = utc_now) -> None:
         self._db = db
         self._clock = clock
-        # Nothing changes while it is open: to make a row's volumes again takes most of its time.
-        self._sold: Lru[str, tuple[tuple[Offer, ...], tuple[VolumeStock, ...]]] = Lru(MOST_ROWS)
+        # Nothing changes while it is open, and making a row's volumes takes most of its time. 2 KB each with 15 volumes.
+        self._sold: Lru[str, tuple[tuple[Offer, ...], tuple[VolumeStock, ...]]] = Lru(1_000)
 
     @classmethod
     @asynccontextmanager
@@ -220,17 +168,15 @@ class EmbeddedStore:
         clock: Now = utc_now,
     ) -> AsyncIterator[EmbeddedStore]:
         """The store, filled, until the block ends. `offers` are the catalogue's: every title id once, with its offers;
-        `numbers` is the pattern of the shop's orders.
-
-        Raises StoreFileError for a line that cannot be used and for volumes of a title the catalogue does not have.
-        """
+        `numbers` is the pattern of the shop's order ids. Raises StoreFileError for a line that cannot be used and for
+        volumes of a title that the catalogue lacks."""
         db = await asyncio.to_thread(_load, offers, volumes_file, orders_file, numbers)
         with closing(db):
             yield cls(db, clock)
 
     @classmethod
     def of_file(cls, path: Path, *, clock: Now = utc_now) -> EmbeddedStore:
-        """The store that `write_store` has put there, mapped: processes share it. Close it."""
+        """The store that `write_store` wrote, mapped: processes share it. Close it."""
         db = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         db.execute(f"PRAGMA mmap_size = {path.stat().st_size}")
         return cls(db, clock)
@@ -241,8 +187,8 @@ class EmbeddedStore:
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         """Offers and volumes of the titles that are sold here. Past the deadline the rest is `unanswered`; TimedOut
         when nothing was read yet."""
-        _in_time(deadline, "stock")
-        as_of = _iso(self._clock())
+        _require_time(deadline, "stock")
+        as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         rows: dict[str, Availability] = {}
         wanted = tuple(dict.fromkeys(title_ids))
         since = time.perf_counter()
@@ -259,13 +205,13 @@ class EmbeddedStore:
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
         """One read by (owner, order id): another's order is as absent as one that never was."""
-        _in_time(deadline, "orders")
+        _require_time(deadline, "orders")
         found = self._read("orders", _ORDER, owner, order_id)
         return decode_json(Order, found[0][0]) if found else None
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
         """The owner's orders, latest first, at most `limit` of them."""
-        _in_time(deadline, "orders")
+        _require_time(deadline, "orders")
         orders = []
         for (document,) in self._read("orders", _LATEST, owner, limit):
             orders.append(decode_json(Order, document))
@@ -274,13 +220,13 @@ class EmbeddedStore:
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
         """Title ids, latest purchase first; equal times by id."""
-        _in_time(deadline, "orders")
+        _require_time(deadline, "orders")
         return tuple(title_id for (title_id,) in self._read("orders", _PURCHASED, owner))
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
         """Of the owner's orders alone; the latest first."""
-        _in_time(deadline, "orders")
-        found = self._read("orders", _BOUGHT, owner, title_id, *sorted(NOT_BOUGHT), MOST_BOUGHT)
+        _require_time(deadline, "orders")
+        found = self._read("orders", _BOUGHT, owner, title_id, MOST_BOUGHT)
         orders = [decode_json(Order, document) for (document,) in found]
         return tuple(line for order in orders for line in order.lines if line.title_id == title_id)
 
@@ -290,7 +236,7 @@ class EmbeddedStore:
 
     async def health(self, deadline: Deadline) -> Health:
         """Answers as long as the store is open."""
-        _in_time(deadline, "stock")
+        _require_time(deadline, "stock")
         self._read("stock", "SELECT 1")
         return Health(ok=True, detail="in this process")
 
@@ -317,32 +263,30 @@ _VOLUMES = f"SELECT {', '.join(VOLUME_COLUMNS)} FROM volumes WHERE title_id = ? 
 _DATED = f"SELECT title_id, {', '.join(VOLUME_COLUMNS)} FROM volumes WHERE release_date IS NOT NULL"  # noqa: S608
 _ORDER = "SELECT document FROM orders WHERE owner = ? AND order_id = ?"
 _LATEST = "SELECT document FROM orders WHERE owner = ? ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
+_IS_BOUGHT = f"json_extract(document, '$.status') NOT IN ({', '.join(map(repr, sorted(NOT_BOUGHT)))})"
 _BOUGHT = (
     "SELECT document FROM orders WHERE owner = ?"  # noqa: S608
     " AND EXISTS (SELECT 1 FROM json_each(document, '$.lines') AS line WHERE json_extract(line.value, '$.title_id') = ?)"
-    f" AND json_extract(document, '$.status') NOT IN ({', '.join('?' * len(NOT_BOUGHT))})"
-    " ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
+    f" AND {_IS_BOUGHT} ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
 )
-_PURCHASED = "SELECT title_id FROM purchases WHERE owner = ? ORDER BY last_at DESC, title_id"
+_PURCHASED = (
+    "SELECT json_extract(line.value, '$.title_id') AS title_id"  # noqa: S608
+    " FROM orders, json_each(document, '$.lines') AS line"
+    f" WHERE owner = ? AND {_IS_BOUGHT} GROUP BY title_id ORDER BY max(ordered_at) DESC, title_id"
+)
 
 
-def write_store(
-    path: Path,
-    offers: Iterable[tuple[str, tuple[Offer, ...]]],
-    volumes_file: Path | None = None,
-    orders_file: Path | None = None,
-    numbers: IdPattern | None = None,
-) -> None:
-    """Fills a file for `EmbeddedStore.of_file`. `numbers` is the pattern of the shop's orders. Raises StoreFileError.
-    Blocking."""
-    _load(offers, volumes_file, orders_file, numbers, str(path)).close()
+def write_store(path: Path, offers: Iterable[tuple[str, tuple[Offer, ...]]], *files: Any) -> None:
+    """Fills a file for `EmbeddedStore.of_file`; `files` as in `EmbeddedStore.open`. Raises StoreFileError. Blocking."""
+    _load(offers, *files, database=str(path)).close()
 
 
 def _load(
     offers: Iterable[tuple[str, tuple[Offer, ...]]],
-    volumes_file: Path | None,
-    orders_file: Path | None,
-    numbers: IdPattern | None,
+    volumes_file: Path | None = None,
+    orders_file: Path | None = None,
+    numbers: IdPattern | None = None,
+    *,
     database: str = ":memory:",
 ) -> sqlite3.Connection:
     """Everything is read and checked first, so a bad line leaves nothing behind."""
@@ -355,17 +299,13 @@ def _load(
     orders = read_orders(orders_file, numbers) if orders_file else []
     db = sqlite3.connect(database, check_same_thread=False)
     try:
-        fill(db, Contents(catalogue.items(), volumes, orders))
+        _fill(db, catalogue.items(), volumes, orders)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _in_time(deadline: Deadline, dependency: str) -> None:
+def _require_time(deadline: Deadline, dependency: str) -> None:
     if deadline.expired():
-        raise TimedOut("The store did not answer in time.", dependency=dependency)
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        raise TimedOut(f"The {dependency} did not answer in time.", dependency=dependency)
