@@ -21,7 +21,7 @@ from server.application import Application
 from server.backends import Progress, open_ports
 from server.config.parsing import SettingError
 from server.config.settings import Settings
-from server.ops.opening import open_ops
+from server.ops import open_ops
 from server.packages.reload_socket import Reloads, answer_reloads
 from server.runtime.lifecycle import drain, stop_on_signals, wait_for_either
 from server.telemetry.log_output import leave

@@ -1,4 +1,25 @@
 """/ops: what goes on in this process, for the people who run it, as one page and a stream of events.
 
-It hears of calls only while somebody looks. Nothing personal is on it: of a turn, a session and a customer it shows hashes,
-under a key that ends with the process, and of queries and orders nothing."""
+It listens to calls only while somebody looks. Nothing personal is on it: turns, sessions and customers are hashes under a
+key that ends with the process, and queries and orders do not appear.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from server.config.settings import Settings
+from server.transport.http.connection import Beside
+
+if TYPE_CHECKING:
+    from server.application import Application
+
+
+def open_ops(settings: Settings, app: Application, worker: int | None = None) -> Beside:
+    """Returns the page's routes, or none where it is off. `worker` is this process's number among several."""
+    if not settings.ops:
+        return Beside()
+    # Imported here: a server without the page does without what it is made of.
+    from server.ops.room import Room
+
+    return Room(settings, app, worker)

@@ -1,133 +1,126 @@
-"""Calls of the last five minutes by tool, and the failures among them."""
+"""Calls of the last five minutes by tool: sources, latencies, failures."""
 
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from server.ops.table import for_failure
+from server.ops.advice import failure_advice
 from server.telemetry.events import BETWEEN, CallFinished
 from session.resilience.clocks import Clock, WallClock
 from session.resilience.lru import Lru
 
 SLOTS, SLOT_SECONDS = 60, 5.0
-SMALLEST_MS = 0.1
-GROWTH = 1.1
+SMALLEST_MS, GROWTH = 0.1, 1.1
 MOST_BUCKETS = 160
-"""Up to seven minutes; what is longer counts as that."""
-_SCALE = 1 / math.log(GROWTH)
-K = TypeVar("K", bound=Hashable)
-
-
-class Sliding(Generic[K]):
-    """How often each key was counted in the last `SLOTS` slots. There are few keys: tools' buckets, sources, failures. A sum
-    over all slots is kept beside them, so that nobody ever adds them up."""
-
-    def __init__(self) -> None:
-        self._slots: deque[dict[K, int]] = deque([{}], SLOTS)
-        self._current = self._slots[-1]
-        self.whole: dict[K, int] = {}
-
-    def add(self, key: K) -> None:
-        self._current[key] = self._current.get(key, 0) + 1
-        self.whole[key] = self.whole.get(key, 0) + 1
-
-    def turn(self) -> Mapping[K, int]:
-        """Begins the next slot, and returns what was counted in the one that is over."""
-        over = self._current
-        if len(self._slots) == SLOTS:
-            for key, count in self._slots[0].items():
-                self.whole[key] -= count
-                if not self.whole[key]:
-                    del self.whole[key]
-        self._current = {}
-        self._slots.append(self._current)
-        return over
-
-
-def bucket(ms: float) -> int:
-    """Logarithmic ones, a tenth wide, as in DDSketch (Masson, Rim and Lee, VLDB 2019): a percentile is within 5 %."""
-    return 0 if ms <= SMALLEST_MS else min(MOST_BUCKETS, 1 + int(math.log(ms / SMALLEST_MS) * _SCALE))
-
-
-def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
-    """Returns ms for each share, which are ascending; None where nothing was counted."""
-    total, below, found = sum(counts.values()), 0, list[float | None]()
-    buckets = iter(sorted(counts))
-    at = None
-    for share in shares:
-        while total and below < share * total:
-            at = next(buckets)
-            below += counts[at]
-        found.append(None if not total else _middle(at if at is not None else min(counts)))
-    return found
-
-
-def _middle(number: int) -> float:
-    return 0.0 if number == 0 else round(SMALLEST_MS * GROWTH ** (number - 0.5), 1)
-
-
+"""Up to seven minutes; a longer duration counts as that."""
 NO_ERRORS = ("ok", "cancelled", "INPUT_REQUIRED")
-EXHAUSTED, BUSY = "BUDGET_EXHAUSTED", "SERVER_BUSY"
+BUSY = "SERVER_BUSY"
 SOURCES = ("live", "cache", "stale", "fallback")
 MOST_TOOLS = 64
 OTHERS = "others"
-"""Tools come and go with their packages, for as long as a process lives."""
+"""Stands for tools beyond `MOST_TOOLS`: they come and go with their packages."""
 MOST_ERRORS = 20
-RATE_SECONDS = 5
 MOST_UNCOUNTED = 256
+K = TypeVar("K", bound=Hashable)
 Json = dict[str, Any]
+
+
+class SlidingCounter(Generic[K]):
+    """Counts keys over the last `SLOTS` slots; `total` is their sum."""
+
+    def __init__(self) -> None:
+        self._slots: deque[Counter[K]] = deque([Counter()], SLOTS)
+        self.total: Counter[K] = Counter()
+
+    def add(self, key: K) -> None:
+        self._slots[-1][key] += 1
+        self.total[key] += 1
+
+    def advance(self) -> Mapping[K, int]:
+        """Begins the next slot; returns the counts of the finished one."""
+        finished = self._slots[-1]
+        if len(self._slots) == SLOTS:
+            self.total -= self._slots[0]  # drops keys that reach zero
+        self._slots.append(Counter())
+        return finished
+
+
+def bucket(ms: float) -> int:
+    """Logarithmic buckets, each 10 % wider, as in DDSketch (Masson, Rim and Lee, VLDB 2019): percentiles are within 5 %."""
+    return 0 if ms <= SMALLEST_MS else min(MOST_BUCKETS, 1 + int(math.log(ms / SMALLEST_MS) / math.log(GROWTH)))
+
+
+def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
+    """Returns the ms at each of the ascending shares; None where nothing was counted."""
+    if not counts:
+        return [None] * len(shares)
+    total, below, found = sum(counts.values()), 0, list[float | None]()
+    buckets = iter(sorted(counts))
+    at = min(counts)
+    for share in shares:
+        while below < share * total:
+            at = next(buckets)
+            below += counts[at]
+        found.append(0.0 if at == 0 else round(SMALLEST_MS * GROWTH ** (at - 0.5), 1))
+    return found
 
 
 @dataclass(slots=True)
 class _Tool:
-    ms: Sliding[int] = field(default_factory=Sliding)
-    sources: Sliding[str] = field(default_factory=Sliding)
-    errors: Sliding[str] = field(default_factory=Sliding)
-    shown: Sliding[bool] = field(default_factory=Sliding)
-    """Of those that its flag decided about, whether it was on."""
+    """`decisions` counts whether the tool was on, for calls that its flag decided about."""
 
-    def turn(self) -> None:
-        for each in (self.ms, self.sources, self.errors, self.shown):
-            each.turn()
+    ms: SlidingCounter[int] = field(default_factory=SlidingCounter)
+    sources: SlidingCounter[str] = field(default_factory=SlidingCounter)
+    errors: SlidingCounter[str] = field(default_factory=SlidingCounter)
+    decisions: SlidingCounter[bool] = field(default_factory=SlidingCounter)
+
+    def advance(self) -> None:
+        for each in (self.ms, self.sources, self.errors, self.decisions):
+            each.advance()
 
     def as_dict(self, name: str) -> Json:
-        p50, p95, p99 = percentiles(self.ms.whole, (0.5, 0.95, 0.99))
-        sources = {each: self.sources.whole.get(each, 0) for each in SOURCES}
-        calls = sum(self.ms.whole.values())
-        told = {"name": name, "calls": calls, "p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
-        return {**told, "sources": sources, "errors": dict(self.errors.whole)}
-
-
-@dataclass(slots=True)
-class _Error:
-    at: float
-    count: int = 0
+        p50, p95, p99 = percentiles(self.ms.total, (0.5, 0.95, 0.99))
+        row = {"name": name, "calls": self.ms.total.total(), "p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
+        return row | {"sources": {each: self.sources.total[each] for each in SOURCES}, "errors": dict(self.errors.total)}
 
 
 class Figures:
-    """A sink. `total` and `shed` begin with what metrics have counted before anybody looked."""
+    """A sink of call events. `total` and `shed` go on from what metrics have counted since the start."""
 
     def __init__(self, clock: Clock, wall: WallClock, total: int = 0, shed: int = 0) -> None:
         self._clock, self._wall = clock, wall
         self.total, self.shed = total, shed
         self._tools: dict[str, _Tool] = {}
-        self._ms, self._left = Sliding[int](), Sliding[int]()
-        self._failed, self._over = Sliding[str](), Sliding[bool]()
+        self._ms, self._left = SlidingCounter[int](), SlidingCounter[int]()
+        self._failed, self._over = SlidingCounter[str](), SlidingCounter[bool]()
         self._uncounted: list[CallFinished] = []
-        self._errors: Lru[tuple[str, str], _Error] = Lru(MOST_ERRORS)
+        self._errors: Lru[tuple[str, str], tuple[float, int]] = Lru(MOST_ERRORS)
         self._history: deque[Json] = deque(maxlen=SLOTS)
-        self._turned_at = clock()
-        self._totals: deque[tuple[float, int]] = deque([(clock(), total)], RATE_SECONDS + 1)
+        self._advanced_at = clock()
+        self._totals: deque[tuple[float, int]] = deque([(clock(), total)], 6)  # one a second, for the rate of five
 
     def __call__(self, event: CallFinished) -> None:
-        """Keeps it until there are some, which are counted together: that costs half as much."""
+        """Collects events and counts them together, which costs half as much."""
         self._uncounted.append(event)
         if len(self._uncounted) >= MOST_UNCOUNTED:
             self._count_all()
+
+    def tick(self) -> None:
+        """Lets time pass; to be called at least each second."""
+        self._count_all()
+        now = self._clock()
+        if now - self._totals[-1][0] >= 1:
+            self._totals.append((now, self.total))
+        for _ in range(SLOTS):
+            if now - self._advanced_at < SLOT_SECONDS:
+                return
+            self._advanced_at += SLOT_SECONDS
+            self._advance()
+        self._advanced_at = now
 
     def _count_all(self) -> None:
         uncounted, self._uncounted = self._uncounted, []
@@ -135,10 +128,11 @@ class Figures:
             self._count(event)
 
     def _count(self, event: CallFinished) -> None:
-        tool, at = self._tool(event.tool), bucket(event.milliseconds)
+        name = event.tool if event.tool in self._tools or len(self._tools) < MOST_TOOLS else OTHERS
+        tool, ms = self._tools.setdefault(name, _Tool()), bucket(event.milliseconds)
         self.total += 1
-        tool.ms.add(at)
-        self._ms.add(at)
+        tool.ms.add(ms)
+        self._ms.add(ms)
         if event.source is not None:
             tool.sources.add(event.source)
         if event.budget_left_ms is not None:
@@ -146,81 +140,53 @@ class Figures:
         if event.turn_over:
             self._over.add(event.over_between)
         if event.variant is not None:
-            tool.shown.add(event.variant != "off")
+            tool.decisions.add(event.variant != "off")
         if event.outcome not in NO_ERRORS:
-            self._fail(tool, event)
+            tool.errors.add(event.outcome)
+            self._failed.add(event.outcome)
+            self.shed += event.outcome == BUSY
+            kind = event.tool, event.outcome
+            _, count = self._errors.use(kind) or (0.0, 0)
+            self._errors.put(kind, (self._wall(), count + 1))
 
-    def _tool(self, name: str) -> _Tool:
-        tool = self._tools.get(name)
-        if tool is None:
-            name = name if len(self._tools) < MOST_TOOLS else OTHERS
-            tool = self._tools.setdefault(name, _Tool())
-        return tool
-
-    def _fail(self, tool: _Tool, event: CallFinished) -> None:
-        tool.errors.add(event.outcome)
-        self._failed.add(event.outcome)
-        self.shed += event.outcome == BUSY
-        kind = event.tool, event.outcome
-        error = self._errors.use(kind) or _Error(0.0)
-        error.at, error.count = self._wall(), error.count + 1
-        self._errors.put(kind, error)
-
-    def tick(self) -> None:
-        """Has time pass, at least each second."""
-        self._count_all()
-        now = self._clock()
-        if now - self._totals[-1][0] >= 1:
-            self._totals.append((now, self.total))
-        for _ in range(SLOTS):
-            if now - self._turned_at < SLOT_SECONDS:
-                return
-            self._turned_at += SLOT_SECONDS
-            self._turn()
-        self._turned_at = now
-
-    def _turn(self) -> None:
+    def _advance(self) -> None:
         for tool in self._tools.values():
-            tool.turn()
-        self._left.turn()
-        self._over.turn()
-        over, failed = self._ms.turn(), self._failed.turn()
-        p50, p99 = percentiles(over, (0.5, 0.99))
-        rate = round(sum(over.values()) / SLOT_SECONDS, 1)
+            tool.advance()
+        self._left.advance()
+        self._over.advance()
+        calls, failed = self._ms.advance(), self._failed.advance()
+        p50, p99 = percentiles(calls, (0.5, 0.99))
+        rate = round(sum(calls.values()) / SLOT_SECONDS, 1)
         point = {"at": round(self._wall(), 1), "p50_ms": p50, "p99_ms": p99, "per_second": rate}
         self._history.append({**point, "errors": sum(failed.values())})
 
-    def calls(self, under_way: int) -> Json:
+    def calls(self, in_flight: int) -> Json:
         (before, then), now = self._totals[0], self._clock()
         rate = (self.total - then) / max(1.0, now - before)
-        return {"per_second": round(rate, 1), "under_way": under_way, "shed": self.shed, "total": self.total}
+        return {"per_second": round(rate, 1), "under_way": in_flight, "shed": self.shed, "total": self.total}
 
     def tools(self) -> list[Json]:
-        return [tool.as_dict(name) for name, tool in self._tools.items() if tool.ms.whole]
+        return [tool.as_dict(name) for name, tool in self._tools.items() if tool.ms.total]
 
     def budget_left(self) -> Json:
-        p1, p5, p50 = percentiles(self._left.whole, (0.01, 0.05, 0.5))
-        exhausted = self._failed.whole.get(EXHAUSTED, 0)
-        between = self._over.whole.get(True, 0)
-        over = {
-            "over_between": between,
-            "over_inside": self._over.whole.get(False, 0),
-            "advice": BETWEEN if between else None,
-        }
-        return {"p50_ms": p50, "p5_ms": p5, "p1_ms": p1, "exhausted": exhausted, **over}
+        p1, p5, p50 = percentiles(self._left.total, (0.01, 0.05, 0.5))
+        between, inside = self._over.total[True], self._over.total[False]
+        advice = BETWEEN if between else None
+        left = {"p50_ms": p50, "p5_ms": p5, "p1_ms": p1, "exhausted": self._failed.total["BUDGET_EXHAUSTED"]}
+        return {**left, "over_between": between, "over_inside": inside, "advice": advice}
 
     def errors(self) -> list[Json]:
-        """Of each kind, how many since somebody looks; the newest first."""
+        """Kinds of errors with their counts since a page was opened, the newest first."""
         kinds = [(kind, error) for kind in reversed(self._errors) if (error := self._errors.peek(kind))]
         return [
-            {"at": round(error.at, 1), "tool": tool, "name": name, "count": error.count, "advice": for_failure(name)}
-            for (tool, name), error in kinds
+            {"at": round(at, 1), "tool": tool, "name": name, "count": count, "advice": failure_advice(name)}
+            for (tool, name), (at, count) in kinds
         ]
 
     def history(self) -> list[Json]:
         return list(self._history)
 
-    def shown_share(self, tool: str) -> float | None:
-        """How many of those whom its flag decided about had the tool; None where there was nobody."""
-        found: Mapping[bool, int] = self._tools[tool].shown.whole if tool in self._tools else {}
-        return found.get(True, 0) / sum(found.values()) if found else None
+    def on_share(self, tool: str) -> float | None:
+        """The share of calls for which the tool's flag was on; None without calls."""
+        found = self._tools[tool].decisions.total if tool in self._tools else Counter[bool]()
+        return found[True] / found.total() if found else None

@@ -1,41 +1,46 @@
-"""What is kept while somebody looks, from the first page to the last."""
+"""What the page shows, kept from the first subscriber to the last."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry
-
 from server.call import Call
 from server.config.settings import Settings
 from server.flags.document import Flag
 from server.flags.evaluation import Flags
+from server.ops.advice import dependency_advice
 from server.ops.figures import BUSY, Figures
-from server.ops.table import Table
 from server.ops.waterfalls import Hashes, Waterfalls
+from server.runtime.health import Dependencies
 from server.telemetry.events import CallFinished
 from server.transport.http.reach import Reach
 from server.version import VERSION
 from session.resilience.breaker import BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
+from session.resilience.tasks import start_task
 from tools.registry import Registry
 
 if TYPE_CHECKING:
     from server.application import Application
 
-
 SHOWN = ("call_timeout_ms", "cache", "cache_ttl_s", "max_concurrent_calls", "rate_limit", "workers", "standby", "adult")
-PLACES = ("catalog_url", "store_url", "redis_url", "flags_url")
-"""Of these only the scheme: an address may hold a password."""
+URLS = ("catalog_url", "store_url", "redis_url", "flags_url")
+"""Shown by their schemes alone: an address may hold a password."""
+MOST_REPLICAS = 64
+FORGOTTEN_SECONDS = 300.0
+LOOK_SECONDS = 5.0
+REFRESH_SECONDS = 30.0
+MOST_FLAGS = 100
 Json = dict[str, Any]
 
 
 @dataclass(slots=True)
 class Process:
-    """`worker` is its number among several that share a port."""
+    """This process, for as long as it lives. `worker` is its number among several that share a port."""
 
     settings: Settings
     app: Application
@@ -51,31 +56,25 @@ class Process:
     def hello(self) -> Json:
         settings = self.settings
         shown = {name: getattr(settings, name) for name in SHOWN}
-        places = {name.removesuffix("_url"): scheme(getattr(settings, name)) for name in PLACES}
+        urls = {name.removesuffix("_url"): _scheme(getattr(settings, name)) for name in URLS}
         server = {"version": VERSION, "replica": self.name, "worker": self.worker, "started_at": self.started_at}
         return {
-            "server": {**server, "auth": settings.auth, "settings": {**shown, **places}},
+            "server": {**server, "auth": settings.auth, "settings": {**shown, **urls}},
             "stages": list(self.app.pipeline.stages),
-            "tools": [_tool(each) for each in self.app.registry],
+            "tools": [
+                {"name": each.name, "timeout_ms": each.timeout_ms, "fallback": each.fallback.name if each.fallback else None}
+                for each in self.app.registry
+            ],
             "turn_budget_ms": settings.turn_budget_ms,
         }
 
 
-def scheme(url: str | None) -> str | None:
+def _scheme(url: str | None) -> str | None:
     return url.partition(":")[0] if url else None
 
 
-def _tool(tool: Any) -> Json:
-    return {"name": tool.name, "timeout_ms": tool.timeout_ms, "fallback": tool.fallback.name if tool.fallback else None}
-
-
-MOST_REPLICAS = 64
-FORGOTTEN_SECONDS = 300.0
-LOOK_SECONDS = 5.0
-
-
 class Replicas:
-    """Others are known as long as there is something between them and this one, and for five minutes after."""
+    """The replicas that this one exchanges requests with, for five minutes after the last one."""
 
     def __init__(self, own: str, reach: Reach, clock: Clock) -> None:
         self._own, self._reach, self._clock = own, reach, clock
@@ -88,10 +87,8 @@ class Replicas:
             return
         self._looked_at = now
         seen = self._seen | dict.fromkeys(self._reach.others(), now)
-        newest = sorted(((at, name) for name, at in seen.items() if now - at <= FORGOTTEN_SECONDS), reverse=True)[
-            :MOST_REPLICAS
-        ]
-        self._seen = {name: at for at, name in newest}
+        newest = sorted(((at, name) for name, at in seen.items() if now - at <= FORGOTTEN_SECONDS), reverse=True)
+        self._seen = {name: at for at, name in newest[:MOST_REPLICAS]}
 
     def rows(self) -> list[Json]:
         now = self._clock()
@@ -99,31 +96,64 @@ class Replicas:
         return [{"name": self._own, "seen_s_ago": 0.0, "self": True}, *others]
 
 
-MOST_FLAGS = 100
-Seen = Callable[[str], float | None]
-"""The share of a tool's callers that had it, None where there was nobody."""
+class DependencyStates:
+    """The states of `/readyz`, read in the background each half minute and when a breaker has changed."""
+
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
+        self._states: dict[str, Json] = {}
+        self._read_at = float("-inf")
+        self._eras: list[int] = []
+        self._reading: asyncio.Task[None] | None = None
+
+    def tick(self) -> None:
+        now = self._dependencies.clock()
+        eras = [breaker.era for _, breaker in self._dependencies.probes.values() if breaker is not None]
+        if self._reading is None and (now - self._read_at >= REFRESH_SECONDS or self._eras != eras):
+            self._read_at, self._eras = now, eras
+            self._reading = start_task(self._read(), "ops-dependencies")
+
+    def end(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+
+    def rows(self) -> list[Json]:
+        return [self._row(name, breaker) for name, (_, breaker) in self._dependencies.probes.items()]
+
+    def _row(self, name: str, breaker: CircuitBreaker | None) -> Json:
+        known = self._states.get(name, {})
+        status = {"ok": "ok", "open": "degraded", "half_open": "degraded", "down": "down"}.get(
+            known.get("state", ""), "unknown"
+        )
+        if status == "ok" and breaker is not None and breaker.state is not BreakerState.CLOSED:
+            status = "degraded"
+        advice = dependency_advice(name) if status in ("down", "degraded") else None
+        return {"name": name, "status": status, "detail": known.get("detail"), "advice": advice}
+
+    async def _read(self) -> None:
+        try:
+            self._states = await self._dependencies.states()
+        finally:
+            self._reading = None
 
 
-def switched(flags: Flags, registry: Registry, source: str, seen: Seen) -> list[Json]:
-    """Lists what the document names, then the tools that are off by themselves."""
-    named = [_named(name, flag, source, seen) for name, flag in list(flags.document.flags.items())[:MOST_FLAGS]]
+def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[[str], float | None]) -> list[Json]:
+    """Lists the document's flags, then the tools that are off by default. `on_share` is the share of a tool's callers that
+    had it, None without callers."""
+    named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:MOST_FLAGS]]
     off = [tool for tool in registry if not tool.default_on and tool.flag not in flags.document.flags]
     return named + [{"name": tool.flag, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]
 
 
-def _named(name: str, flag: Flag, source: str, seen: Seen) -> Json:
+def _flag_row(name: str, flag: Flag, source: str, on_share: Callable[[str], float | None]) -> Json:
     if not flag:
         kind, share = "off", 0.0
     elif len(flag) == 1 and not flag[0].conditions:
         kind, share = "boolean" if flag[0].rollout >= 100 else "percent", flag[0].rollout / 100
     else:
-        most = max(segment.rollout for segment in flag) / 100
-        found = seen(name)
-        kind, share = "segments", most if found is None else found
+        seen = on_share(name)
+        kind, share = "segments", max(segment.rollout for segment in flag) / 100 if seen is None else seen
     return {"name": name, "kind": kind, "on_share": round(share, 3), "source": source}
-
-
-CALLS, SSE, WEBSOCKETS = "manga_calls_total", "manga_sse_streams", "manga_websockets"
 
 
 class Observation:
@@ -132,15 +162,15 @@ class Observation:
     def __init__(self, app: Application, process: Process) -> None:
         self._app, self._process = app, process
         clocks = app.clocks
-        counted = _samples(app.metrics.registry, CALLS)
+        counted = self._samples("manga_calls_total")
         total = sum(count for _, count in counted)
         shed = sum(count for labels, count in counted if labels["outcome"] == BUSY)
         self._figures = Figures(clocks.monotonic, clocks.wall, round(total), round(shed))
         self._waterfalls = Waterfalls(process.hashes, clocks.monotonic, clocks.wall)
-        self._table = Table(app.dependencies)
+        self._dependencies = DependencyStates(app.dependencies)
         self._replicas = Replicas(process.name, app.reach, clocks.monotonic)
         self.tick()
-        app.listeners.begin(self)  # last: whoever has begun to listen is there to be ended
+        app.listeners.begin(self)  # last: a listener is called at once
 
     def __call__(self, event: CallFinished) -> None:
         self._figures(event)
@@ -152,43 +182,43 @@ class Observation:
 
     def tick(self) -> None:
         self._figures.tick()
-        self._table.tick()
+        self._dependencies.tick()
         self._replicas.tick()
 
     def end(self) -> None:
         self._app.listeners.end(self)
-        self._table.end()
+        self._dependencies.end()
 
     def hello(self) -> Json:
         return self._process.hello()
 
     def calls(self) -> list[Json]:
+        """Returns the watched calls that have ended since the last time."""
         return self._waterfalls.take()
 
     def state(self) -> Json:
         app, figures = self._app, self._figures
-        source = scheme(self._process.settings.flags_url) or "no document"
+        source = _scheme(self._process.settings.flags_url) or "no document"
+        own = {name: backend.breaker for name, backend in app.backends.items()}
+        probed = {name: breaker for name, (_, breaker) in app.dependencies.probes.items() if breaker is not None}
+        listening = app.protocol.tool_list_changes.streams.open + len(app.protocol.subscriptions)
+        streams = {"sse": self._gauge("manga_sse_streams"), "mcp": listening, "ws": self._gauge("manga_websockets")}
         return {
             "at": round(app.clocks.wall(), 3),
             "draining": app.lifecycle.draining,
             "calls": figures.calls(app.pipeline.shed.under_way),
             "tools": figures.tools(),
             "budget_left": figures.budget_left(),
-            "breakers": [self._breaker(each) for each in self._breakers()],
-            "dependencies": self._table.rows(),
-            "sessions": {"active": self._waterfalls.active_sessions(), "streams": self._streams()},
+            "breakers": [self._breaker_row(each) for each in (own | probed).values()],
+            "dependencies": self._dependencies.rows(),
+            "sessions": {"active": self._waterfalls.active_sessions(), "streams": streams},
             "replicas": self._replicas.rows(),
-            "flags": switched(app.flags, app.registry, source, figures.shown_share),
+            "flags": flag_rows(app.flags, app.registry, source, figures.on_share),
             "errors": figures.errors(),
             "latency_history": figures.history(),
         }
 
-    def _breakers(self) -> list[CircuitBreaker]:
-        own = {name: backend.breaker for name, backend in self._app.backends.items()}
-        probed = {name: breaker for name, (_, breaker) in self._app.dependencies.probes.items() if breaker is not None}
-        return list((own | probed).values())
-
-    def _breaker(self, breaker: CircuitBreaker) -> Json:
+    def _breaker_row(self, breaker: CircuitBreaker) -> Json:
         closed = breaker.state is BreakerState.CLOSED
         return {
             "name": breaker.name,
@@ -199,17 +229,10 @@ class Observation:
             "changes": breaker.era,
         }
 
-    def _streams(self) -> Json:
-        registry, protocol = self._app.metrics.registry, self._app.protocol
-        listening = protocol.tool_list_changes.streams.open + len(protocol.subscriptions)
-        return {"sse": _gauge(registry, SSE), "mcp": listening, "ws": _gauge(registry, WEBSOCKETS)}
+    def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
+        """Reads one metric alone."""
+        collected = self._app.metrics.registry.restricted_registry([name]).collect()
+        return [(each.labels, each.value) for family in collected for each in family.samples if each.name == name]
 
-
-def _samples(registry: CollectorRegistry, name: str) -> list[tuple[dict[str, str], float]]:
-    """Asks those alone that know of it."""
-    collected = registry.restricted_registry([name]).collect()
-    return [(each.labels, each.value) for found in collected for each in found.samples if each.name == name]
-
-
-def _gauge(registry: CollectorRegistry, name: str) -> int:
-    return round(sum(value for _, value in _samples(registry, name)))
+    def _gauge(self, name: str) -> int:
+        return round(sum(value for _, value in self._samples(name)))

@@ -1,15 +1,14 @@
-"""`/ops/events`: how a stream begins, is told, and ends."""
+"""`/ops/events`: one publisher, and at most eight streams that subscribe to it."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from pydantic_core import to_json
@@ -21,32 +20,44 @@ from server.transport.http.streams import HEADERS
 from session.resilience.clocks import Clock
 from session.resilience.tasks import start_task
 
+if TYPE_CHECKING:
+    from server.ops.observation import Observation
+
 MOST_PAGES = 8
 MOST_WAITING_BYTES = 2**17
-"""Of calls, for a page that does not read. Of figures only the newest wait."""
+"""Of calls, for a page that does not read. Of states only the newest waits."""
+TICK_SECONDS = 0.5
+STATE_TICKS = 2
+BEAT_TICKS = 30
+"""A comment each 15 seconds keeps proxies from closing the stream as dead."""
+LINGER_SECONDS = 3.0
+"""The publisher outlives its last subscriber by this, so that a page that is loaded again finds what it showed before."""
+FINISH_SECONDS = 0.5
+CHECK_SECONDS = 5.0
+"""Between two checks that a subscriber's token is still valid."""
+FULL = f"{MOST_PAGES} pages are open, which is all that this server shows. Close one."
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Reader(Slot):
-    """One stream. Whoever does not keep up loses calls: `lost` is how many bytes of them. To cancel `scope` ends what it
-    waits for."""
+class Subscriber(Slot):
+    """One stream. `lost` counts the bytes of calls that found no room; to cancel `scope` ends what the stream waits for."""
 
     over: bool = False
     lost: int = 0
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    _first: bytes = b""
+    _greeting: bytes = b""
     _state: bytes = b""
     _calls: deque[bytes] = field(default_factory=deque)
     _waiting: int = 0
-    _something: asyncio.Event = field(default_factory=asyncio.Event)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def greet(self, first: bytes) -> None:
-        """Says this before all else."""
-        self._first = first
-        self._something.set()
+    def greet(self, greeting: bytes) -> None:
+        """Puts this before everything else."""
+        self._greeting = greeting
+        self._changed.set()
 
-    def tell(self, state: bytes, calls: bytes) -> None:
-        """Either may be empty, or both, which is nothing to take."""
+    def push(self, state: bytes, calls: bytes) -> None:
+        """Adds a state, which replaces the last one, and calls. Either may be empty."""
         if not state and not calls:
             return
         self._state = state or self._state
@@ -55,175 +66,138 @@ class Reader(Slot):
             self._waiting += len(calls)
         else:
             self.lost += len(calls)
-        self._something.set()
+        self._changed.set()
 
     def end(self) -> None:
-        """What waits is still said."""
+        """Ends the stream once it has taken what waits."""
         self.over = True
-        self._something.set()
+        self._changed.set()
 
     async def take(self) -> bytes:
-        """Waits for something, and returns all that there is; nothing at the end."""
-        await self._something.wait()
-        taken = b"".join((self._first, self._state, *self._calls))
-        self._first, self._state, self._waiting = b"", b"", 0
+        """Waits for something and returns all of it; b"" at the end."""
+        await self._changed.wait()
+        taken = b"".join((self._greeting, self._state, *self._calls))
+        self._greeting, self._state, self._waiting = b"", b"", 0
         self._calls.clear()
         if not self.over:
-            self._something.clear()
+            self._changed.clear()
         return taken
 
     @property
     def waiting_bytes(self) -> int:
-        return len(self._first) + len(self._state) + self._waiting
+        return len(self._greeting) + len(self._state) + self._waiting
 
 
-class Readers:
-    """At most `MOST_PAGES` readers. One holder may have all of them, and gives one up for the first of another holder."""
+class Subscribers:
+    """One holder may have all of the streams, and gives one up for the first of another holder."""
 
     def __init__(self) -> None:
-        self._slots: Slots[Reader] = Slots(MOST_PAGES, math.inf, math.inf)
+        self._slots: Slots[Subscriber] = Slots(MOST_PAGES, math.inf, math.inf)
         self._none_left = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._slots)
 
-    def __iter__(self) -> Iterator[Reader]:
+    def __iter__(self) -> Iterator[Subscriber]:
         return iter(self._slots)
 
-    def join(self, reader: Reader) -> None:
+    def add(self, subscriber: Subscriber) -> None:
         """Raises `NoRoom`."""
-        if (ended := self._slots.take(reader)) is not None:
+        if (ended := self._slots.take(subscriber)) is not None:
             ended.end()
             ended.scope.cancel()
         self._none_left.clear()
 
-    def leave(self, reader: Reader) -> None:
-        self._slots.leave(reader)
+    def remove(self, subscriber: Subscriber) -> None:
+        self._slots.leave(subscriber)
         if not len(self._slots):
             self._none_left.set()
 
-    def tell(self, state: bytes, calls: bytes) -> None:
-        for reader in self._slots:
-            reader.tell(state, calls)
-
     def end(self) -> None:
-        for reader in self._slots:
-            reader.end()
+        for each in self._slots:
+            each.end()
 
-    async def ended(self, seconds: float) -> None:
-        """Ends all; those who have not taken the end within so many seconds go without it."""
+    async def end_within(self, seconds: float) -> None:
+        """Ends all streams; cancels those that have not taken the end in time."""
         self.end()
         with anyio.move_on_after(seconds):
             if len(self._slots):
                 await self._none_left.wait()
-        for reader in self._slots:
-            reader.scope.cancel()
+        for each in self._slots:
+            each.scope.cancel()
 
 
-logger = logging.getLogger(__name__)
-TICK_SECONDS = 0.5
-STATE_TICKS = 2
-BEAT_TICKS = 30
-"""A comment each 15 seconds keeps proxies from taking the stream for dead, whatever becomes of the figures."""
-LINGER_SECONDS = 3.0
-"""A page that is loaded again finds what it showed before."""
-RETRY = b"retry: 2000\n\n"
-BEAT = b": beat\n\n"
-Json = dict[str, Any]
+class Publisher:
+    """Observes from the first subscriber until some seconds after the last, and then keeps nothing."""
 
-
-class Observed(Protocol):
-    """What is kept while somebody looks."""
-
-    def hello(self) -> Json: ...
-
-    def state(self) -> Json: ...
-
-    def calls(self) -> list[Json]:
-        """Returns those since it was asked last."""
-        ...
-
-    def tick(self) -> None:
-        """Time has passed."""
-        ...
-
-    def end(self) -> None: ...
-
-
-class Teller:
-    """Begins with the first reader and ends some seconds after the last: with that, all that was kept is given back."""
-
-    def __init__(self, readers: Readers, begin: Callable[[], Observed], over: Callable[[], bool], clock: Clock) -> None:
-        """`begin` makes what is observed; `over` tells that the server stops."""
-        self._readers, self._begin, self._over, self._clock = readers, begin, over, clock
-        self._observed: Observed | None = None
+    def __init__(
+        self, subscribers: Subscribers, begin: Callable[[], Observation], is_draining: Callable[[], bool], clock: Clock
+    ) -> None:
+        self._subscribers, self._begin, self._is_draining, self._clock = subscribers, begin, is_draining, clock
+        self._observation: Observation | None = None
         self._state = b""
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def observes(self) -> bool:
-        return self._observed is not None
+    def is_observing(self) -> bool:
+        return self._observation is not None
 
-    def greet(self, reader: Reader) -> None:
-        """Tells a newcomer who speaks and how things stand."""
-        if self._observed is None:
-            self._observed = self._begin()
-            self._task = start_task(self._keep(self._observed), "ops")
-        self._state = self._state or event("state", self._observed.state())
-        reader.greet(RETRY + event("hello", self._observed.hello()) + self._state)
+    def greet(self, subscriber: Subscriber) -> None:
+        """Sends a new subscriber the server's description and the current state."""
+        if self._observation is None:
+            self._observation = self._begin()
+            self._task = start_task(self._run(self._observation), "ops")
+        self._state = self._state or event("state", self._observation.state())
+        subscriber.greet(b"retry: 2000\n\n" + event("hello", self._observation.hello()) + self._state)
 
     async def aclose(self) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _keep(self, observed: Observed) -> None:
-        """Until nobody has looked for a moment. Whoever still looks when it ends, by a fault, is not left with a stream that
-        says nothing any more: a page opens another."""
-        ticks, looked_at = 0, self._clock()
+    async def _run(self, observation: Observation) -> None:
+        """Publishes while there are subscribers. When it ends by a fault their streams end too: a page opens another."""
+        ticks, needed_at = 0, self._clock()
         try:
-            while self._clock() - looked_at < LINGER_SECONDS:
+            while self._clock() - needed_at < LINGER_SECONDS:
                 await asyncio.sleep(TICK_SECONDS)
                 ticks += 1
-                self._tell(observed, ticks)
-                if len(self._readers):
-                    looked_at = self._clock()
+                self._publish(observation, ticks)
+                if len(self._subscribers):
+                    needed_at = self._clock()
         finally:
-            self._observed, self._task, self._state = None, None, b""
-            self._readers.end()
-            observed.end()
+            self._observation, self._task, self._state = None, None, b""
+            self._subscribers.end()
+            observation.end()
 
-    def _tell(self, observed: Observed, ticks: int) -> None:
-        """The last that is told is how things stand, so that a page knows why its stream ends."""
-        over = self._over()
-        stated = over or ticks % STATE_TICKS == 0
-        observed.tick()
-        calls = b"".join(event("call", each) for each in observed.calls())
-        if stated:
-            self._state = event("state", observed.state())
-        beat = BEAT if ticks % BEAT_TICKS == 0 else b""
-        self._readers.tell(self._state if stated else b"", calls + beat)
-        if over:
-            self._readers.end()
+    def _publish(self, observation: Observation, ticks: int) -> None:
+        """The last message is a state, so that a page knows why its stream ends."""
+        draining = self._is_draining()
+        observation.tick()
+        messages = b"".join(event("call", each) for each in observation.calls())
+        if ticks % BEAT_TICKS == 0:
+            messages += b": beat\n\n"
+        state = b""
+        if draining or ticks % STATE_TICKS == 0:
+            state = self._state = event("state", observation.state())
+        for subscriber in self._subscribers:
+            subscriber.push(state, messages)
+        if draining:
+            self._subscribers.end()
 
 
-def event(name: str, data: Json) -> bytes:
-    """One of the stream (HTML, section 9.2.6). JSON as it is written here has no line ends in it."""
+def event(name: str, data: dict[str, Any]) -> bytes:
+    """A server-sent event (HTML, section 9.2.6). JSON as it is written here has no line ends in it."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(data, inf_nan_mode="null"))
 
 
-FINISH_SECONDS = 0.5
-LOOK_SECONDS = 5.0
-"""How often it is asked whether a token still proves its holder."""
-FULL = f"{MOST_PAGES} pages are open, which is all that this server shows. Close one."
-May = Callable[[Scope], Awaitable[bool]]
-
-
 class Streams:
-    """`still_may` tells whether who opened one would be let in now."""
+    """The endpoint. `may_still` tells whether the caller of a stream would be let in now."""
 
-    def __init__(self, readers: Readers, teller: Teller, still_may: May) -> None:
-        self._readers, self._teller, self._still_may = readers, teller, still_may
+    def __init__(
+        self, subscribers: Subscribers, publisher: Publisher, may_still: Callable[[Scope], Awaitable[bool]]
+    ) -> None:
+        self._subscribers, self._publisher, self._may_still = subscribers, publisher, may_still
         self._closed = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -231,49 +205,50 @@ class Streams:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
-        reader = Reader(holder=holder_of(scope))
+        subscriber = Subscriber(holder=holder_of(scope))
         try:
             if self._closed:
                 raise NoRoom
-            self._readers.join(reader)
+            self._subscribers.add(subscriber)
         except NoRoom:
             await busy(FULL)(scope, receive, send)
             return
         try:
-            self._teller.greet(reader)
-            await self._serve(reader, scope, receive, send)
+            self._publisher.greet(subscriber)
+            await self._serve(subscriber, scope, receive, send)
         finally:
-            self._readers.leave(reader)
+            self._subscribers.remove(subscriber)
 
     async def close_all(self) -> None:
         self._closed = True
-        await self._readers.ended(FINISH_SECONDS)
-        await self._teller.aclose()
+        await self._subscribers.end_within(FINISH_SECONDS)
+        await self._publisher.aclose()
 
-    async def _serve(self, reader: Reader, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, subscriber: Subscriber, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        going = start_task(_until_gone(reader, receive), "ops-gone")
+        watching = start_task(_watch_client(subscriber, receive), "ops-gone")
         try:
-            with reader.scope:
-                await self._tell(reader, scope, send)
+            with subscriber.scope:
+                await self._send_all(subscriber, scope, send)
         finally:
-            going.cancel()
-            await asyncio.gather(going, return_exceptions=True)
-            with anyio.move_on_after(FINISH_SECONDS):  # whoever reads nothing does not read the end either
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+            with anyio.move_on_after(FINISH_SECONDS):  # a client that reads nothing does not read the end either
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _tell(self, reader: Reader, scope: Scope, send: Send) -> None:
-        looked_at = time.monotonic()
-        while said := await reader.take():
-            await send({"type": "http.response.body", "body": said, "more_body": True})
-            if time.monotonic() - looked_at >= LOOK_SECONDS:
-                looked_at = time.monotonic()
-                if not await self._still_may(scope):
+    async def _send_all(self, subscriber: Subscriber, scope: Scope, send: Send) -> None:
+        checked_at = time.monotonic()
+        while messages := await subscriber.take():
+            await send({"type": "http.response.body", "body": messages, "more_body": True})
+            if time.monotonic() - checked_at >= CHECK_SECONDS:
+                checked_at = time.monotonic()
+                if not await self._may_still(scope):
                     return
 
 
-async def _until_gone(reader: Reader, receive: Receive) -> None:
+async def _watch_client(subscriber: Subscriber, receive: Receive) -> None:
+    """Ends the stream when its client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    reader.end()
-    reader.scope.cancel()
+    subscriber.end()
+    subscriber.scope.cancel()

@@ -1,4 +1,4 @@
-"""Who may look: whoever is on this machine where nobody has to prove anything, else whoever has shown a bearer."""
+"""Access to the page: callers on this machine with MANGA_AUTH=none, else callers with a bearer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tools.store.failures import DependencyFailure, Failure
 
 CHAIN = "x-forwarded-for"
 PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto")
-"""What proxies add. Of these the server reads the chain, and the protocol, and those of trusted proxies alone."""
+"""Headers that proxies add. The server reads the chain and the protocol, of trusted proxies alone."""
 
 
 class Whereabouts:
-    """A proxy on this machine that is trusted says where its caller is. Any other speaks for anybody: one elsewhere may have
-    a loopback of its own in mind, and one that names nobody knows nobody."""
+    """Only a trusted proxy on this machine is believed about its caller's address: "loopback" from a proxy elsewhere means
+    that machine's own."""
 
     def __init__(self, trusted_proxies: Sequence[str]) -> None:
         self._by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
@@ -58,8 +58,7 @@ ANOTHER_SITE = "Only the page itself reads this."
 
 
 class Visitors:
-    """The Host, the Origin and the bearer have passed HTTP's own checks. What is asked here has limits of its own, so that
-    looking takes nothing from anybody's calls."""
+    """Host, Origin and bearer have passed HTTP's own checks. The page's limits are its own and take nothing from calls."""
 
     def __init__(self, settings: Settings, identifier: Identifier) -> None:
         self._identifier = identifier
@@ -69,8 +68,8 @@ class Visitors:
         self._limits = LocalLimits(Rate(), capacity=1000) if settings.rate_limit else None
 
     async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
-        """Returns what to answer instead; None for who may look. `stream` is what no other site may open in a visitor's
-        browser, which tells where a request is from (W3C, Fetch Metadata)."""
+        """Returns the answer for callers who may not look, None for others. Another site may not open the stream in a
+        visitor's browser, which says where a request comes from (W3C, Fetch Metadata)."""
         headers = Headers(scope=scope)
         if self._none and not self._whereabouts.is_here(scope):
             return plain(403, NOT_HERE)
@@ -80,9 +79,8 @@ class Visitors:
             return plain(429, "Too many requests. Wait a moment.", {"Retry-After": str(-(-wait_ms // 1000))})
         return await self._unscoped(headers) if self._scoped else None
 
-    async def still_may(self, scope: Scope) -> bool:
-        """Whether who opened a stream would be let in now: a token ends, or is taken back. Where nobody can tell, what was
-        proven stays so."""
+    async def may_still(self, scope: Scope) -> bool:
+        """False once the token of a stream has expired or was revoked; True while the issuer cannot be asked."""
         headers = Headers(scope=scope)
         try:
             await self._identifier.admit(bearer_of(headers))

@@ -12,7 +12,7 @@ from server.application import Application
 from server.backends import Ports
 from server.commands.serve import _uvicorn, listen
 from server.config.settings import Settings
-from server.ops.opening import open_ops
+from server.ops import open_ops
 from server.transport.http.app import HttpApp, http_app
 from server.transport.websocket.websockets import open_websockets
 from session.resilience.deadline import Deadline

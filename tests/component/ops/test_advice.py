@@ -10,8 +10,8 @@ from pathlib import Path
 from server.config.settings import ROOT
 from server.flags.document import parse
 from server.flags.evaluation import Flags
-from server.ops.observation import switched
-from server.ops.table import DEPENDENCIES, FAILURES, RUNBOOKS, UNKNOWN_DEPENDENCY, UNKNOWN_FAILURE
+from server.ops.advice import DEPENDENCIES, DOCTOR, FAILURES, RUNBOOKS, UNKNOWN_FAILURE
+from server.ops.observation import flag_rows
 from tests.support.calling import opened
 from tools.store import failures
 
@@ -25,14 +25,14 @@ def test_every_failure_has_its_advice_and_nothing_else_has() -> None:
 
 def test_what_is_pointed_to_is_there() -> None:
     """As a heading of the runbooks."""
-    told = [*FAILURES.values(), *DEPENDENCIES.values(), UNKNOWN_FAILURE, UNKNOWN_DEPENDENCY]
+    told = [*FAILURES.values(), *DEPENDENCIES.values(), UNKNOWN_FAILURE, DOCTOR]
     pointed = re.findall(rf"{re.escape(RUNBOOKS)}#(\w+)", " ".join(told))
     assert len(pointed) >= 15
     assert set(pointed) <= HEADINGS
 
 
 def test_what_a_page_says_does_not_depend_on_where_its_panels_are() -> None:
-    told = [*FAILURES.values(), *DEPENDENCIES.values(), UNKNOWN_FAILURE, UNKNOWN_DEPENDENCY]
+    told = [*FAILURES.values(), *DEPENDENCIES.values(), UNKNOWN_FAILURE, DOCTOR]
     assert [each for each in told if re.search(r"\b(above|below)\b", each)] == []
 
 
@@ -48,8 +48,8 @@ async def test_flags_are_told_with_their_shares(tmp_path: Path) -> None:
     some = json.dumps({**shares, "find_volumes": {"segments": segments}}).encode()
     async with opened(tmp_path) as app:
         flags = with_document(app.flags, some)
-        told = {each["name"]: each for each in switched(flags, app.registry, "file", lambda name: None)}
-        seen = {each["name"]: each for each in switched(flags, app.registry, "file", lambda name: 0.4)}
+        told = {each["name"]: each for each in flag_rows(flags, app.registry, "file", lambda name: None)}
+        seen = {each["name"]: each for each in flag_rows(flags, app.registry, "file", lambda name: 0.4)}
     kinds = {name: (each["kind"], each["on_share"]) for name, each in told.items()}
     assert kinds["check_inventory"] == ("percent", 0.2)
     assert kinds["get_recommendations"] == ("off", 0.0)

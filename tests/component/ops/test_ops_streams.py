@@ -106,7 +106,7 @@ async def test_one_page_too_many_is_told_so_and_the_others_stay() -> None:
         for page in pages:
             await page.next("state")
         pages[0].connection.close()
-        await until(lambda: len(room_of(own).readers) < MOST_PAGES, SECONDS, "a place that is free")
+        await until(lambda: len(room_of(own).subscribers) < MOST_PAGES, SECONDS, "a place that is free")
         async with watching(own.port) as another:
             await another.next("hello")
 
@@ -132,11 +132,11 @@ async def test_whoever_does_not_read_loses_calls_and_costs_no_memory_and_no_call
             silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             silent.sendall(f"GET {EVENTS} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode())
             room = room_of(own)
-            await until(lambda: len(room.readers) == 1, SECONDS, "a reader")
-            (reader,) = room.readers
+            await until(lambda: len(room.subscribers) == 1, SECONDS, "a reader")
+            (reader,) = room.subscribers
             flood = b"event: call\ndata: " + b"x" * 16_000 + b"\n\n"
             for _ in range(1000):
-                room.readers.tell(b"", flood)
+                reader.push(b"", flood)
                 await asyncio.sleep(0)
             assert reader.lost > 0
             assert reader.waiting_bytes <= MOST_WAITING_BYTES + LARGEST_STATE
@@ -145,7 +145,7 @@ async def test_whoever_does_not_read_loses_calls_and_costs_no_memory_and_no_call
                     await ask(connection, number)
             async with watching(own.port) as page:
                 await page.next("state")
-        await until(lambda: len(room.readers) == 0, SECONDS, "the place of one that has gone")
+        await until(lambda: len(room.subscribers) == 0, SECONDS, "the place of one that has gone")
 
 
 async def test_after_the_last_page_nothing_is_kept_and_no_task_runs() -> None:
@@ -158,7 +158,7 @@ async def test_after_the_last_page_nothing_is_kept_and_no_task_runs() -> None:
             assert tasks().count("ops") == 1
         await until(lambda: len(own.app.listeners) == 0, GIVEN_BACK_SECONDS, "nobody listens")
         await until(lambda: not tasks(), GIVEN_BACK_SECONDS, "no task")
-        assert not room_of(own).teller.observes
+        assert not room_of(own).publisher.is_observing
         assert LINGER_SECONDS < GIVEN_BACK_SECONDS
 
 
@@ -200,7 +200,7 @@ async def test_a_stream_ends_as_it_should_when_the_server_stops() -> None:
 
 
 async def test_a_stream_ends_with_its_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(streams, "CHECK_SECONDS", 0.0)
     secrets = tmp_path / "tokens"
     secrets.write_text(f"{ONE}\n{TWO}\n", "utf-8")
     settings = replace(Settings(), auth="token", auth_tokens_file=secrets)

@@ -22,7 +22,7 @@ from server.commands.cli import _parser
 from server.config.parsing import SettingError
 from server.config.settings import DECLARED, REPLACED, ROOT, Settings
 from server.identity import request_metadata
-from server.ops.opening import open_ops
+from server.ops import open_ops
 from server.results import META_KEY, PLAIN_WORDS
 from server.transport.http.app import http_app
 from tests.support.calling import called, opened

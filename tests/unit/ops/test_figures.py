@@ -15,7 +15,7 @@ from server.ops.figures import (
     SLOT_SECONDS,
     SLOTS,
     Figures,
-    Sliding,
+    SlidingCounter,
     bucket,
     percentiles,
 )
@@ -38,10 +38,10 @@ def figures(clock: HandClock) -> Figures:
 def test_percentiles_are_within_a_twentieth() -> None:
     draw = Random(1)
     values = sorted(draw.lognormvariate(2, 1.5) for _ in range(5000))
-    counted = Sliding[int]()
+    counted = SlidingCounter[int]()
     for each in values:
         counted.add(bucket(each))
-    for share, found in zip((0.5, 0.95, 0.99), percentiles(counted.whole, (0.5, 0.95, 0.99)), strict=True):
+    for share, found in zip((0.5, 0.95, 0.99), percentiles(counted.total, (0.5, 0.95, 0.99)), strict=True):
         assert found == pytest.approx(values[int(share * 5000)], rel=0.06)
 
 
@@ -55,17 +55,17 @@ def test_whatever_something_takes_there_are_only_so_many_buckets() -> None:
 
 
 def test_what_was_counted_is_forgotten_after_five_minutes_and_leaves_nothing() -> None:
-    counted = Sliding[str]()
+    counted = SlidingCounter[str]()
     counted.add("once")
     for _ in range(SLOTS - 1):
-        counted.turn()
+        counted.advance()
     counted.add("again")
-    assert counted.whole == {"once": 1, "again": 1}
-    counted.turn()
-    assert counted.whole == {"again": 1}
+    assert counted.total == {"once": 1, "again": 1}
+    counted.advance()
+    assert counted.total == {"again": 1}
     for _ in range(SLOTS):
-        counted.turn()
-    assert counted.whole == {}
+        counted.advance()
+    assert counted.total == {}
 
 
 def test_a_tool_is_told_with_its_sources_and_failures(figures: Figures, clock: HandClock) -> None:
@@ -78,7 +78,7 @@ def test_a_tool_is_told_with_its_sources_and_failures(figures: Figures, clock: H
     (tool,) = figures.tools()
     assert (tool["calls"], tool["sources"]) == (10, {"live": 2, "cache": 1, "stale": 1, "fallback": 1})
     assert tool["errors"] == {"TIMEOUT": 2, "SERVER_BUSY": 1}
-    assert figures.calls(under_way=3) == {"per_second": 10.0, "under_way": 3, "shed": 8, "total": 110}
+    assert figures.calls(in_flight=3) == {"per_second": 10.0, "under_way": 3, "shed": 8, "total": 110}
     clock.advance(WINDOW + SLOT_SECONDS)
     figures.tick()
     assert figures.tools() == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.ops.streams import LINGER_SECONDS, MOST_WAITING_BYTES, TICK_SECONDS, Reader, Readers, Teller
+from server.ops.streams import LINGER_SECONDS, MOST_WAITING_BYTES, TICK_SECONDS, Publisher, Subscriber, Subscribers
 
 pytestmark = pytest.mark.virtual_time
 CALL = b"event: call\ndata: 1\n\n"
@@ -37,52 +37,52 @@ class Observed:
         self.ended += 1
 
 
-def reader() -> Reader:
-    return Reader(holder="somebody")
+def reader() -> Subscriber:
+    return Subscriber(holder="somebody")
 
 
 async def test_of_figures_only_the_newest_wait_and_calls_wait_behind_them() -> None:
     one = reader()
     for number in range(3):
-        one.tell(b"state %d;" % number, b"call %d;" % number)
+        one.push(b"state %d;" % number, b"call %d;" % number)
     assert await one.take() == b"state 2;call 0;call 1;call 2;"
 
 
 async def test_what_finds_no_room_is_lost_and_counted_and_what_is_taken_makes_room() -> None:
     one = reader()
-    one.tell(b"", b"x" * MOST_WAITING_BYTES)
-    one.tell(b"state", CALL)
+    one.push(b"", b"x" * MOST_WAITING_BYTES)
+    one.push(b"state", CALL)
     assert (one.lost, one.waiting_bytes) == (len(CALL), MOST_WAITING_BYTES + len(b"state"))
     assert len(await one.take()) == MOST_WAITING_BYTES + len(b"state")
-    one.tell(b"", CALL)
+    one.push(b"", CALL)
     assert await one.take() == CALL
 
 
 async def test_nothing_wakes_nobody() -> None:
     one = reader()
-    one.tell(b"", b"")
+    one.push(b"", b"")
     taking = asyncio.create_task(one.take())
     await asyncio.sleep(1)
     assert not taking.done()
-    one.tell(b"", CALL)
+    one.push(b"", CALL)
     assert await taking == CALL
 
 
 async def test_at_the_end_what_waits_is_still_taken_and_then_nothing() -> None:
     one = reader()
-    one.tell(b"last", b"")
+    one.push(b"last", b"")
     one.end()
     assert [await one.take(), await one.take()] == [b"last", b""]
 
 
 async def test_all_end_in_time_even_who_does_not_leave() -> None:
-    readers, leaves, stays = Readers(), reader(), reader()
+    readers, leaves, stays = Subscribers(), reader(), reader()
     for each in (leaves, stays):
-        readers.join(each)
-    ending = asyncio.create_task(readers.ended(0.5))
+        readers.add(each)
+    ending = asyncio.create_task(readers.end_within(0.5))
     await asyncio.sleep(0.1)
     assert leaves.over
-    readers.leave(leaves)
+    readers.remove(leaves)
     await ending
     assert (leaves.scope.cancel_called, stays.scope.cancel_called) == (False, True)
 
@@ -96,18 +96,18 @@ async def test_a_fault_in_what_is_shown_ends_the_streams_and_the_next_page_begin
         observed.append(Observed())
         return observed[-1]
 
-    readers, one, other = Readers(), reader(), reader()
-    teller = Teller(readers, begin, lambda: False, asyncio.get_running_loop().time)
-    readers.join(one)
-    teller.greet(one)
+    readers, one, other = Subscribers(), reader(), reader()
+    publisher = Publisher(readers, begin, lambda: False, asyncio.get_running_loop().time)
+    readers.add(one)
+    publisher.greet(one)
     observed[0].fault = ValueError("a fault")
     await asyncio.sleep(2 * TICK_SECONDS)
-    assert (one.over, observed[0].ended, teller.observes) == (True, 1, False)
+    assert (one.over, observed[0].ended, publisher.is_observing) == (True, 1, False)
     assert "the task 'ops' has died" in caplog.text
-    readers.leave(one)
-    readers.join(other)
-    teller.greet(other)
-    assert (len(observed), teller.observes, other.over) == (2, True, False)
-    readers.leave(other)
+    readers.remove(one)
+    readers.add(other)
+    publisher.greet(other)
+    assert (len(observed), publisher.is_observing, other.over) == (2, True, False)
+    readers.remove(other)
     await asyncio.sleep(LINGER_SECONDS + 2 * TICK_SECONDS)
-    assert (observed[1].ended, teller.observes) == (1, False)
+    assert (observed[1].ended, publisher.is_observing) == (1, False)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from server.ops.table import REFRESH_SECONDS, Table
+from server.ops.observation import REFRESH_SECONDS, DependencyStates
 from server.runtime.health import REMEMBERED_SECONDS, Dependencies
 from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.deadline import Deadline
@@ -22,7 +22,7 @@ class Backend:
         self.asked = 0
         self.answers = asyncio.Event()
         self.answers.set()
-        self.table = Table(Dependencies({"catalog": (self.probe, self.breaker)}, self.clock))
+        self.table = DependencyStates(Dependencies({"catalog": (self.probe, self.breaker)}, self.clock))
 
     async def probe(self, deadline: Deadline) -> Health:
         self.asked += 1
