@@ -9,7 +9,7 @@ ENOUGH  = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pyt
 # What meets the server on a socket only has environments of its own: the clients that tests drive, the example agent among
 # them, the tokenizers that results are measured by, and the tools that look at the dependencies.
 STRANDS = .cache/clients/strands
-PYTHON_CLIENTS = $(STRANDS)/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock .cache/clients/tokenizers/.lock
+PYTHON_CLIENTS = $(STRANDS)/.lock $(STRANDS)-before/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock .cache/clients/tokenizers/.lock
 NPM     = .cache/clients/npm
 CDK     = .cache/clients/cdk
 CLIENTS = $(PYTHON_CLIENTS) $(NPM)/.lock $(CDK)/.lock
@@ -50,10 +50,12 @@ test-stack: $(VENV)/.dev $(CLIENTS) ## the wire tests against real OpenSearch, D
 pod: $(VENV)/.dev ## both images as one task on Fargate: a conversation, a crash, an end, a deployment (needs root, buildah, podman)
 	@MANGA_TEST_POD=1 $(BIN)/python -m tests.again tests/pod -s $(ARGS)
 
-check: $(VENV)/.dev $(STRANDS)/.lock $(CDK)/.lock ## lint, format, types, import rule, locks, sizes
+check: $(VENV)/.dev $(STRANDS)/.lock .cache/clients/openai-agents/.lock $(CDK)/.lock ## lint, format, types, import rule, locks, sizes
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/mypy --python-executable $(STRANDS)/bin/python infra/agent/*.py
+	@$(BIN)/mypy infra/agent/examples/json_rpc.py
+	@$(BIN)/mypy --python-executable .cache/clients/openai-agents/bin/python infra/agent/examples/openai_agents.py
 	@$(BIN)/mypy --follow-imports silent --python-executable $(CDK)/bin/python infra/cdk/*.py infra/cdk/*/*.py
 	@$(BIN)/lint-imports
 	@$(BIN)/python infra/lock.py --check
@@ -134,6 +136,7 @@ clean: ## remove what was installed and computed: .venv and .cache
 .cache/sbom/.lock: requirements-sbom.lock
 .cache/mutants/environment/.lock: tests/mutants/requirements.lock
 $(STRANDS)/.lock: infra/agent/requirements.lock
+$(STRANDS)-before/.lock: tests/wire/clients/strands-before.lock
 .cache/clients/openai-agents/.lock: tests/wire/clients/openai-agents.lock
 .cache/clients/mcp-1/.lock: tests/wire/clients/mcp-1.lock
 .cache/clients/tokenizers/.lock: tests/quality/tokens/tokenizers.lock

@@ -37,6 +37,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "requirements-sbom.lock": {},
     "tests/mutants/requirements.lock": {},
     "infra/agent/requirements.lock": CLIENT,
+    "tests/wire/clients/strands-before.lock": {},
     "tests/wire/clients/openai-agents.lock": CLIENT,
     "tests/wire/clients/mcp-1.lock": CLIENT,
     "tests/quality/tokens/tokenizers.lock": {},

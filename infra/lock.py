@@ -19,6 +19,7 @@ LOCKS = {
     "requirements-sbom.lock": ("--group", "sbom"),
     "tests/mutants/requirements.lock": ("--group", "mutants"),
     "infra/agent/requirements.lock": ("--group", "agent"),
+    "tests/wire/clients/strands-before.lock": ("--group", "agent-before", "--no-deps"),
     "tests/wire/clients/openai-agents.lock": ("--group", "openai-agents"),
     "tests/wire/clients/mcp-1.lock": ("--group", "mcp-1"),
     "tests/quality/tokens/tokenizers.lock": ("--group", "tokenizers"),

@@ -1,8 +1,8 @@
 """`python -m infra.agent.agent`: a Strands agent in conversation with the store's tools, over SSE.
 
-With a scripted model it needs no credentials; `--bedrock MODEL` puts the same questions to a real one. Each question is
-a turn of its own: `turns.py` shows how its session, turn and user travel with every call. `--serve` answers anybody's
-questions over HTTP instead, as the container beside the server does.
+With a model that goes by words it needs no credentials; `--bedrock MODEL` puts the same questions to a real one. Each
+question is a turn of its own, with what `StoreTools` sees to. `--serve` answers anybody's questions over HTTP instead, as
+the container beside the server does.
 """
 
 from __future__ import annotations
@@ -12,97 +12,80 @@ import asyncio
 import logging
 import os
 import sys
-import uuid
 from collections.abc import Sequence
-from typing import Any
 
-from mcp.client.sse import sse_client
 from strands import Agent
 from strands.models import Model
-from strands.tools.mcp import MCPClient
 
+from infra.agent.bedrock import bedrock_model, problem_of
 from infra.agent.by_words import ModelByWords
-from infra.agent.link import listens
-from infra.agent.options import parser, patience_ms
-from infra.agent.script import QUESTIONS, SCRIPT, SCRIPTED_OUTCOMES
-from infra.agent.scripted import ScriptedModel
-from infra.agent.service import serve
-from infra.agent.system_prompt import system_prompt
+from infra.agent.options import ModelSettings, ServiceSettings, WrongSetting, parser, patience_ms
+from infra.agent.service import MOST_TURNS, serve
+from infra.agent.store import listens
+from infra.agent.store_tools import StoreTools
 from infra.agent.traces import export_spans, turn_span
 from infra.agent.transcript import Transcript, line
-from infra.agent.turns import StateTheTurn, Turn
 
 USER = "demo-user-1"
-BUDGET_MS = 3000
-"""Of a turn, as the server has it (MANGA_TURN_BUDGET_MS): stating more would change nothing."""
+# Each question with the rounds of tools that its answer is likely to need.
+QUESTIONS = (
+    ("I'm in the mood for dark fantasy with swords and demons. What do you have on the shelf?", 2),
+    ("And for my niece, who is ten? It should be finished, under ten volumes, and nothing gory.", 1),
+    ("Good. And where is my order MNG-DEMO1002?", 1),
+    ("Recommend me a dozen like those, but nothing I already own.", 2),
+)
+OUTCOMES = ["success", "success", "success", "success", "VALIDATION_ERROR", "success"]
+"""Of the calls, by the words of the questions."""
 
 
 def converse(url: str, model: Model) -> list[str]:
     """Holds the conversation and prints it; what the calls came to, in order."""
-    session, transcript = f"chat-{uuid.uuid4().hex[:8]}", Transcript()
-    with MCPClient(lambda: sse_client(url)) as client:
-        told = system_prompt(client)
-        line("prompt", f"{told.source}, {len(told.text)} characters: {told.text.splitlines()[0]}")
-        agent = Agent(
-            model=model,
-            tools=client.list_tools_sync(),
-            system_prompt=told.text,
-            # In this order: first the turn is stated, then it is shown.
-            hooks=[StateTheTurn(), transcript],
-            callback_handler=None,
-        )
-        for number, (question, steps) in enumerate(QUESTIONS, 1):
-            line("customer", question)
-            turn = Turn(session, f"{session}.{number}", USER, steps, BUDGET_MS)
-            with turn_span():
-                answer = agent(question, invocation_state={"turn": turn})
-            line("agent", str(answer).strip())
-            print()
+    transcript, store = Transcript(), StoreTools(url, USER)
+    agent = Agent(model, plugins=[store], hooks=[transcript], callback_handler=None)
+    if connection := store.store.connection:
+        first = connection.rules.splitlines()[0]
+        line("prompt", f"{connection.source}, {len(connection.rules)} characters: {first}")
+    for question, steps in QUESTIONS:
+        line("customer", question)
+        store.steps = steps
+        with turn_span():
+            answer = agent(question)
+        line("agent", str(answer).strip())
+        print()
     return transcript.outcomes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(arguments)
     export_spans(os.environ)
-    if asked.serve:
-        return _serve(asked)
-    if not listens(asked.url):
+    try:
+        chosen = None if asked.bedrock is None else ModelSettings.read(os.environ, asked.bedrock)
+        settings = ServiceSettings.read(os.environ, asked.host) if asked.serve else None
+    except WrongSetting as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    if settings is None and not listens(asked.url):
         print(f"no server listens at {asked.url}; start one with: make run", file=sys.stderr)
         return 1
     try:
-        outcomes = converse(asked.url, _model(asked.bedrock))
+        model = bedrock_model(chosen, MOST_TURNS) if chosen else ModelByWords(asked.thinking_ms / 1000)
+        outcomes = _serve(asked, model, settings) if settings else converse(asked.url, model)
     except Exception as error:
-        if asked.bedrock is None or not (problem := _of_bedrock(error)):
+        if chosen is None or not (why := problem_of(error)):
             raise
-        print(f"{asked.bedrock}: {problem}", file=sys.stderr)
+        print(f"{chosen.model}: {why}", file=sys.stderr)
         return 1
-    return 0 if asked.bedrock or outcomes == SCRIPTED_OUTCOMES else 1
+    return 0 if settings or chosen or outcomes == OUTCOMES else 1
 
 
-def _serve(asked: argparse.Namespace) -> int:
+def _serve(asked: argparse.Namespace, model: Model, settings: ServiceSettings) -> list[str]:
     """Until SIGTERM. The libraries tell of each lost connection in a hundred lines; what matters of it is told here."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     for library in ("strands", "mcp", "client", "httpx2", "httpx"):  # "client" is how the SDK's session calls itself
         logging.getLogger(library).setLevel(logging.CRITICAL)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    model = ModelByWords(asked.thinking_ms / 1000) if asked.bedrock is None else _model(asked.bedrock)
-    asyncio.run(serve(asked.url, model, asked.host, asked.port, patience_ms(asked)))
-    return 0
-
-
-def _of_bedrock(error: Exception) -> str | None:
-    from infra.agent.bedrock import problem_of
-
-    return problem_of(error)
-
-
-def _model(bedrock: str | None) -> Model:
-    if bedrock is None:
-        return ScriptedModel(SCRIPT)
-    from strands.models import BedrockModel
-
-    options: dict[str, Any] = {"model_id": bedrock}
-    return BedrockModel(**options)
+    asyncio.run(serve(asked.url, model, asked.host, asked.port, patience_ms(asked), settings))
+    return []
 
 
 if __name__ == "__main__":

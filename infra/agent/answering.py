@@ -1,119 +1,183 @@
-"""Answers one question of one customer, in time: from what the store's tools say, or in words that say what is missing."""
+"""Answers one question of one customer as it is thought of, and in time: in the model's words, in ours where it has none."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-import uuid
-from dataclasses import asdict, dataclass, field
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from strands import Agent
+from strands.hooks import AfterModelCallEvent
 from strands.models import Model
+from strands.types.content import Messages
 
-from infra.agent.calls import Calls
-from infra.agent.conversations import Conversation, Conversations
-from infra.agent.link import Connection, StoreLink
+from infra.agent.bedrock import is_hopeless
+from infra.agent.store import Store
+from infra.agent.store_tools import UNREACHED, StoreTools
 from infra.agent.traces import OUTCOME, turn_span
-from infra.agent.turns import StateTheTurn, Turn
+from infra.agent.words import sentence, tell_known
 
 logger = logging.getLogger(__name__)
 
-STEPS = 2
-"""Rounds of tools that a question is reckoned with."""
 MOST_CONVERSATIONS = 1000
+FIRST_WORDS_SECONDS = 0.8
+"""A customer who has heard nothing by then hears that we are looking."""
+GRACE_SECONDS = 0.12
+"""A turn ends by itself when its time is over. One that has not by then is given up."""
+AGAIN_SECONDS = 0.1
+A_STEP_MS = 500
+"""Of the model: with less left it is not asked once more."""
 Outcome = Literal["answered", "store_away", "late", "model_away"]
-WORDS: dict[Outcome, str] = {
-    "store_away": "I cannot look at our shelves at the moment. Please ask me again in a minute.",
-    "late": "That took me too long, and I do not want to keep you waiting. Please ask me once more.",
-    "model_away": "I am sorry, I cannot think clearly at the moment. Please ask me again in a minute.",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of a turn. `calls` are the tools that were asked; `spent` says where the time went, in ms."""
+
+    turn: str
+    ms: int
+    outcome: Outcome
+    calls: list[dict[str, Any]]
+    spent: dict[str, int]
 
 
 @dataclass(slots=True)
-class Answer:
-    """`calls` are the tools that were asked; `took_ms` is from the question's arrival on."""
+class Conversation:
+    """What both said. One question at a time is answered in it."""
 
-    conversation: str
-    turn: str
-    outcome: Outcome
-    answer: str
-    calls: list[dict[str, Any]] = field(default_factory=list)
-    took_ms: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+    messages: Messages = field(default_factory=list)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Answering:
-    """`patience_ms` is what a customer waits for at most: a turn that is not done by then is answered in words and given up.
+    """`patience_ms` is what a customer waits for at most: a turn that is not done by then ends with what is known.
     The server hears of it as the turn's budget, which shrinks from call to call."""
 
-    def __init__(self, link: StoreLink, model: Model, patience_ms: int) -> None:
-        self._link = link
+    def __init__(self, store: Store, model: Model, patience_ms: int, **manners: Any) -> None:
+        self._store = store
         self._model = model
-        self._patience_ms = patience_ms
-        self._conversations = Conversations(MOST_CONVERSATIONS)
-        self._working: set[asyncio.Task[Answer]] = set()
+        self._patience = patience_ms / 1000
+        self._manners: dict[str, Any] = manners
+        self._conversations: OrderedDict[tuple[str, str | None], Conversation] = OrderedDict()
         self.open_turns = 0
 
-    async def answer(self, name: str, message: str, user: str | None) -> Answer:
-        """Never raises, and never takes longer than the patience."""
-        self.open_turns += 1
+    async def answer(
+        self, session: str, question: str, user: str | None, token: str | None = None
+    ) -> AsyncGenerator[str | Done, None]:
+        """Tells words as they come, and `Done` at the end. Never raises, and never takes longer than the patience."""
         began = time.monotonic()
-        conversation = self._conversations.of(name)
-        conversation.turns += 1
-        # With something of its own: this process may have forgotten how many turns there were.
-        turn = Turn(name, f"{name}.{conversation.turns}-{uuid.uuid4().hex[:6]}", user, STEPS, self._patience_ms)
-        turn.begin()
+        speech = Speech(question, StoreTools(self._store, user, session=session, token=token, **self._manners))
+        self.open_turns += 1
+        task = asyncio.create_task(self._speak(speech, self._conversation(session, user), began))
+        heard = False
         try:
-            with turn_span() as span:
-                made = await self._in_time(conversation, turn, message)
-                span.set_attribute(OUTCOME, made.outcome)
+            while True:
+                until = began + (self._patience + GRACE_SECONDS if heard else min(FIRST_WORDS_SECONDS, self._patience))
+                try:
+                    text = await asyncio.wait_for(speech.words.get(), max(0.0, until - time.monotonic()))
+                except TimeoutError:
+                    if heard:
+                        speech.outcome = "late"
+                        yield f" {speech.ending()}"
+                        break
+                    speech.say(sentence("moment", question))
+                    heard = True
+                    continue
+                if not text:
+                    break
+                heard = True
+                yield text
         finally:
-            self.open_turns -= 1
-        made.took_ms = round((time.monotonic() - began) * 1000)
-        return made
-
-    async def _in_time(self, conversation: Conversation, turn: Turn, message: str) -> Answer:
-        """A task that is late is told to end and not waited for."""
-        task = asyncio.create_task(self._alone(conversation, turn, message), name=turn.turn)
-        self._working.add(task)
-        task.add_done_callback(self._working.discard)
-        await asyncio.wait({task}, timeout=self._patience_ms / 1000)
-        if not task.done():
             task.cancel()
-            return Answer(conversation.name, turn.turn, "late", WORDS["late"])
-        try:
-            return task.result()
-        except Exception:
-            logger.exception("turn %s: the model failed", turn.turn)
-            return Answer(conversation.name, turn.turn, "model_away", WORDS["model_away"])
+            self.open_turns -= 1
+        yield speech.done(began)
 
-    async def _alone(self, conversation: Conversation, turn: Turn, message: str) -> Answer:
+    async def _speak(self, speech: Speech, conversation: Conversation, began: float) -> None:
         """After those who asked before in the same conversation."""
         async with conversation.lock:
-            connection = self._link.connection
-            if connection is None:
-                conversation.said(message, WORDS["store_away"])
-                return Answer(conversation.name, turn.turn, "store_away", WORDS["store_away"])
-            return await self._with_tools(connection, conversation, turn, message)
+            speech.tools.seconds = self._patience - (time.monotonic() - began)
+            with turn_span() as span:
+                await speech.speak(self._model, conversation.messages)
+                span.set_attribute(OUTCOME, speech.outcome)
 
-    async def _with_tools(self, connection: Connection, conversation: Conversation, turn: Turn, message: str) -> Answer:
-        """An agent for each turn: the connection may be another than the last turn's, and with it the tools."""
-        calls = Calls()
-        agent = Agent(
-            model=self._model,
-            messages=list(conversation.messages),
-            tools=list(connection.tools),
-            system_prompt=connection.prompt.text,
-            hooks=[StateTheTurn(), calls],
-            callback_handler=None,
-        )
-        said = str(await agent.invoke_async(message, invocation_state={"turn": turn})).strip()
-        if calls.unreached:
-            conversation.said(message, WORDS["store_away"])
-            return Answer(conversation.name, turn.turn, "store_away", WORDS["store_away"], calls.made)
-        conversation.went_on(agent.messages)
-        return Answer(conversation.name, turn.turn, "answered", said, calls.made)
+    def _conversation(self, session: str, user: str | None) -> Conversation:
+        """The one that was quiet for longest is forgotten, unless somebody is speaking in it."""
+        found = self._conversations.setdefault((session, user), Conversation())
+        self._conversations.move_to_end((session, user))
+        quiet = [name for name, each in self._conversations.items() if not each.lock.locked() and each is not found]
+        for name in quiet[: max(0, len(self._conversations) - MOST_CONVERSATIONS)]:
+            del self._conversations[name]
+        return found
+
+
+class Speech:
+    """One turn's words, in the order in which they come; nothing is the last of them."""
+
+    def __init__(self, question: str, tools: StoreTools) -> None:
+        self.question = question
+        self.tools = tools
+        self.words: asyncio.Queue[str] = asyncio.Queue()
+        self.outcome: Outcome = "answered"
+        self._told = False
+        self._step = ""
+        self._tried: set[int] = set()
+
+    async def speak(self, model: Model, messages: Messages) -> None:
+        """An agent for each turn: Strands' has one at a time."""
+        said = ""
+        try:
+            agent = Agent(model, messages, plugins=[self.tools], callback_handler=None, retry_strategy=None)
+            agent.add_hook(self._ask_again, AfterModelCallEvent)
+            async for event in agent.stream_async(self.question):
+                self._hear(event)
+                said = str(event["result"]).strip() if "result" in event else said
+            turn = self.tools.turn
+            unreached = any(each["outcome"] == UNREACHED for each in turn.made) and not turn.results
+            self.outcome = "late" if turn.late else "store_away" if turn.away or unreached else "answered"
+            messages[:] = agent.messages
+        except Exception as error:
+            logger.warning("turn %s: the model failed: %r", self.tools.turn.name, error)
+            self.outcome = "model_away"
+        if self.outcome in ("late", "model_away") or not self._step:
+            self.say(said if self.outcome in ("answered", "store_away") else self.ending())
+        self.words.put_nowait("")
+
+    def ending(self) -> str:
+        """Ends what the model did not, with what is known."""
+        reason = "cut" if self._step else "model_away" if self.outcome == "model_away" else "late"
+        known = tell_known(self.tools.turn.results, self.question) or sentence(reason, self.question)
+        return f" … {known}" if self._step else known
+
+    def done(self, began: float) -> Done:
+        ms, turn = round((time.monotonic() - began) * 1000), self.tools.turn
+        spent = {"model": round(turn.model_ms), "tools": round(turn.tools_ms)}
+        return Done(turn.name, ms, self.outcome, turn.made, {**spent, "ours": max(0, ms - sum(spent.values()))})
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        raw = event.get("event", {})
+        if "messageStart" in raw or "toolUse" in raw.get("contentBlockStart", {}).get("start", {}):
+            self._step = ""
+        if text := event.get("data"):
+            self.say(text)
+            self._step += text
+
+    def say(self, text: str) -> None:
+        """What another step said before stands apart."""
+        apart = " " if self._told and not self._step and not text[:1].isspace() else ""
+        self.words.put_nowait(apart + text)
+        self._told = True
+
+    async def _ask_again(self, event: AfterModelCallEvent) -> None:
+        """Once a step, as long as nobody has heard a word of it."""
+        turn = self.tools.turn
+        if event.exception is None or self._step or is_hopeless(event.exception):
+            return
+        if turn.late or turn.left_ms < A_STEP_MS or turn.rounds in self._tried:
+            return
+        self._tried.add(turn.rounds)
+        await asyncio.sleep(AGAIN_SECONDS)
+        event.retry = True

@@ -1,9 +1,11 @@
-"""What kept Amazon Bedrock from answering, in one line for whoever started the example."""
+"""A model of Amazon Bedrock for turns of three seconds, and what kept it from answering, in one line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -14,6 +16,11 @@ from botocore.exceptions import (
     ProfileNotFound,
 )
 
+from infra.agent.options import ModelSettings
+
+if TYPE_CHECKING:
+    from strands.models import BedrockModel
+
 CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 REGION = "set AWS_REGION to one that has the model"
 KINDS: dict[type[BotoCoreError], str] = {
@@ -23,6 +30,7 @@ KINDS: dict[type[BotoCoreError], str] = {
     NoRegionError: f"no region is set; {REGION}",
     EndpointConnectionError: f"Bedrock cannot be reached; {REGION}, and check the network",
 }
+THROTTLED = "ThrottlingException"
 CODES = {
     "AccessDeniedException": "these credentials may not use the model; allow bedrock:InvokeModelWithResponseStream, and ask "
     "for access to the model in the Bedrock console",
@@ -31,8 +39,35 @@ CODES = {
     "UnrecognizedClientException": f"AWS does not know these credentials; {CREDENTIALS}",
     "InvalidSignatureException": f"AWS does not take these credentials; {CREDENTIALS}",
     "ExpiredTokenException": "the AWS credentials have expired; sign in again",
-    "ThrottlingException": "Bedrock is too busy, or the quota is used up; try again later",
+    THROTTLED: "Bedrock is too busy, or the quota is used up; try again later",
 }
+
+
+def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
+    """Makes the model that all turns share. It asks once, and for no longer than it may be silent: whoever waits for a
+    turn has three seconds, and the turn decides what is tried again."""
+    from strands.models import BedrockModel, CacheConfig
+
+    given: dict[str, Any] = {"model_id": settings.model}
+    if settings.temperature is not None:
+        given["temperature"] = settings.temperature
+    if settings.max_tokens is not None:
+        given["max_tokens"] = settings.max_tokens
+    if settings.prompt_cache:
+        given["cache_config"] = CacheConfig(strategy="auto", tools_ttl=True)
+    config = Config(
+        connect_timeout=1,
+        read_timeout=settings.silence_ms / 1000,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        max_pool_connections=most_turns,
+    )
+    return BedrockModel(boto_client_config=config, **given)
+
+
+def is_hopeless(error: BaseException) -> bool:
+    """Tells what asking again will not mend from what it may: throttling, silence, a stream that broke off."""
+    codes = [each.response.get("Error", {}).get("Code") for each in _chain(error) if isinstance(each, ClientError)]
+    return any(code in CODES and code != THROTTLED for code in codes)
 
 
 def problem_of(error: BaseException) -> str | None:

@@ -1,35 +1,114 @@
-"""The example's command line, apart from what it runs on."""
+"""What the agent is told: its command line, and the settings of its service, read once from the environment."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+from urllib.parse import urlsplit
 
-BEDROCK_DEFAULT = "amazon.nova-lite-v1:0"
+MODEL = "global.anthropic.claude-haiku-4-5-20251001-v1:0"
 PORT = 8081
-PATIENCE_MS = 2000
-"""Of a customer, where the model is a script: with the way there and back, and on a busy machine, three seconds."""
-PATIENCE_WITH_BEDROCK_MS = 10_000
+SILENCE_MS = 1400
+TURN_TOKENS = 2000
+TURN_CALLS = 3
+CORE = ("search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order")
+PATIENCE_MS = 2800
+"""Of a customer: with the way there and back, three seconds."""
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class WrongSetting(ValueError):
+    """The text says which one, and what it has to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """AGENT_MODEL, AGENT_TEMPERATURE, AGENT_MAX_TOKENS; AGENT_PROMPT_CACHE=off for a model that has none. A model that says
+    nothing for AGENT_MODEL_SILENCE_MS is asked once more."""
+
+    model: str = MODEL
+    temperature: float | None = None
+    max_tokens: int | None = None
+    prompt_cache: bool = True
+    silence_ms: int = SILENCE_MS
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str], model: str | None = None) -> ModelSettings:
+        return cls(
+            model or environment.get("AGENT_MODEL") or MODEL,
+            _number(environment, "AGENT_TEMPERATURE", 0, 1),
+            _whole(environment, "AGENT_MAX_TOKENS", 1, 8192),
+            _one_of(environment, "AGENT_PROMPT_CACHE", "on", "off") == "on",
+            _whole(environment, "AGENT_MODEL_SILENCE_MS", 100, 60_000) or SILENCE_MS,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JwtSettings:
+    """AGENT_JWT_ISSUER, AGENT_JWT_AUDIENCE (several with commas), AGENT_JWT_JWKS_URL: all three, or none."""
+
+    issuer: str
+    audience: tuple[str, ...]
+    keys: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """`jwt` says whose tokens prove a customer at /turns; `door_secret` (AGENT_DOOR_SECRET) proves the door at /door, whose
+    answers go to `callback` (AGENT_CALLBACK_URL). `store_token` (AGENT_STORE_TOKEN) is the agent's own bearer for the store.
+    A turn's results may come to `turn_tokens` (AGENT_TURN_TOKENS), and it has `turn_calls` (AGENT_TURN_CALLS). The model
+    gets `tools` (AGENT_TOOLS: all, core, or names with commas)."""
+
+    jwt: JwtSettings | None = None
+    door_secret: str | None = None
+    callback: str | None = None
+    store_token: str | None = None
+    turn_tokens: int = TURN_TOKENS
+    turn_calls: int = TURN_CALLS
+    tools: tuple[str, ...] | None = None
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str], host: str) -> ServiceSettings:
+        named = [environment.get(f"AGENT_JWT_{each}") or "" for each in ("ISSUER", "AUDIENCE", "JWKS_URL")]
+        if any(named) and not all(named):
+            raise WrongSetting("AGENT_JWT_ISSUER, AGENT_JWT_AUDIENCE and AGENT_JWT_JWKS_URL: set all three, or none")
+        if not any(named) and host not in LOOPBACK:
+            raise WrongSetting(f"on {host} customers have to be proven: set AGENT_JWT_ISSUER, _AUDIENCE and _JWKS_URL")
+        secret, callback = environment.get("AGENT_DOOR_SECRET"), environment.get("AGENT_CALLBACK_URL")
+        if bool(secret) is not bool(callback):
+            raise WrongSetting("AGENT_DOOR_SECRET and AGENT_CALLBACK_URL: set both, or neither")
+        if callback and urlsplit(callback).scheme not in ("http", "https", "lambda"):
+            raise WrongSetting("AGENT_CALLBACK_URL has to be http://HOST:PORT or lambda:NAME")
+        audience = tuple(each.strip() for each in named[1].split(",") if each.strip())
+        return cls(
+            JwtSettings(named[0], audience, named[2]) if any(named) else None,
+            secret or None,
+            callback or None,
+            environment.get("AGENT_STORE_TOKEN") or None,
+            _whole(environment, "AGENT_TURN_TOKENS", 150, 100_000) or TURN_TOKENS,
+            _whole(environment, "AGENT_TURN_CALLS", 1, 20) or TURN_CALLS,
+            _tools(environment.get("AGENT_TOOLS") or "all"),
+        )
 
 
 def parser() -> argparse.ArgumentParser:
-    words = argparse.ArgumentParser(prog="python -m infra.agent.agent", description="An example agent over SSE.")
+    words = argparse.ArgumentParser(prog="python -m infra.agent.agent", description="A shop's agent, over SSE.")
     words.add_argument("--url", default="http://127.0.0.1:8080/sse", help="the server's SSE address (%(default)s)")
     words.add_argument(
         "--bedrock",
         nargs="?",
-        const=BEDROCK_DEFAULT,
+        const="",
         metavar="MODEL",
-        help=f"ask a model of Amazon Bedrock instead of reading the script (default model: {BEDROCK_DEFAULT})",
+        help=f"ask a model of Amazon Bedrock instead of going by words (AGENT_MODEL, or {MODEL})",
     )
-    served = words.add_argument_group("as a service, with POST /chat and GET /healthz, until SIGTERM")
+    served = words.add_argument_group("as a service, with POST /turns, POST /door and GET /healthz, until SIGTERM")
     served.add_argument("--serve", action="store_true", help="answer questions over HTTP, no conversation of its own")
     served.add_argument("--host", default="127.0.0.1", help="where to listen (%(default)s)")
     served.add_argument("--port", type=int, default=PORT, help="where to listen (%(default)s)")
     served.add_argument(
-        "--patience-ms",
-        type=int,
-        metavar="MS",
-        help=f"after which a question is answered in any case ({PATIENCE_MS}, with --bedrock {PATIENCE_WITH_BEDROCK_MS})",
+        "--patience-ms", type=int, default=PATIENCE_MS, metavar="MS", help="in which a question is answered (%(default)s)"
     )
     served.add_argument(
         "--thinking-ms", type=int, default=0, metavar="MS", help="of each step of the model without --bedrock (%(default)s)"
@@ -39,6 +118,37 @@ def parser() -> argparse.ArgumentParser:
 
 def patience_ms(asked: argparse.Namespace) -> int:
     """Milliseconds from a question to its answer."""
-    if asked.patience_ms is not None:
-        return max(1, int(asked.patience_ms))
-    return PATIENCE_MS if asked.bedrock is None else PATIENCE_WITH_BEDROCK_MS
+    return max(1, int(asked.patience_ms))
+
+
+def _tools(said: str) -> tuple[str, ...] | None:
+    if said in ("all", "core"):
+        return CORE if said == "core" else None
+    return tuple(each.strip() for each in said.split(",") if each.strip())
+
+
+def _whole(environment: Mapping[str, str], name: str, least: int, most: int) -> int | None:
+    number = _number(environment, name, least, most)
+    if number is not None and number != int(number):
+        _refuse(name, f"a whole number from {least} to {most}")
+    return None if number is None else int(number)
+
+
+def _number(environment: Mapping[str, str], name: str, least: float, most: float) -> float | None:
+    if not (said := environment.get(name)):
+        return None
+    try:
+        number = float(said)
+    except ValueError:
+        number = least - 1
+    return number if least <= number <= most else _refuse(name, f"a number from {least} to {most}")
+
+
+def _one_of(environment: Mapping[str, str], name: str, *values: str) -> str:
+    """The first is the default."""
+    said = environment.get(name) or values[0]
+    return said if said in values else _refuse(name, " or ".join(values))
+
+
+def _refuse(name: str, right: str) -> NoReturn:
+    raise WrongSetting(f"{name} has to be {right}")

@@ -1,38 +1,46 @@
-"""The agent as a service beside the server: `POST /chat`, `GET /healthz`, and an end on SIGTERM that loses no answer."""
+"""The agent as a service: `POST /turns`, `POST /door`, `GET /healthz`, and an end on SIGTERM that loses no answer."""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import logging
 import re
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from strands.models import Model
 
-from infra.agent.answering import Answering
-from infra.agent.link import StoreLink
+from infra.agent.answering import Answering, Done
+from infra.agent.customers import Customers, Unproven
+from infra.agent.door import Door, session_of
+from infra.agent.options import ServiceSettings
+from infra.agent.store import Store
 
 logger = logging.getLogger(__name__)
 
-NAME = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+SESSION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 MOST_CHARACTERS = 2000
 MOST_BYTES = 16_384
 MOST_TURNS = 100
 """Open at once; whoever comes then is told to come again, rather than to wait behind all of them."""
+THREADS = MOST_TURNS + 20
+"""A turn's model is heard in one; what is recalled, and what is sent through the door, takes one for a moment."""
 IDLE_SECONDS = 75
 """Longer than a load balancer (60) keeps a connection that nobody uses."""
 CLOSE_SECONDS = 1
+BEARER = {"WWW-Authenticate": "Bearer"}
 
 
 class Service(uvicorn.Server):
@@ -43,50 +51,124 @@ class Service(uvicorn.Server):
         yield
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What was posted. The user is believed as it is stated: an agent for real takes it from who has signed in."""
+class Refused(HTTPException):
+    """`name` is the kind, for programs."""
 
-    conversation: str
-    message: str
-    user: str | None
-
-    @classmethod
-    def parse(cls, body: bytes) -> Question:
-        """Raises `HTTPException` with what is wrong."""
-        try:
-            posted: Any = json.loads(body)
-        except ValueError:
-            raise HTTPException(400, "the body is no JSON") from None
-        if not isinstance(posted, dict):
-            raise HTTPException(400, "the body is no object")
-        conversation, message, user = (posted.get(each) for each in ("conversation", "message", "user"))
-        if not (isinstance(conversation, str) and NAME.fullmatch(conversation)):
-            raise HTTPException(400, "conversation has to be 1 to 100 of A-Z a-z 0-9 . _ : -")
-        if not (isinstance(message, str) and 0 < len(message.strip()) <= MOST_CHARACTERS):
-            raise HTTPException(400, f"message has to be a text of 1 to {MOST_CHARACTERS} characters")
-        if not (user is None or (isinstance(user, str) and NAME.fullmatch(user))):
-            raise HTTPException(400, "user has to be 1 to 100 of A-Z a-z 0-9 . _ : -, or not there")
-        return cls(conversation, message, user)
+    def __init__(self, status: int, name: str, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(status, message, headers)
+        self.name = name
 
 
-def application(answering: Answering, link: StoreLink) -> Starlette:
-    async def chat(request: Request) -> Response:
-        question = Question.parse(await _body(request))
-        if answering.open_turns >= MOST_TURNS:
-            raise HTTPException(503, "too many questions at once; please ask again", {"Retry-After": "1"})
-        answer = await answering.answer(question.conversation, question.message, question.user)
-        return JSONResponse(answer.as_json())
+class Desk:
+    """Takes questions. Without an issuer, as on loopback alone, customers are who they say, and hear what a turn did."""
 
-    async def healthz(request: Request) -> Response:
+    def __init__(self, answering: Answering, store: Store, settings: ServiceSettings) -> None:
+        self._answering = answering
+        self._store = store
+        self._secret = settings.door_secret or ""
+        self._customers = Customers(settings.jwt) if settings.jwt else None
+        self._shows_tokens = settings.store_token is not None
+        self._door = Door(settings.callback or "", self._secret) if self._secret else None
+        self._through_the_door: set[asyncio.Task[None]] = set()
+
+    def application(self) -> Starlette:
+        routes = [Route("/turns", self.take, methods=["POST"]), Route("/healthz", self.health)]
+        if self._door:
+            routes.append(Route("/door", self.take_from_door, methods=["POST"]))
+        return Starlette(routes=routes, exception_handlers={HTTPException: _tell_refusal})
+
+    async def health(self, request: Request) -> Response:
         """Says 200 without the store too: a new agent would not have it either."""
-        store = "away" if link.connection is None else "connected"
-        return JSONResponse({"status": "ok", "store": store, "open_turns": answering.open_turns})
+        store = "away" if self._store.connection is None else "connected"
+        return JSONResponse({"status": "ok", "store": store, "open_turns": self._answering.open_turns})
 
-    return Starlette(
-        routes=[Route("/chat", chat, methods=["POST"]), Route("/healthz", healthz)],
-        exception_handlers={HTTPException: _refused},
-    )
+    async def take(self, request: Request) -> Response:
+        user, token = await self._proven(request)
+        session = request.headers.get("X-Session-ID", "")
+        if not SESSION.fullmatch(session):
+            raise Refused(400, "VALIDATION_ERROR", "X-Session-ID has to be 1 to 128 of A-Z a-z 0-9 . _ : -")
+        text = _question(await _body(request), "text")["text"]
+        self._make_room()
+        # Only a server that knows this agent by a token of its own is shown the customer's.
+        told = self._answering.answer(session, text, user, token if self._shows_tokens else None)
+        return StreamingResponse(self._events(told), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    async def take_from_door(self, request: Request) -> Response:
+        """Answers 202 at once, and the customer by the door's callback."""
+        headers = request.headers
+        if not hmac.compare_digest(headers.get("X-Door-Secret", "").encode(), self._secret.encode()):
+            raise Refused(401, "UNAUTHORIZED", "The door has to prove itself.")
+        connection, user = headers.get("X-Door-Connection", ""), headers.get("X-Door-User") or None
+        if not connection:
+            raise Refused(400, "VALIDATION_ERROR", "X-Door-Connection is not there")
+        task = asyncio.create_task(self._answer_door(connection, user, headers.get("X-Door-Until"), await _body(request)))
+        self._through_the_door.add(task)
+        task.add_done_callback(self._through_the_door.discard)
+        return Response(status_code=202)
+
+    async def finish(self) -> None:
+        """Waits for those whose answers no request holds open."""
+        await asyncio.gather(*self._through_the_door, return_exceptions=True)
+
+    async def _answer_door(self, connection: str, user: str | None, until: str | None, body: bytes) -> None:
+        assert self._door is not None
+        try:
+            if until is not None and (not until.isdigit() or int(until) <= time.time()):
+                raise Refused(401, "UNAUTHORIZED", "Please sign in again.")
+            asked = _question(body, "text", "session")
+            self._make_room()
+        except Refused as refusal:
+            await self._door.refuse(connection, refusal.name, str(refusal.detail))
+            return
+        session = asked.get("session") or session_of(connection)
+        async with aclosing(self._answering.answer(session, asked["text"], user)) as told:
+            await self._door.answer(connection, told)
+
+    async def _proven(self, request: Request) -> tuple[str | None, str | None]:
+        """Tells the user and the token that proves it. Raises `Refused`."""
+        if self._customers is None:
+            return request.headers.get("X-User-ID"), None
+        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        try:
+            if kind.lower() != "bearer":
+                raise Unproven("Please sign in.")
+            return await self._customers.prove(token.strip()), token.strip()
+        except Unproven as problem:
+            raise Refused(401, "UNAUTHORIZED", str(problem), BEARER) from None
+
+    def _make_room(self) -> None:
+        if self._answering.open_turns >= MOST_TURNS:
+            raise Refused(503, "SERVER_BUSY", "Too many questions at once; please ask again.", {"Retry-After": "1"})
+
+    async def _events(self, told: AsyncIterator[str | Done]) -> AsyncIterator[str]:
+        async for each in told:
+            if isinstance(each, str):
+                yield _event("words", {"text": each})
+            else:
+                what = {} if self._customers else {"outcome": each.outcome, "calls": each.calls, "spent": each.spent}
+                yield _event("done", {"turn": each.turn, "ms": each.ms, **what})
+
+
+def _event(kind: str, data: dict[str, Any]) -> str:
+    return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+def _question(body: bytes, *known: str) -> dict[str, str]:
+    """Reads what was posted. Nothing in it names the user. Raises `Refused`."""
+    try:
+        posted: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        posted = None
+    if not isinstance(posted, dict):
+        raise Refused(400, "VALIDATION_ERROR", "the body is no JSON object")
+    if unknown := sorted(set(posted) - set(known)):
+        raise Refused(400, "VALIDATION_ERROR", f"{unknown[0][:40]!r} is not known here; there is {' and '.join(known)}")
+    text, session = posted.get("text"), posted.get("session", "-")
+    if not (isinstance(text, str) and 0 < len(text.strip()) <= MOST_CHARACTERS):
+        raise Refused(400, "VALIDATION_ERROR", f"text has to be a text of 1 to {MOST_CHARACTERS} characters")
+    if not (isinstance(session, str) and SESSION.fullmatch(session)):
+        raise Refused(400, "VALIDATION_ERROR", "session has to be 1 to 128 of A-Z a-z 0-9 . _ : -")
+    return posted
 
 
 async def _body(request: Request) -> bytes:
@@ -94,21 +176,25 @@ async def _body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_BYTES:
-            raise HTTPException(413, f"a question has {MOST_BYTES} bytes at most")
+            raise Refused(413, "VALIDATION_ERROR", f"a question has {MOST_BYTES} bytes at most")
     return body
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _tell_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    name = error.name if isinstance(error, Refused) else "NOT_FOUND"
+    return JSONResponse({"error": {"name": name, "message": error.detail}}, error.status_code, error.headers)
 
 
-async def serve(url: str, model: Model, host: str, port: int, patience_ms: int) -> None:
+async def serve(url: str, model: Model, host: str, port: int, patience_ms: int, settings: ServiceSettings) -> None:
     """Until SIGTERM or SIGINT. Questions that are open then are answered; nobody is let in any more."""
-    link = StoreLink(url)
-    answering = Answering(link, model, patience_ms)
+    bearer = {"Authorization": f"Bearer {settings.store_token}"} if settings.store_token else None
+    store = Store(url, bearer)
+    manners = {"calls": settings.turn_calls, "tokens": settings.turn_tokens, "only": settings.tools}
+    answering = Answering(store, model, patience_ms, **manners)
+    desk = Desk(answering, store, settings)
     config = uvicorn.Config(
-        application(answering, link),
+        desk.application(),
         host=host,
         port=port,
         lifespan="off",
@@ -118,13 +204,15 @@ async def serve(url: str, model: Model, host: str, port: int, patience_ms: int) 
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=-(-patience_ms // 1000) + CLOSE_SECONDS,
     )
-    service = Service(config)
+    service, loop = Service(config), asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS, "agent"))
     for each in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(each, setattr, service, "should_exit", True)
-    link.open()
+        loop.add_signal_handler(each, setattr, service, "should_exit", True)
+    store.open()
     logger.info("listening on http://%s:%d", host, port)
     try:
         await service.serve()
+        await desk.finish()
     finally:
-        link.close()
+        store.close()
     logger.info("stopped")

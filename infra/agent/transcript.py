@@ -8,7 +8,7 @@ from typing import Any
 
 from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
 
-from infra.agent.turns import PREFIX, ToolOfTurn
+from infra.agent.store_tools import PREFIX, ToolOfTurn
 
 Json = dict[str, Any]
 WIDTH = 100
@@ -37,12 +37,12 @@ class Transcript(HookProvider):
 
     def asked(self, event: BeforeToolCallEvent) -> None:
         line("model", f"{event.tool_use['name']} {json.dumps(event.tool_use['input'], ensure_ascii=False)}")
-        if isinstance(event.selected_tool, ToolOfTurn):
-            line("_meta", " ".join(f"{key.removeprefix(PREFIX)}={value}" for key, value in event.selected_tool.meta.items()))
 
     def answered(self, event: AfterToolCallEvent) -> None:
         result: Json = dict(event.result)
         structured: Json = result.get("structuredContent") or {}
+        if isinstance(event.selected_tool, ToolOfTurn):
+            line("_meta", " ".join(f"{key.removeprefix(PREFIX)}={value}" for key, value in event.selected_tool.meta.items()))
         line("server", " · ".join([result["status"], *_quality(result.get("metadata") or {})]))
         if "error" in structured:
             self.outcomes.append(structured["error"]["name"])

@@ -1,4 +1,4 @@
-"""The example agent as a service, in a process and an environment of its own."""
+"""The agent as a service, in a process and an environment of its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
 from tests.support.environments import python_of
@@ -17,7 +17,7 @@ from tests.support.serving import ROOT
 
 BOUND_SECONDS = 60
 PROMISED_SECONDS = 3.0
-"""In which every question is answered, whatever the store does."""
+"""In which every question is answered, whatever the store and the model do."""
 Json = dict[str, Any]
 
 
@@ -28,23 +28,30 @@ class Service:
         self.process = process
         self.port = port
 
-    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Json]:
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, Json]:
+        """One that is not answered in events."""
         with closing(HTTPConnection("127.0.0.1", self.port, timeout=BOUND_SECONDS)) as connection:
-            connection.request(method, path, body)
+            connection.request(method, path, body, dict(headers or {}))
             response = connection.getresponse()
-            return response.status, json.loads(response.read())
+            return response.status, json.loads(response.read() or b"{}")
 
-    def chat(self, message: str, conversation: str = "c", user: str | None = "demo-user-1") -> Json:
+    def chat(self, message: str, session: str = "c", user: str | None = "demo-user-1") -> Json:
         """An answer in time, as promised."""
-        answer = self.answer(message, conversation, user)
-        assert answer["took_ms"] < PROMISED_SECONDS * 1000
+        answer = self.answer(message, session, user)
+        assert answer["took_ms"] < PROMISED_SECONDS * 1000, answer
         return answer
 
-    def answer(self, message: str, conversation: str, user: str | None = "demo-user-1") -> Json:
-        posted = json.dumps({"conversation": conversation, "message": message, "user": user}).encode()
-        status, answer = self.ask("POST", "/chat", posted)
-        assert status == 200, answer
-        return answer
+    def answer(
+        self, message: str, session: str, user: str | None = "demo-user-1", headers: Mapping[str, str] | None = None
+    ) -> Json:
+        """The whole answer, what `done` said, when each event came, and how long all of it took at this end."""
+        about = {"X-Session-ID": session, **({"X-User-ID": user} if user else {}), **(headers or {})}
+        began = time.monotonic()
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=BOUND_SECONDS)) as connection:
+            connection.request("POST", "/turns", json.dumps({"text": message}).encode(), about)
+            return told(connection.getresponse(), began)
 
     def until(self, met: Callable[[Json], bool]) -> None:
         """Waits for a state of health."""
@@ -62,16 +69,37 @@ class Service:
         self.until(lambda health: bool(health["store"] == "connected"))
 
 
+def told(response: HTTPResponse, began: float) -> Json:
+    """A turn, out of its events."""
+    assert response.status == 200, response.read()
+    assert response.headers.get_content_type() == "text/event-stream"
+    events: list[tuple[str, Json]] = []
+    at_ms, kind = [], ""
+    for line in response:
+        if line.startswith(b"event: "):
+            kind = line.decode().strip().removeprefix("event: ")
+            at_ms.append(round((time.monotonic() - began) * 1000))
+        elif line.startswith(b"data: "):
+            events.append((kind, json.loads(line.removeprefix(b"data: "))))
+    kinds = [each for each, _ in events]
+    assert kinds == ["words"] * (len(kinds) - 1) + ["done"], events
+    words = [data["text"] for _, data in events[:-1]]
+    took = round((time.monotonic() - began) * 1000)
+    return {**events[-1][1], "answer": "".join(words), "words": words, "at_ms": at_ms, "took_ms": took}
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return int(taken.getsockname()[1])
 
 
 @contextmanager
-def service(url: str, *words: str) -> Iterator[Service]:
+def service(url: str, *words: str, environment: Mapping[str, str] | None = None) -> Iterator[Service]:
+    """`environment` is what it has beside this process's, without AGENT_ settings of whoever runs the tests."""
     port = free_port()
     command = [str(python_of("clients/strands")), "-m", "infra.agent.agent", "--serve", "--url", url, "--port", str(port)]
-    process = subprocess.Popen([*command, *words], cwd=ROOT, env=dict(os.environ))
+    own = {name: value for name, value in os.environ.items() if not name.startswith("AGENT_")}
+    process = subprocess.Popen([*command, *words], cwd=ROOT, env={**own, **(environment or {})})
     try:
         yield Service(process, port)
     finally:

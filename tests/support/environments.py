@@ -9,6 +9,7 @@ from tests.stack.require import require
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = {
     "clients/strands": "infra/agent/requirements.lock",
+    "clients/strands-before": "tests/wire/clients/strands-before.lock",
     "clients/openai-agents": "tests/wire/clients/openai-agents.lock",
     "clients/mcp-1": "tests/wire/clients/mcp-1.lock",
     "clients/tokenizers": "tests/quality/tokens/tokenizers.lock",

@@ -1,8 +1,7 @@
-"""The example agent as a service beside a real server: its answers, what it says when the server is away, and its end."""
+"""The agent as a service beside a real server: its answers, who is believed, what it says when the server is away, its end."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -15,8 +14,10 @@ import pytest
 
 from tests.support.agent_service import BOUND_SECONDS, Json, Service, free_port, service
 from tests.support.cases import cases
-from tests.support.environments import python_of
-from tests.support.serving import ROOT, Serving, served, start
+from tests.support.serving import Serving, served, start
+from tests.support.strands_agent import run_where_the_agent_runs
+
+AT = {"X-Session-ID": "c"}
 
 
 @pytest.fixture(scope="module")
@@ -24,28 +25,6 @@ def agent(server: Serving) -> Iterator[Service]:
     with service(f"{server.url}/sse") as started:
         started.connected()
         yield started
-
-
-# In the agent's own environment: what a conversation keeps of many turns, and which conversations are kept.
-KEPT = """
-import json
-from infra.agent.conversations import MOST_MESSAGES, Conversation, Conversations
-
-def turn(number):
-    use = {"toolUse": {"name": "t", "toolUseId": str(number), "input": {}}}
-    result = {"toolResult": {"toolUseId": str(number), "status": "success", "content": [{"text": "{}"}]}}
-    said = [("user", {"text": f"q{number}"}), ("assistant", use), ("user", result), ("assistant", {"text": "a"})]
-    return [{"role": role, "content": [block]} for role, block in said]
-
-one = Conversation("c")
-one.went_on([message for number in range(50) for message in turn(number)][:-2])
-known = Conversations(2)
-first = known.of("first")
-first.said("q", "a")
-for name in ("second", "first", "third"):
-    known.of(name)
-print(json.dumps([len(one.messages) <= MOST_MESSAGES, one.messages[0], len(known.of("first").messages), known.of("second").turns]))
-"""
 
 
 def tools(answer: Json) -> list[str]:
@@ -61,7 +40,7 @@ def test_each_question_gets_its_tools(agent: Service) -> None:
 
 def test_an_order_is_found_for_its_owner_only(agent: Service) -> None:
     """All customers share one connection; nobody stated is nobody."""
-    assert agent.chat("MNG-DEMO1001?", "mine")["answer"].startswith("Order MNG-DEMO1001 is")
+    assert agent.chat("MNG-DEMO1001?", "mine")["answer"].startswith("Here is what I found: MNG-DEMO1001 (delivered)")
     for stranger in ("demo-user-2", None):
         answer = agent.chat("MNG-DEMO1001?", f"of-{stranger}", stranger)
         assert answer["calls"][0]["outcome"] != "success"
@@ -70,7 +49,8 @@ def test_an_order_is_found_for_its_owner_only(agent: Service) -> None:
 
 def test_each_turn_has_an_id_of_its_own(agent: Service) -> None:
     turns = [agent.chat("MNG-DEMO1001?", "ids")["turn"] for _ in range(2)]
-    assert [turn.rpartition("-")[0] for turn in turns] == ["ids.1", "ids.2"]
+    assert turns[0] != turns[1]
+    assert {turn.partition(".")[0] for turn in turns} == {"ids"}
 
 
 def test_two_questions_at_once_in_one_conversation_are_both_answered(agent: Service) -> None:
@@ -85,32 +65,49 @@ def test_two_questions_at_once_in_one_conversation_are_both_answered(agent: Serv
     assert len({each["turn"] for each in answers}) == 2
 
 
-def test_a_long_conversation_keeps_its_end_and_begins_where_a_customer_speaks() -> None:
-    """And of the conversations, those that were heard of last."""
-    python = str(python_of("clients/strands"))
-    done = subprocess.run([python, "-c", KEPT], cwd=ROOT, capture_output=True, text=True, timeout=BOUND_SECONDS, check=True)
-    short, first, kept, forgotten = json.loads(done.stdout)
-    assert short
-    assert first == {"role": "user", "content": [{"text": "q40"}]}
-    assert (kept, forgotten) == (2, 0)
+def test_a_conversation_survives_its_task(server: Serving) -> None:
+    """The second turn is another process's, where nobody has heard of the first: the server tells it what was shown."""
+    session = "survivor"
+    with service(f"{server.url}/sse") as first:
+        first.connected()
+        shown = first.chat("dark fantasy with swords and demons", session)["answer"]
+        first.process.kill()
+    second_title = shown.split("; ")[1].partition(" (")[0]
+    with service(f"{server.url}/sse") as second:
+        second.connected()
+        answer = second.chat("is the second one in stock?", session)
+        stranger = second.chat("is the second one in stock?", session, "demo-user-2")
+    assert tools(answer) == ["check_inventory"]
+    assert re.fullmatch(rf"Here is what I found: {re.escape(second_title)} \(¥\d+, .+\)\.", answer["answer"])
+    assert second_title not in stranger["answer"]
 
 
 @cases(
-    ("body", "status", "said"),
+    ("headers", "body", "status", "said"),
     [
-        (b"{", 400, "no JSON"),
-        (b"[]", 400, "no object"),
-        (b'{"conversation": "c"}', 400, "message"),
-        (b'{"conversation": "a b", "message": "m"}', 400, "conversation"),
-        (b'{"conversation": "c", "message": "m", "user": 1}', 400, "user"),
-        (b'"' + b"x" * 20_000 + b'"', 413, "16384"),
+        (AT, b"{", 400, "no JSON object"),
+        (AT, b"[]", 400, "no JSON object"),
+        (AT, b"{}", 400, "text"),
+        ({}, b'{"text": "m"}', 400, "X-Session-ID"),
+        ({"X-Session-ID": "a b"}, b'{"text": "m"}', 400, "X-Session-ID"),
+        (AT, b'{"text": "m", "user": "demo-user-1"}', 400, "'user' is not known here"),
+        (AT, b'{"text": " "}', 400, "1 to 2000"),
+        (AT, b'"' + b"x" * 20_000 + b'"', 413, "16384"),
     ],
-    ids=["broken", "list", "no message", "odd name", "odd user", "large"],
+    ids=["broken", "list", "no text", "no session", "odd session", "a user", "empty", "large"],
 )
-def test_what_is_no_question_is_refused(agent: Service, body: bytes, status: int, said: str) -> None:
-    answered, refusal = agent.ask("POST", "/chat", body)
+def test_what_is_no_question_is_refused(
+    agent: Service, headers: dict[str, str], body: bytes, status: int, said: str
+) -> None:
+    answered, refusal = agent.ask("POST", "/turns", body, headers)
     assert answered == status
-    assert said in refusal["error"]
+    assert refusal["error"]["name"] == "VALIDATION_ERROR"
+    assert said in refusal["error"]["message"]
+
+
+def test_there_is_no_door_without_its_secret(agent: Service) -> None:
+    status, _ = agent.ask("POST", "/door", b'{"text": "m"}', {"X-Door-Secret": "", "X-Door-Connection": "c"})
+    assert status == 404
 
 
 def test_without_the_store_it_says_so_and_lives() -> None:
@@ -159,4 +156,31 @@ def test_open_turns_are_answered_at_its_end(server: Serving) -> None:
             thread.join(BOUND_SECONDS)
         assert agent.process.wait(BOUND_SECONDS) == 0
     assert [tools(each) for each in answers] == [["lookup_order"]] * 3
-    assert all(re.match("Order MNG-DEMO1001 is", each["answer"]) for each in answers)
+    assert all("MNG-DEMO1001 (delivered)" in each["answer"] for each in answers)
+
+
+@cases(
+    ("settings", "words", "said"),
+    [
+        ({}, ("--host", "0.0.0.0"), "AGENT_JWT_ISSUER"),
+        ({"AGENT_JWT_ISSUER": "https://i"}, (), "all three, or none"),
+        ({"AGENT_DOOR_SECRET": "s"}, (), "AGENT_CALLBACK_URL"),
+        ({"AGENT_DOOR_SECRET": "s", "AGENT_CALLBACK_URL": "ftp://x"}, (), "lambda:NAME"),
+        ({"AGENT_TURN_CALLS": "many"}, (), "AGENT_TURN_CALLS"),
+        ({"AGENT_TEMPERATURE": "3"}, ("--bedrock",), "AGENT_TEMPERATURE"),
+    ],
+    ids=["open to all", "half an issuer", "half a door", "odd callback", "no number", "too hot"],
+)
+def test_a_wrong_setting_stops_the_start_in_one_line(settings: dict[str, str], words: tuple[str, ...], said: str) -> None:
+    done: subprocess.CompletedProcess[str] = run_where_the_agent_runs(
+        "-m", "infra.agent.agent", "--serve", *words, **settings
+    )
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert said in done.stderr
+
+
+def test_a_question_in_japanese_is_answered_so(agent: Service) -> None:
+    assert agent.chat("注文 MNG-DEMO1001 はどこですか", "ja")["answer"].startswith(
+        "見つかったのは次のとおりです。MNG-DEMO1001"
+    )

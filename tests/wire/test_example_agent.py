@@ -1,4 +1,4 @@
-"""The example agent in conversation with a real server, and the hook that states whose turn it is."""
+"""The agent in conversation with a real server, as `make agent` prints it, and what it says where Bedrock cannot be asked."""
 
 from __future__ import annotations
 
@@ -12,21 +12,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from infra.agent.bedrock import problem_of
+from infra.agent.bedrock import is_hopeless, problem_of
+from infra.agent.options import MODEL
 from tests.support.cases import cases
-from tests.support.environments import python_of
-from tests.support.serving import ROOT, Serving
+from tests.support.serving import Serving
+from tests.support.strands_agent import run_where_the_agent_runs
 
-BOUND_SECONDS = 120
-PREFIX = "com.mangaassist/"
 USER = "demo-user-1"
-ORDER = ["lookup_order", {"order_id": "MNG-DEMO1001"}]
-DONE = None
 OLDER_SERVERS = """
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from mcp.shared.exceptions import MCPError
-from infra.agent.system_prompt import system_prompt
+from infra.agent.store import read_rules
 
 @dataclass
 class Older:
@@ -37,22 +34,8 @@ class Older:
         raise MCPError(self.code, "no")
 
 asked = Older(-32601, "Search first."), Older(-32601, None), Older(-32602, "Search first.")
-print(json.dumps([astuple(system_prompt(each)) for each in asked]))
+print(json.dumps([read_rules(each) for each in asked]))
 """
-
-
-def run_where_the_agent_runs(*words: str, stdin: str = "", **aws: str) -> subprocess.CompletedProcess[str]:
-    """By the Python of its own environment, in the project's folder, with no AWS settings but the given ones."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    return subprocess.run(
-        [str(python_of("clients/strands")), *words],
-        cwd=ROOT,
-        env={**own, **aws},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=BOUND_SECONDS,
-    )
 
 
 def run_agent(url: str, *arguments: str, **aws: str) -> subprocess.CompletedProcess[str]:
@@ -61,7 +44,7 @@ def run_agent(url: str, *arguments: str, **aws: str) -> subprocess.CompletedProc
 
 def read_there(expression: str) -> Any:
     """What an expression over the agent's modules comes to."""
-    code = f"import json; from infra.agent import agent, turns; print(json.dumps({expression}))"
+    code = f"import json; from infra.agent import agent, store_tools; print(json.dumps({expression}))"
     done = run_where_the_agent_runs("-c", code)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -69,23 +52,10 @@ def read_there(expression: str) -> Any:
 
 @pytest.fixture(scope="module")
 def transcript(server: Serving) -> str:
-    """What the example prints; its exit status says whether every call came to what the script expects."""
+    """What the example prints; its exit status says whether every call came to what is expected."""
     done = run_agent(f"{server.url}/sse")
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def turn(session: str, name: str, user: str = USER, steps: int = 1) -> dict[str, Any]:
-    return {"session": session, "turn": name, "user": user, "steps": steps}
-
-
-def converse(server: Serving, script: list[Any], *turns: dict[str, Any]) -> list[dict[str, Any]]:
-    """One agent, one connection, one question a turn; the results of all calls as the agent got them."""
-    program = "tests/wire/clients/agent_conversation.py"
-    asked = json.dumps({"script": script, "turns": turns})
-    done = run_where_the_agent_runs(program, f"{server.url}/sse", stdin=asked)
-    assert done.returncode == 0, done.stderr
-    return list(json.loads(done.stdout))
 
 
 def test_the_conversation_can_be_read(transcript: str) -> None:
@@ -93,9 +63,10 @@ def test_the_conversation_can_be_read(transcript: str) -> None:
     for question, _ in read_there("agent.QUESTIONS"):
         assert question[:40] in transcript
     assert transcript.count("success · ") == 5
-    assert "Berserk" in transcript
-    assert "understood: finished, at most 9 volumes, without Gore, for all ages" in transcript
-    assert "MNG-DEMO1002 is late" in transcript or "MNG-DEMO1002 is in transit" in transcript, "by the day it is read"
+    assert "Here is what I found: Berserk (¥693" in transcript
+    shown = " ".join(transcript.split())
+    assert re.search("understood: .*finished, at most 9 volumes, without Gore", shown)
+    assert "MNG-DEMO1002 (late)" in transcript or "MNG-DEMO1002 (in transit)" in transcript, "by the day it is read"
 
 
 def test_the_model_is_told_the_stores_rules(transcript: str) -> None:
@@ -107,23 +78,20 @@ def test_the_model_is_told_the_stores_rules(transcript: str) -> None:
 def test_a_server_without_the_prompt_has_instructions_and_one_without_these_gets_a_sentence() -> None:
     """What an older server answers is an error of JSON-RPC: no such method, or no such prompt."""
     told = json.loads(run_where_the_agent_runs("-c", OLDER_SERVERS).stdout)
-    assert told == [["instructions", "Search first."], ["own words", told[1][1]], ["instructions", "Search first."]]
-    assert "what its tools say" in told[1][1]
+    assert told == [["Search first.", "instructions"], [told[1][0], "own words"], ["Search first.", "instructions"]]
+    assert "what its tools say" in told[1][0]
 
 
 def test_each_question_is_a_turn_with_its_own_ids(transcript: str) -> None:
     """One session, four turns, the same user, and fewer steps expected as the turn goes on."""
-    stated = [
-        dict(pair.split("=", 1) for pair in line.split()[1:])
-        for line in transcript.splitlines()
-        if line.strip().startswith("_meta")
-    ]
-    assert len({each["sessionId"] for each in stated}) == 1
-    assert [each["turnId"].rsplit(".", 1)[1] for each in stated] == ["1", "1", "2", "3", "4", "4"]
-    assert {each["userId"] for each in stated} == {USER}
-    assert [each["expectedCalls"] for each in stated] == ["2", "1", "1", "1", "2", "1"]
-    left = [int(each) for each in re.findall(r"turnBudgetMs=(\d+)", transcript)]
-    assert len(left) == len(stated)
+    shown = " ".join(transcript.split())
+    assert len(set(re.findall(r"sessionId=(\S+)", shown))) == 1
+    turns = re.findall(r"turnId=(\S+)", shown)
+    assert [turns.index(each) for each in turns] == [0, 0, 2, 3, 4, 4]
+    assert set(re.findall(r"userId=(\S+)", shown)) == {USER}
+    assert re.findall(r"expectedCalls=(\d)", shown) == ["2", "1", "1", "1", "2", "1"]
+    left = [int(each) for each in re.findall(r"turnBudgetMs=(\d+)", shown)]
+    assert len(left) == len(turns)
     assert all(0 < each <= 3000 for each in left)
 
 
@@ -135,29 +103,12 @@ def test_the_model_is_given_the_error_and_what_mends_it(transcript: str) -> None
     assert '"path":"$.count"' in shown
 
 
-def test_the_server_believes_each_call_of_one_connection_its_own_user(server: Serving) -> None:
-    """Two customers over one client: the order is found for its owner and for nobody else."""
-    turns = turn("chat-a", "a.1", "demo-user-1"), turn("chat-b", "b.1", "demo-user-2")
-    found = converse(server, [ORDER, DONE, ORDER, DONE], *turns)
-    assert found[0]["structuredContent"]["order_id"] == "MNG-DEMO1001"
-    assert found[1]["structuredContent"]["error"]["name"] == "NOT_FOUND"
-
-
-def test_the_server_keeps_the_clock_of_the_turn_that_was_stated(server: Serving) -> None:
-    """The budget in each result names the turn of its question; a call later in a turn has less of it left."""
-    script = [ORDER, ["search_manga_catalog", {"query": "berserk"}], DONE, ORDER, DONE]
-    found = converse(server, script, turn("chat-c", "c.1", steps=2), turn("chat-c", "c.2"))
-    budgets = [each["metadata"][PREFIX + "call"]["budget"] for each in found]
-    assert [each["turnId"] for each in budgets] == ["c.1", "c.1", "c.2"]
-    assert budgets[1]["remainingMs"] < budgets[0]["remainingMs"]
-
-
 def test_more_rounds_or_thinking_than_reckoned_with_is_no_malformed_call() -> None:
     """Of rounds there is one left, of time nothing; what the agent does not state is not there."""
-    turn = "turns.Turn('chat-d', 'd.1', 'somebody', rounds=5, "
-    late, unsaid = read_there(f"[{turn} budget_ms=500, began=0).meta(), {turn} began=0).meta()]")
-    assert (late[PREFIX + "expectedCalls"], late[PREFIX + "turnBudgetMs"]) == (1, 0)
-    assert PREFIX + "turnBudgetMs" not in unsaid
+    late = read_there("store_tools.Turn('chat-d', None, rounds=5, budget_ms=500, began=0).meta()")
+    prefix = "com.mangaassist/"
+    assert (late[prefix + "expectedCalls"], late[prefix + "turnBudgetMs"]) == (1, 0)
+    assert not {prefix + "userId", prefix + "userToken", prefix + "tokenBudget"} & set(late)
 
 
 def test_without_a_server_it_says_so_in_one_line() -> None:
@@ -188,22 +139,24 @@ def test_bedrock_that_cannot_be_asked_is_told_in_one_line(aws: dict[str, str], s
     done = run_agent(f"{server.url}/sse", "--bedrock", **aws)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert done.stderr.startswith(f"amazon.nova-lite-v1:0: {said}")
+    assert done.stderr.startswith(f"{MODEL}: {said}")
 
 
 @cases(
-    ("code", "said"),
+    ("code", "said", "hopeless"),
     [
-        ("AccessDeniedException", "ask for access to the model"),
-        ("ValidationException", "no such model here"),
-        ("ExpiredTokenException", "sign in again"),
-        ("SomethingNewException", "Bedrock answered SomethingNewException"),
+        ("AccessDeniedException", "ask for access to the model", True),
+        ("ValidationException", "no such model here", True),
+        ("ExpiredTokenException", "sign in again", True),
+        ("ThrottlingException", "try again later", False),
+        ("SomethingNewException", "Bedrock answered SomethingNewException", False),
     ],
 )
-def test_a_refusal_of_bedrock_is_told_by_its_kind(code: str, said: str) -> None:
+def test_a_refusal_of_bedrock_is_told_by_its_kind(code: str, said: str, hopeless: bool) -> None:
     """Whatever Strands wraps it in; and what is not AWS's is nobody's guess."""
     refusal = ClientError({"Error": {"Code": code, "Message": "no"}}, "ConverseStream")
     wrapped = RuntimeError("the event loop")
     wrapped.__cause__ = refusal
     assert said in str(problem_of(wrapped))
+    assert is_hopeless(wrapped) is hopeless
     assert problem_of(RuntimeError("of its own")) is None

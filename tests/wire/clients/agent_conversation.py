@@ -1,56 +1,137 @@
-"""The example agent's hooks in a conversation of the test's own; prints the results of all calls as JSON.
+"""`StoreTools` in a conversation of the test's own; prints what came of it as JSON.
 
 Run by a Python that has Strands, in the project's folder: `python agent_conversation.py URL`, with a conversation on stdin:
-`{"script": [[tool, arguments] or null, …], "turns": [{session, turn, user, steps}, …]}`. Where the script says null, the model
-has done with a turn.
+`{"script": [step, …], "turns": [{says, user, session, …}, …]}`. A step of the model is null (it has done with a turn), a text,
+or the calls that it asks for together, `[[tool, arguments], …]`. What else a turn holds are arguments of `StoreTools`; one with
+`fresh` is another agent's, as in another process. `"together": n`: no call of the first n goes on before all of them are there.
+`"drain": user`: before the first call others are made until that user may make no more. `"pause": true`: each turn waits for a
+line on stdin, after a line on stdout. `"tell": true`: a line on stdout before each call.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from mcp.client.sse import sse_client
 from strands import Agent
-from strands.hooks import AfterToolCallEvent, HookProvider, HookRegistry
-from strands.tools.mcp import MCPClient
+from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent
+from strands.models import Model
 
-from infra.agent.scripted import ScriptedModel, Use
-from infra.agent.turns import StateTheTurn, Turn
+from infra.agent.store import Store
+from infra.agent.store_tools import StoreTools, ToolOfTurn
 
 Json = dict[str, Any]
+BOUND_SECONDS = 30
 
 
-class Results(HookProvider):
-    """Every tool result, as the agent got it."""
+class Scripted(Model):
+    """A model that says and asks what its script has next. `asked` is what it was shown each time."""
 
-    def __init__(self) -> None:
-        self.seen: list[Json] = []
+    def __init__(self, script: list[Any]) -> None:
+        self._script = iter(script)
+        self.asked: list[Json] = []
 
-    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
-        registry.add_callback(AfterToolCallEvent, lambda event: self.seen.append(dict(event.result)))
+    def get_config(self) -> Json:
+        return {}
+
+    def update_config(self, **model_config: Any) -> None:
+        pass
+
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    async def stream(
+        self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        step, number = next(self._script, None), len(self.asked)
+        self.asked.append(json.loads(json.dumps({"messages": messages, "tools": tool_specs, "system": system_prompt})))
+        if step == "hang":  # until it is cancelled, as Bedrock's does
+            while not kwargs["cancel_signal"].is_set():
+                await asyncio.sleep(0.01)
+            return
+        yield {"messageStart": {"role": "assistant"}}
+        for index, (tool, arguments) in enumerate(step if isinstance(step, list) else []):
+            yield {"contentBlockStart": {"start": {"toolUse": {"name": tool, "toolUseId": f"use-{number}-{index}"}}}}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(arguments)}}}}
+            yield {"contentBlockStop": {}}
+        if not isinstance(step, list):
+            yield {"contentBlockStart": {"start": {}}}
+            yield {"contentBlockDelta": {"delta": {"text": step or "done"}}}
+            yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use" if isinstance(step, list) else "end_turn"}}
 
 
-def done(results: list[Json]) -> str:
-    return "done"
+class Ears:
+    """What each call stated, and every result as the agent got it."""
+
+    def __init__(self, store: Store, together: int, drained: str | None, tell: bool) -> None:
+        self._tell = tell
+        self._store, self._drained = store, drained
+        self._together, self._here = together, 0
+        self._all_here = asyncio.Event()
+        self.stated: list[Json] = []
+        self.results: list[Json] = []
+
+    def listen(self, agent: Agent) -> None:
+        agent.add_hook(self.before, BeforeToolCallEvent)
+        agent.add_hook(self.after, AfterToolCallEvent)
+
+    async def before(self, event: BeforeToolCallEvent) -> None:
+        self._here += 1
+        if self._here >= self._together:
+            self._all_here.set()
+        await asyncio.wait_for(self._all_here.wait(), BOUND_SECONDS)
+        if self._tell:
+            print("calling", flush=True)
+        if self._drained:
+            user, self._drained = self._drained, None
+            await drain(self._store, user)
+        if isinstance(event.selected_tool, ToolOfTurn):
+            self.stated.append(event.selected_tool.meta)
+
+    def after(self, event: AfterToolCallEvent) -> None:
+        self.results.append(dict(event.result))
 
 
-def converse(url: str, script: list[list[Any] | None], turns: list[Json]) -> list[Json]:
-    """One agent, one connection, one question a turn."""
-    results = Results()
-    steps = [done if each is None else Use(*each) for each in script]
-    with MCPClient(lambda: sse_client(url)) as client:
-        hooks = [StateTheTurn(), results]
-        agent = Agent(ScriptedModel(steps), tools=client.list_tools_sync(), hooks=hooks, callback_handler=None)
-        for turn in turns:
-            agent("?", invocation_state={"turn": Turn(**turn)})
-    return results.seen
+async def converse(url: str, asked: Json) -> Json:
+    store, model = Store(url), Scripted(asked["script"])
+    ears = Ears(store, asked.get("together", 1), asked.get("drain"), asked.get("tell", False))
+    store.open()
+    assert store.wait(BOUND_SECONDS)
+    answers, turns, agents = [], [], {}
+    for turn in asked["turns"]:
+        says, fresh = turn.pop("says", "?"), turn.pop("fresh", False)
+        key = json.dumps(turn)
+        if fresh or key not in agents:
+            tools = StoreTools(store, **turn)
+            agents[key] = Agent(model, plugins=[tools], callback_handler=None), tools
+            ears.listen(agents[key][0])
+        agent, tools = agents[key]
+        if asked.get("pause"):
+            print("ready", flush=True)
+            await asyncio.to_thread(sys.stdin.readline)
+        answers.append(str(await agent.invoke_async(says)).strip())
+        turns.append({"name": tools.turn.name, "made": tools.turn.made, "kept": len(agent.messages)})
+    store.close()
+    return {"answers": answers, "turns": turns, "stated": ears.stated, "results": ears.results, "asked": model.asked}
+
+
+async def drain(store: Store, user: str) -> None:
+    connection = store.connection
+    assert connection is not None
+    meta = {"com.mangaassist/userId": user}
+    for number in range(200):
+        got = await connection.client.call_tool_async(str(number), "get_ratings", {"title_ids": ["manga-002001"]}, meta=meta)
+        if got["status"] == "error":
+            return
+    raise AssertionError("there is no limit")
 
 
 if __name__ == "__main__":
-    asked = json.load(sys.stdin)
-    print(json.dumps(converse(sys.argv[1], asked["script"], asked["turns"])))
+    print(json.dumps(asyncio.run(converse(sys.argv[1], json.loads(sys.stdin.readline())))))

@@ -1,0 +1,82 @@
+"""Who a customer is: the subject of a token that the shop's issuer has signed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import time
+from typing import Any
+from urllib.request import urlopen
+
+import jwt
+
+from infra.agent.lambdas import invoked
+from infra.agent.options import JwtSettings
+
+logger = logging.getLogger(__name__)
+
+LEEWAY_SECONDS = 30
+FRESH_SECONDS, AGAIN_SECONDS, KEPT_SECONDS = 600, 30, 86_400
+FETCH_SECONDS = 3
+MOST_BYTES = 150_000
+USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
+
+
+class Unproven(Exception):
+    """Whoever asks has not shown who it is. The text holds nothing of the token."""
+
+
+class Customers:
+    """Keys are fetched in a thread: every ten minutes, and for one that is unknown at most twice a minute. While the issuer
+    is away the last ones go on for a day."""
+
+    def __init__(self, settings: JwtSettings) -> None:
+        self._settings = settings
+        self._keys: dict[str, Any] = {}
+        self._fetched = self._tried = -float(KEPT_SECONDS)
+        self._fetching = asyncio.Lock()
+
+    async def prove(self, token: str) -> str:
+        """Tells the user. Raises `Unproven`."""
+        try:
+            key = await self._key(str(jwt.get_unverified_header(token).get("kid")))
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=["RS256"],
+                issuer=self._settings.issuer,
+                leeway=LEEWAY_SECONDS,
+                options={"require": ["exp", "iss", "sub"], "verify_aud": False},
+            )
+        except jwt.PyJWTError as error:
+            raise Unproven(f"The token is not believed ({type(error).__name__}).") from None
+        meant = claims.get("aud", claims.get("client_id"))  # an access token of Amazon Cognito has no aud
+        if not set(meant if isinstance(meant, list) else [meant]) & set(self._settings.audience):
+            raise Unproven("The token is meant for another audience.")
+        if "cnf" in claims or not USER.fullmatch(claims["sub"]):
+            raise Unproven("The token is no customer's bearer token.")
+        return str(claims["sub"])
+
+    async def _key(self, name: str) -> Any:
+        async with self._fetching:
+            now = time.monotonic()
+            stale = now - self._fetched > FRESH_SECONDS or name not in self._keys
+            if stale and now - self._tried > AGAIN_SECONDS:
+                self._tried = now
+                try:
+                    read = await asyncio.to_thread(self._fetch)
+                    self._keys = {str(each.key_id): each for each in jwt.PyJWKSet.from_dict(read).keys}
+                    self._fetched = now
+                except Exception as error:  # whatever keeps them from us, the last ones go on
+                    logger.warning("the issuer's keys cannot be read: %r", error)
+        if now - self._fetched > KEPT_SECONDS or name not in self._keys:
+            raise Unproven("The token is signed with a key that its issuer does not have.")
+        return self._keys[name]
+
+    def _fetch(self) -> dict[str, Any]:
+        if self._settings.keys.startswith("lambda:"):
+            return dict(invoked(self._settings.keys, {"keys": True}))
+        with urlopen(self._settings.keys, timeout=FETCH_SECONDS) as response:
+            return dict(json.loads(response.read(MOST_BYTES)))

@@ -1,0 +1,103 @@
+"""The door's side of a conversation: a customer's message from a socket that somebody else holds, and words back to it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+from infra.agent.answering import Done
+from infra.agent.lambdas import FunctionFailed, invoked
+
+logger = logging.getLogger(__name__)
+
+GATHER_SECONDS = 0.1
+"""Each message to a customer is a call: words that come in this time go together."""
+SEND_SECONDS = 5
+GONE = 410
+Json = dict[str, Any]
+
+
+class CustomerGone(Exception):
+    """There is nobody at the socket any more."""
+
+
+class Door:
+    """`callback` is `http://HOST:PORT` or `lambda:NAME`; `secret` proves us to the former."""
+
+    def __init__(self, callback: str, secret: str) -> None:
+        self._callback = callback.rstrip("/")
+        self._secret = secret
+
+    async def answer(self, connection: str, told: AsyncIterator[str | Done]) -> None:
+        """Sends a turn as it is told, in order. Nothing is left to do where nobody hears it."""
+        queue: asyncio.Queue[str | Done | None] = asyncio.Queue()
+
+        async def listen() -> None:
+            try:
+                async for each in told:
+                    queue.put_nowait(each)
+            finally:
+                queue.put_nowait(None)
+
+        listening, heard = asyncio.create_task(listen()), list[str | Done | None]()
+        try:
+            while None not in heard:
+                heard = [await queue.get()]
+                await asyncio.sleep(GATHER_SECONDS)
+                while not queue.empty():
+                    heard.append(queue.get_nowait())
+                if words := "".join(each for each in heard if isinstance(each, str)):
+                    await self.send(connection, {"event": "words", "text": words})
+                for end in (each for each in heard if isinstance(each, Done)):
+                    await self.send(connection, {"event": "done", "turn": end.turn, "ms": end.ms})
+        except CustomerGone:
+            logger.info("a customer has gone before the end of a turn")
+        finally:
+            listening.cancel()
+
+    async def refuse(self, connection: str, name: str, message: str) -> None:
+        with suppress(CustomerGone):
+            await self.send(connection, {"event": "error", "name": name, "message": message})
+
+    async def send(self, connection: str, message: Json) -> None:
+        """Once more where it failed; then the message is lost. Raises `CustomerGone`."""
+        for _ in range(2):
+            status = await asyncio.to_thread(self._sent, connection, message)
+            if status == GONE:
+                raise CustomerGone
+            if status == 200:
+                return
+        logger.warning("a message to a customer could not be sent (%d)", status)
+
+    def _sent(self, connection: str, message: Json) -> int:
+        try:
+            if self._callback.startswith("lambda:"):
+                return int(invoked(self._callback, {"connection": connection, "message": message})["status"])
+            address = f"{self._callback}/@connections/{quote(connection, safe='')}"
+            headers = {"X-Door-Secret": self._secret, "Content-Type": "application/json"}
+            asked = Request(address, json.dumps(message).encode(), headers, method="POST")
+            with urlopen(asked, timeout=SEND_SECONDS) as response:
+                return int(response.status)
+        except HTTPError as refusal:
+            return refusal.code
+        except FunctionFailed:
+            return 502
+        except (OSError, HTTPException, ValueError, KeyError):
+            return 502
+        except Exception as error:  # botocore's have no common root with these
+            logger.warning("the door cannot be called: %r", error)
+            return 502
+
+
+def session_of(connection: str) -> str:
+    """The conversation of a socket whose customer names none. A connection's id may hold what a session's may not."""
+    return f"ws-{hashlib.sha256(connection.encode()).hexdigest()[:32]}"

@@ -1,0 +1,211 @@
+"""The store of one address: a connection over SSE that is made anew whenever it ends, and what the server remembers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+from mcp.client.sse import sse_client
+from mcp.shared.exceptions import MCPError
+from mcp.types import TextContent
+from strands.tools.mcp import MCPAgentTool, MCPClient
+
+logger = logging.getLogger(__name__)
+
+PROMPT = "shopping_assistant"
+OWN_WORDS = "You help the customers of a manga store. Answer from what its tools say, and from nothing else."
+CONNECT_SECONDS = 3
+AGAIN_SECONDS = 0.2
+END_SECONDS = 2.0
+POST_SECONDS = 2.0
+SILENCE_SECONDS = 20.0
+"""The server sends something every 15 seconds. One that stays silent for longer is gone, though its socket is not."""
+RECALL_SECONDS = 0.3
+MOST_QUERY, MOST_CALLS = 500, 5
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What a turn needs of the store. `rules` is the system prompt, and `source` says where it is from."""
+
+    client: MCPClient
+    ended: threading.Event
+    tools: tuple[MCPAgentTool, ...]
+    rules: str
+    source: str
+
+
+class Store:
+    """Dials in a thread of its own, because a start of Strands' client blocks. A client that has ended is never used again:
+    it cannot be. Many agents share one store; `headers` (an agent's own bearer) go with every request."""
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None, language: str = "en") -> None:
+        self.url = url
+        self._headers = dict(headers or {})
+        self._language = language
+        self._current: Connection | None = None
+        self._changed = threading.Condition()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="store", daemon=True)
+
+    @property
+    def connection(self) -> Connection | None:
+        """None while the store is away."""
+        current = self._current
+        return None if current is None or current.ended.is_set() else current
+
+    def open(self) -> None:
+        self._thread.start()
+
+    def wait(self, seconds: float) -> Connection | None:
+        """Waits for the store to be there, or to be there again."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.connection is not None, max(0.0, seconds))
+        return self.connection
+
+    def close(self) -> None:
+        """Waits for two seconds at most: an end of Strands' client can take longer, and the process ends then anyway."""
+        self._closing.set()
+        if self._current is not None:
+            self._current.ended.set()
+        self._thread.join(END_SECONDS)
+
+    def recall(self, session: str, user: str | None, token: str | None, question: str) -> Json:
+        """Reads what the server remembers of a session that bears on a question, for that user; {} where it cannot tell."""
+        at, asked = urlsplit(self.url), urlencode({"query": question[:MOST_QUERY], "calls": MOST_CALLS})
+        address = f"{at.scheme}://{at.netloc}/sessions/{quote(session, safe='')}?{asked}"
+        stated = {**self._headers, **({"X-User-ID": user} if user else {})}
+        # A server that believes no agent who a customer is wants the customer's own token.
+        for headers in (stated, *([{"Authorization": f"Bearer {token}"}] if token else [])):
+            try:
+                with urlopen(Request(address, headers=headers), timeout=RECALL_SECONDS) as response:
+                    return dict(json.load(response))
+            except (OSError, ValueError) as error:
+                logger.debug("nothing recalled: %s", error)
+        return {}
+
+    def _keep(self) -> None:
+        away = False
+        while not self._closing.is_set():
+            made = self._dial()
+            if made is None:
+                if not away:
+                    logger.warning("the store is away: %s", self.url)
+                away = True
+                self._closing.wait(AGAIN_SECONDS)
+                continue
+            logger.info("the store answers: %s, %d tools", self.url, len(made.tools))
+            away = False
+            with self._changed:
+                self._current = made
+                self._changed.notify_all()
+            made.ended.wait()
+            # An end may take Strands' client five seconds, and nobody waits for it.
+            threading.Thread(target=_end, args=(made.client,), name="store-end", daemon=True).start()
+
+    def _dial(self) -> Connection | None:
+        if not listens(self.url):
+            return None
+        ended = threading.Event()
+        client: MCPClient = MCPClient(
+            lambda: _watched_sse(self.url, self._headers, ended),
+            startup_timeout=CONNECT_SECONDS,
+            on_tools_changed=lambda _, tools: self._follow(client, tools),
+        )
+        try:
+            client.start()
+        except Exception as error:  # whatever it is, the answer is to dial again
+            logger.debug("no connection: %s", error)
+            return None
+        impatience = threading.Timer(CONNECT_SECONDS, _end, (client,))  # these questions have no bound of their own
+        impatience.daemon = True
+        impatience.start()
+        try:
+            return Connection(client, ended, tuple(client.list_tools_sync()), *read_rules(client, self._language))
+        except Exception as error:
+            logger.debug("connected, and nothing came: %s", error)
+            _end(client)
+            return None
+        finally:
+            impatience.cancel()
+
+    def _follow(self, client: MCPClient, tools: list[MCPAgentTool]) -> None:
+        """Takes a changed list of tools, and the rules anew: they name only tools that are on."""
+        current = self._current
+        if current is not None and current.client is client:
+            rules, source = read_rules(client, self._language)
+            self._current = replace(current, tools=tuple(tools), rules=rules, source=source)
+
+
+def read_rules(client: MCPClient, language: str = "en") -> tuple[str, str]:
+    """Reads the server's prompt for this; where there is none, as in older servers, its instructions; else our own words."""
+    try:
+        made = client.get_prompt_sync(PROMPT, {"language": language})
+    except MCPError:
+        said = client.server_instructions
+        return (said, "instructions") if said else (OWN_WORDS, "own words")
+    return "\n".join(each.content.text for each in made.messages if isinstance(each.content, TextContent)), PROMPT
+
+
+def listens(url: str) -> bool:
+    """Asks first, because the SDK tells of a refused connection in a hundred lines."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _end(client: MCPClient) -> None:
+    with suppress(Exception):  # it tells once more why it ended
+        client.stop(None, None, None)
+
+
+class _WatchedStream:
+    """The stream of answers, as the SDK reads it, with an ear on its end."""
+
+    def __init__(self, stream: Any, ended: threading.Event) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    def __aiter__(self) -> _WatchedStream:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            got = await self._stream.__anext__()
+        except BaseException:
+            self._ended.set()
+            raise
+        if isinstance(got, Exception):  # the SDK passes on what broke the stream
+            self._ended.set()
+        return got
+
+    async def __aenter__(self) -> _WatchedStream:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        self._ended.set()
+        left: bool | None = await self._stream.__aexit__(*raised)
+        return left
+
+    def __getattr__(self, name: str) -> Any:  # what else the SDK asks of its own streams
+        return getattr(self._stream, name)
+
+
+@asynccontextmanager
+async def _watched_sse(url: str, headers: dict[str, str], ended: threading.Event) -> AsyncIterator[tuple[Any, Any]]:
+    async with sse_client(url, headers, timeout=POST_SECONDS, sse_read_timeout=SILENCE_SECONDS) as (read, write):
+        yield _WatchedStream(read, ended), write

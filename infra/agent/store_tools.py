@@ -1,0 +1,301 @@
+"""The tools of a manga store for an agent made with Strands, and the manners that go with them.
+
+    agent = Agent(plugins=[StoreTools("http://127.0.0.1:8080/sse", "demo-user-1")])
+
+The agent gets the store's tools and rules, and follows both when they change. Each question is a turn of so many seconds and
+calls: every call states session, turn, user, time and tokens left; what is worth another try is tried once more; a lost
+stream is dialled again; when the time is over, the answer is what the results say. What was shown in an earlier turn, in
+this process or another, the server remembers: the agent is told of it, and keeps no results itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from strands import Agent
+from strands.hooks import (
+    AfterInvocationEvent,
+    AfterModelCallEvent,
+    AfterToolCallEvent,
+    AfterToolsEvent,
+    BeforeInvocationEvent,
+    BeforeModelCallEvent,
+    BeforeToolCallEvent,
+)
+from strands.plugins import Plugin
+from strands.tools.mcp import MCPAgentTool
+from strands.types._events import ToolResultEvent
+from strands.types.content import Message, Messages
+from strands.types.tools import ToolGenerator, ToolResult, ToolUse
+
+from infra.agent.store import CONNECT_SECONDS, Connection, Json, Store
+from infra.agent.words import sentence, tell_known
+
+logger = logging.getLogger(__name__)
+
+PREFIX = "com.mangaassist/"
+CALL_KEY = PREFIX + "call"
+MOST_MESSAGES = 20
+"""Of a conversation, the newest: questions and answers. Results are not among them, the server remembers those."""
+PATIENT = 0.3
+"""Of a turn: how long a question waits for a store that is being dialled again."""
+A_CALL_MS = 150
+"""What a repeated call has to have at least."""
+GRACE_MS = 200
+"""A call that the server has not answered by then, after the turn's time, has lost its connection."""
+ENOUGH = "No more calls in this turn: answer from what you have, and say what is missing."
+ON_WITHOUT = "Do not repeat this call in this turn: say what could not be had, and go on without it."
+EARLIER = "<earlier_in_this_conversation>\n{}\n</earlier_in_this_conversation>"
+UNREACHED = "UNREACHED"
+"""A call that no tool answered: the connection ended, or the time did."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One question of one customer. `steps` is how many rounds of tools it is reckoned with; calls that the model asks for
+    together are one round. `made` has one object a call, in order: the tool, and "success" or the name of the error."""
+
+    session: str
+    user: str | None
+    token: str | None = None
+    question: str = ""
+    steps: int = 2
+    budget_ms: int = 3000
+    tokens: int | None = None
+    name: str = ""
+    rounds: int = 0
+    late: bool = False
+    away: bool = False
+    refused: int = 0
+    asked: set[str] = field(default_factory=set)
+    repeated: set[str] = field(default_factory=set)
+    results: list[Json] = field(default_factory=list)
+    made: list[Json] = field(default_factory=list)
+    model_ms: float = 0.0
+    tools_ms: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+    marked: float = 0.0
+
+    def __post_init__(self) -> None:
+        # With something of its own: this process may have forgotten how many turns there were.
+        self.name = self.name or f"{self.session[:100]}.{uuid.uuid4().hex[:12]}"
+
+    @property
+    def left_ms(self) -> int:
+        return max(0, self.budget_ms - round((time.monotonic() - self.began) * 1000))
+
+    def meta(self) -> Json:
+        """What a call states."""
+        stated = {
+            "sessionId": self.session,
+            "turnId": self.name,
+            "userId": self.user,
+            "userToken": self.token,
+            "turnBudgetMs": self.left_ms,
+            "expectedCalls": max(1, self.steps - self.rounds + 1),
+            "tokenBudget": self.tokens,
+        }
+        return {PREFIX + key: value for key, value in stated.items() if value is not None}
+
+    def words(self) -> str:
+        return tell_known(self.results, self.question) or sentence("late", self.question)
+
+
+class ToolOfTurn(MCPAgentTool):
+    """The same tool over the connection of now, with this turn's `_meta`: Strands sends the same with every call."""
+
+    def __init__(self, tool: MCPAgentTool, connection: Connection, meta: Json) -> None:
+        super().__init__(tool.mcp_tool, connection.client, tool.tool_name)
+        self.meta = meta
+
+    async def stream(self, tool_use: ToolUse, invocation_state: dict[str, Any], **kwargs: Any) -> ToolGenerator:
+        bound = timedelta(milliseconds=self.meta[PREFIX + "turnBudgetMs"] + GRACE_MS)
+        agent = invocation_state.get("agent")
+        signal = agent.cancel_signal if isinstance(agent, Agent) else None
+        name, given = self.mcp_tool.name, tool_use["input"]
+        yield ToolResultEvent(
+            await self.mcp_client.call_tool_async(tool_use["toolUseId"], name, given, bound, self.meta, cancel_signal=signal)
+        )
+
+
+class StoreTools(Plugin):
+    """One customer's way to the store; one for each agent. `store` is an address, or a `Store` that many agents share.
+    `token` is the customer's own, where the server wants one. A turn takes `seconds` and `calls` at most, is reckoned with
+    `steps` rounds, and its results may come to `tokens`. The model gets the tools of `only`, or all. `turn` is the present
+    one, or the last."""
+
+    name = "manga-store"
+
+    def __init__(
+        self,
+        store: Store | str,
+        user: str | None = None,
+        *,
+        session: str | None = None,
+        token: str | None = None,
+        seconds: float = 2.9,
+        steps: int = 2,
+        calls: int = 3,
+        tokens: int | None = None,
+        only: Collection[str] | None = None,
+    ) -> None:
+        super().__init__()
+        self.store = Store(store) if isinstance(store, str) else store
+        self.session = session or f"chat-{uuid.uuid4().hex[:12]}"
+        self.user, self.token = user, token
+        self.seconds, self.steps, self.calls, self.tokens = seconds, steps, calls, tokens
+        self.only = only
+        self.turn = Turn(self.session, user)
+        self._own = isinstance(store, str)
+        self._known: Connection | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._said = 0
+
+    def init_agent(self, agent: Agent) -> None:
+        agent.add_hook(self.begin, BeforeInvocationEvent)
+        agent.add_hook(self.think, BeforeModelCallEvent)
+        agent.add_hook(self.thought, AfterModelCallEvent)
+        agent.add_hook(self.state, BeforeToolCallEvent)
+        agent.add_hook(self.hear, AfterToolCallEvent)
+        agent.add_hook(self.end_of_round, AfterToolsEvent)
+        agent.add_hook(self.end, AfterInvocationEvent)
+        if self._own:
+            self.store.open()
+            if self.store.wait(CONNECT_SECONDS) is None:
+                raise ConnectionError(f"no store answers at {self.store.url}; start one with: make run")
+        if connection := self.store.connection:
+            self._follow(agent, connection)
+
+    def _follow(self, agent: Agent, connection: Connection) -> None:
+        """Gives the agent the tools and the rules of now. A system prompt of its own it keeps."""
+        if connection is self._known:
+            return
+        tools = agent.tool_registry.registry
+        for old in self._known.tools if self._known else ():
+            tools.pop(old.tool_name, None)
+        for tool in connection.tools:
+            if self.only is None or tool.tool_name in self.only:
+                agent.tool_registry.register_tool(tool)
+        if agent.system_prompt in (None, self._known and self._known.rules):
+            agent.system_prompt = connection.rules
+        self._known = connection
+
+    async def begin(self, event: BeforeInvocationEvent) -> None:
+        agent = event.agent
+        asked: Messages = event.messages or []
+        question = " ".join(block["text"] for each in asked for block in each["content"] if "text" in block)
+        self.turn = turn = Turn(self.session, self.user, self.token, question, self.steps, round(self.seconds * 1000))
+        turn.tokens = self.tokens
+        self._said = len(agent.messages)
+        connection = self.store.connection or await asyncio.to_thread(self.store.wait, self.seconds * PATIENT)
+        if connection is None:
+            turn.away, event.cancel = True, sentence("store_away", question)
+            return
+        self._follow(agent, connection)
+        if asked and not any("toolResult" in block for each in agent.messages for block in each["content"]):
+            past = await asyncio.to_thread(self.store.recall, self.session, self.user, self.token, question)
+            if past.get("calls"):
+                # With the question and not with the rules, which stay what the model's cache has.
+                asked[-1]["content"].insert(0, {"text": EARLIER.format(past["summary"])})
+        self._timer = asyncio.get_running_loop().call_later(turn.left_ms / 1000, self._give_up, agent)
+
+    def _give_up(self, agent: Agent) -> None:
+        self.turn.late = True
+        agent.cancel()
+
+    def think(self, event: BeforeModelCallEvent) -> None:
+        self.turn.rounds += 1
+        self.turn.marked = time.monotonic()
+
+    def thought(self, event: AfterModelCallEvent) -> None:
+        self.turn.model_ms += (time.monotonic() - self.turn.marked) * 1000
+        self.turn.marked = time.monotonic()
+        if event.exception is not None:
+            self.turn.rounds -= 1
+
+    async def state(self, event: BeforeToolCallEvent) -> None:
+        """Sends a call of the store's on its way, with what the turn states."""
+        tool, use, turn = event.selected_tool, event.tool_use["toolUseId"], self.turn
+        if not isinstance(tool, MCPAgentTool) or self._known is None or tool not in self._known.tools:
+            return
+        if use not in turn.asked and len(turn.asked) >= self.calls:
+            event.cancel_tool = ENOUGH
+            return
+        turn.asked.add(use)
+        if (connection := self.store.connection) is None:
+            connection = await asyncio.to_thread(self.store.wait, (turn.left_ms - A_CALL_MS) / 1000)
+        if connection is None:
+            event.cancel_tool = sentence("store_away", turn.question)
+            return
+        meta = turn.meta()
+        if tool.tool_spec.get("annotations", {}).get("readOnlyHint") is False:
+            meta[PREFIX + "idempotencyKey"] = f"{turn.name}.{len(turn.asked)}"
+        event.selected_tool = ToolOfTurn(tool, connection, meta)
+
+    async def hear(self, event: AfterToolCallEvent) -> None:
+        """Keeps what came, and sees to it that what is worth another try gets one."""
+        if event.cancel_message == ENOUGH:
+            self.turn.refused += 1
+            return
+        result, turn, use = event.result, self.turn, event.tool_use["toolUseId"]
+        structured: Json = result.get("structuredContent") or {}  # type: ignore[assignment]
+        error: Json | None = structured.get("error")
+        if result["status"] != "success" and error is None and use in turn.asked:
+            error = {"name": UNREACHED, "data": {"retryable": True, "retry_after_ms": 0}}
+        if error is not None and not turn.late and await self._is_worth_a_try(use, error):
+            event.retry = True
+            return
+        turn.made.append({"tool": event.tool_use["name"], "outcome": error["name"] if error else result["status"]})
+        if error is None:
+            turn.results.append(structured)
+        elif error["name"] != "VALIDATION_ERROR":  # that is the model's to mend, at once
+            result["content"].append({"text": ON_WITHOUT})
+        tokens = _metadata(result).get("budget", {}).get("tokens")
+        turn.tokens = tokens["remaining"] if tokens and turn.tokens is not None else turn.tokens
+
+    async def _is_worth_a_try(self, use: str, error: Json) -> bool:
+        """Waits as long as the error says, once a call, where the turn has the time. A fallback of the server takes none."""
+        turn, data = self.turn, error.get("data", {})
+        wait = data.get("retry_after_ms") or 0
+        if not data.get("retryable") or use in turn.repeated:
+            return False
+        if turn.left_ms < wait + (0 if data.get("fallback_available") else A_CALL_MS):
+            return False
+        turn.repeated.add(use)
+        await asyncio.sleep(wait / 1000)
+        if error["name"] == UNREACHED:
+            await asyncio.to_thread(self.store.wait, (turn.left_ms - A_CALL_MS) / 1000)
+            return self.store.connection is not None
+        return True
+
+    def end_of_round(self, event: AfterToolsEvent) -> None:
+        self.turn.tools_ms += (time.monotonic() - self.turn.marked) * 1000
+        if self.turn.refused > 1:
+            event.end_turn = self.turn.words()
+
+    def end(self, event: AfterInvocationEvent) -> None:
+        """Answers from the results where time ran out, and keeps of the turn what both said."""
+        turn, messages = self.turn, event.agent.messages
+        if self._timer is not None:
+            self._timer.cancel()
+        if turn.late and event.result is not None and event.result.stop_reason == "cancelled":
+            event.result.message["content"][:] = [{"text": turn.words()}]
+        answer = event.result.message["content"] if event.result else []
+        said = [block["text"] for block in answer if "text" in block] or [turn.words()]
+        if turn.question and not (event.result and event.result.interrupts):
+            asked: Message = {"role": "user", "content": [{"text": turn.question}]}
+            answered: Message = {"role": "assistant", "content": [{"text": each} for each in said]}
+            messages[:] = [*messages[: self._said], asked, answered][-MOST_MESSAGES:]
+
+
+def _metadata(result: ToolResult) -> Json:
+    """What `_meta` of a result says of its call."""
+    found: Any = dict(result).get("metadata") or {}
+    return dict(found.get(CALL_KEY) or {})

@@ -1,0 +1,52 @@
+"""What the agent says by itself: what is known, in the customer's language, without anything that is not in a result."""
+
+from __future__ import annotations
+
+from infra.agent.words import SAID, sentence, tell_known
+from tests.support.cases import cases
+
+BERSERK = {"title_id": "manga-1", "title": "Berserk", "price_jpy": 693, "in_stock": True}
+
+
+@cases(
+    ("results", "said"),
+    [
+        ([], ""),
+        ([{"results": []}], ""),
+        ([{"readership": "shojo"}], ""),
+        ([{"results": [BERSERK]}], "What I know so far: Berserk (¥693, in stock)."),
+        ([BERSERK], "What I know so far: Berserk (¥693, in stock)."),
+        ([{"results": [{**BERSERK, "in_stock": None, "price_jpy": None}]}], "What I know so far: Berserk."),
+        ([{"items": [{**BERSERK, "in_stock": False}]}], "What I know so far: Berserk (¥693, sold out)."),
+        (
+            [{"items": [{**BERSERK, "missing_volumes": [41, 42]}]}],
+            "What I know so far: Berserk (¥693, all but volume 41, 42).",
+        ),
+        (
+            [{"orders": [{"order_id": "MNG-1", "status": "partly_delivered"}]}],
+            "What I know so far: MNG-1 (partly delivered).",
+        ),
+        (
+            [{"order_id": "MNG-1", "status": "late", "shipments": [{"carrier": "yamato", "status": "in_transit"}]}],
+            "What I know so far: MNG-1 (late) yamato: in transit.",
+        ),
+        (
+            [{"title_id": "manga-1", "title": "Berserk", "volumes": [{"volume": 43, "release_date": "2027-01-21"}]}],
+            "What I know so far: Berserk 43 (2027-01-21).",
+        ),
+    ],
+)
+def test_results_are_told_in_words(results: list[dict[str, object]], said: str) -> None:
+    assert tell_known(results, "?") == said
+
+
+def test_what_the_last_result_names_comes_first_with_all_that_is_known_of_it() -> None:
+    found = {"results": [{"title_id": "manga-2", "title": "Monster"}, BERSERK]}
+    stock = {"items": [{"title_id": "manga-1", "in_stock": False}]}
+    assert tell_known([found, stock], "?") == "What I know so far: Berserk (¥693, sold out); Monster."
+
+
+def test_a_question_in_japanese_is_answered_so() -> None:
+    assert tell_known([{"results": [BERSERK]}], "在庫は？") == "今わかっているのは次のとおりです。Berserk (¥693, 在庫あり)。"
+    for name, (english, japanese) in SAID.items():
+        assert (sentence(name, "stock?"), sentence(name, "ありますか")) == (english, japanese)

@@ -1,0 +1,135 @@
+"""The agent's service with a model of Bedrock, through boto3 and AWS's event streams: in time, whatever the model does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from infra.agent.options import CORE, MODEL
+from tests.support.agent_service import Json, Service, service
+from tests.support.cases import cases
+from tests.support.converse import Converse, Mood, Step, by_words, conversing
+from tests.support.serving import Serving
+
+ORDER = "where is my order MNG-DEMO1001?"
+KNOWN = "MNG-DEMO1001 (delivered)"
+IN_TIME = ("--patience-ms", "2600")
+"""With some time to spare, for a machine that does other things as well."""
+FIRST_MS = 1000
+"""In which a customer hears the first words."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Converse]:
+    with conversing() as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def agent(server: Serving, model: Converse) -> Iterator[Service]:
+    environment = {**model.environment, "AGENT_TEMPERATURE": "0.2", "AGENT_MAX_TOKENS": "400"}
+    with service(f"{server.url}/sse", "--bedrock", *IN_TIME, environment=environment) as started:
+        started.connected()
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def well(model: Converse) -> None:
+    model.brain, model.moods, model.thinks, model.pace = by_words, [], lambda: 0.0, 0.0
+    model.asked.clear()
+
+
+def test_the_settings_reach_the_model(agent: Service, model: Converse) -> None:
+    """A model of Claude's; rules and tools are cached, and what was read in a turn is for its next step."""
+    agent.chat(ORDER, "settings")
+    first, second = model.asked
+    assert set(model.models) == {MODEL}
+    assert "claude" in MODEL
+    assert first["inferenceConfig"] == {"temperature": 0.2, "maxTokens": 400}
+    for body in (first, second):
+        assert body["system"][-1] == body["toolConfig"]["tools"][-1] == {"cachePoint": {"type": "default"}}
+        assert body["messages"][-1]["content"][-1] == {"cachePoint": {"type": "default"}}
+
+
+def test_an_answer_comes_as_it_is_thought_of(agent: Service, model: Converse) -> None:
+    model.brain, model.pace = lambda _: Step("one two three four five six seven eight"), 0.05
+    answer = agent.chat("count", "stream")
+    assert answer["answer"] == "one two three four five six seven eight"
+    assert len(answer["words"]) == 8
+    assert answer["at_ms"][-1] - answer["at_ms"][0] > 200
+
+
+def test_calls_of_one_step_go_out_together(agent: Service, model: Converse) -> None:
+    uses = [("lookup_order", {"order_id": "MNG-DEMO1001"}), ("get_ratings", {"title_ids": ["manga-002001"]})]
+    model.brain = lambda body: Step("Done.") if has_results(body) else Step("Let me look.", uses)
+    answer = agent.chat("both", "together")
+    assert answer["answer"] == "Let me look. Done."
+    assert sorted(each["tool"] for each in answer["calls"]) == ["get_ratings", "lookup_order"]
+    assert len(model.asked) == 2
+
+
+@cases(
+    ("moods", "outcome", "said"),
+    [
+        (["throttles"], "answered", KNOWN),
+        (["well", "throttles"], "answered", KNOWN),
+        (["hangs"], "answered", KNOWN),
+        (["well", "hangs", "hangs"], "late", f"What I know so far: {KNOWN}"),
+        (["hangs", "hangs"], "late", "took me too long"),
+        (["breaks off"], "answered", KNOWN),
+        (["well", "breaks off"], "model_away", f"… What I know so far: {KNOWN}"),
+        (["well", "throttles", "throttles"], "model_away", f"What I know so far: {KNOWN}"),
+        (["refuses"], "model_away", "I cannot think clearly"),
+        (["malformed"], "answered", "MNG-DEMO1002"),
+    ],
+)
+def test_a_model_in_trouble_is_asked_once_more_or_done_without(
+    agent: Service, model: Converse, moods: list[Mood], outcome: str, said: str
+) -> None:
+    """First words within a second, all of it within three. What is known is told: the model's trouble is not the store's."""
+    model.moods[:] = moods
+    answer = agent.chat(ORDER, f"moods-{'-'.join(moods)}".replace(" ", "_"))
+    assert answer["outcome"] == outcome, answer
+    assert said in answer["answer"], answer
+    assert answer["at_ms"][0] < FIRST_MS, answer
+
+
+def test_a_slow_model_is_bridged_by_honest_words(agent: Service, model: Converse) -> None:
+    model.thinks = lambda: 0.9
+    answer = agent.chat(ORDER, "slow")
+    assert answer["words"][0] == "One moment, I am looking."
+    assert KNOWN in answer["answer"]
+    assert answer["spent"]["model"] >= 1800 > answer["spent"]["ours"] + answer["spent"]["tools"]
+
+
+def test_a_conversation_survives_its_task(server: Serving, agent: Service, model: Converse) -> None:
+    """The second question goes to another process. The model is told what was shown, by the server's own numbers."""
+    shown = agent.chat("dark fantasy with swords and demons", "bedrock-survivor")["answer"]
+    second_title = shown.split("; ")[1].partition(" (")[0]
+    with service(f"{server.url}/sse", "--bedrock", environment=model.environment | {"AGENT_TOOLS": "core"}) as other:
+        other.connected()
+        model.asked.clear()
+        answer = other.chat("is the second one in stock?", "bedrock-survivor")
+    (asked,) = model.asked[0]["messages"]
+    offered = [each["toolSpec"]["name"] for each in model.asked[0]["toolConfig"]["tools"][:-1]]
+    assert sorted(offered) == sorted(CORE)
+    assert f" {second_title} " in asked["content"][0]["text"]
+    assert answer["answer"].startswith(f"Here is what I found: {second_title} (")
+    assert [each["outcome"] for each in answer["calls"]] == ["success"]
+
+
+def test_what_was_found_in_earlier_turns_is_not_sent_again(agent: Service, model: Converse) -> None:
+    """Of those the model is sent what both said, and what bears on the question."""
+    agent.chat("dark fantasy with swords and demons", "trimmed")
+    agent.chat("can you recommend something funny?", "trimmed")
+    model.asked.clear()
+    agent.chat(ORDER, "trimmed")
+    assert "toolResult" not in json.dumps(model.asked[0]["messages"])
+    assert [each["role"] for each in model.asked[0]["messages"]] == ["user", "assistant"] * 2 + ["user"]
+    assert "dark fantasy" in json.dumps(model.asked[0]["messages"][-1])
+
+
+def has_results(body: Json) -> bool:
+    return any("toolResult" in block for block in body["messages"][-1]["content"])

@@ -1,0 +1,170 @@
+"""Who speaks to the agent's service: customers by an issuer's token, and the door in the name of those it let in."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_service import Json, Service, service
+from tests.support.cases import cases
+from tests.support.issuer import AUDIENCE, FAILING, Issuer, SigningKey, issuing
+from tests.support.outside import Outside, outside
+from tests.support.serving import Serving
+
+SECRET = "between-the-door-and-us"
+QUESTION = b'{"text": "where is MNG-DEMO1001?"}'
+AT = {"X-Session-ID": "proven"}
+FROM_DOOR = {"X-Door-Secret": SECRET, "X-Door-Connection": "L0SM9cOFvHcCIhw=", "X-Door-User": "demo-user-1"}
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Issuer]:
+    with issuing() as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def beyond() -> Iterator[Outside]:
+    with outside() as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def agent(server: Serving, issuer: Issuer, beyond: Outside) -> Iterator[Service]:
+    settings = {
+        "AGENT_JWT_ISSUER": issuer.name,
+        "AGENT_JWT_AUDIENCE": f"another, {AUDIENCE}",
+        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
+        "AGENT_DOOR_SECRET": SECRET,
+        "AGENT_CALLBACK_URL": beyond.url,
+    }
+    with service(f"{server.url}/sse", environment=settings) as started:
+        started.connected()
+        yield started
+
+
+def bearing(token: str) -> dict[str, str]:
+    return {**AT, "Authorization": f"Bearer {token}"}
+
+
+def test_the_user_is_the_tokens_subject(agent: Service, issuer: Issuer) -> None:
+    """What else is stated of a user is nothing; and no customer hears what the agent did for an answer."""
+    said = {**bearing(issuer.token()), "X-User-ID": "demo-user-2", "X-Door-User": "demo-user-2", "X-Door-Secret": SECRET}
+    answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=said)
+    assert "MNG-DEMO1001 (delivered)" in answer["answer"]
+    assert not {"outcome", "calls", "spent"} & set(answer)
+    other = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token("demo-user-2")))
+    assert other["answer"].startswith("I could not look that up")
+
+
+def test_whoever_has_no_good_token_is_nobody(agent: Service, issuer: Issuer) -> None:
+    """401 with the scheme, and nothing of the token in the answer."""
+    wrong = {
+        "none": AT,
+        "no bearer": {**AT, "Authorization": "Basic eDp5"},
+        "no token": bearing("hunter2"),
+        "expired": bearing(issuer.token(exp=int(time.time()) - 60)),
+        "no end": bearing(issuer.token(exp=None)),
+        "another issuer": bearing(issuer.token(iss="https://elsewhere")),
+        "another audience": bearing(issuer.token(aud="https://elsewhere", client_id=None)),
+        "bound to a key": bearing(issuer.token(cnf={"jkt": "x"})),
+        "another algorithm": bearing(issuer.token(key=issuer.keys[1])),
+        "a stranger's key": bearing(issuer.token(key=SigningKey.rsa("rsa-1"))),
+        "unsigned": bearing(issuer.keys[0].signed({"alg": "none"}, issuer.claims())),
+    }
+    for what, headers in wrong.items():
+        status, refusal = agent.ask("POST", "/turns", QUESTION, headers)
+        assert (status, refusal["error"]["name"]) == (401, "UNAUTHORIZED"), what
+        assert "hunter2" not in refusal["error"]["message"]
+
+
+def test_an_issuer_that_is_away_is_done_without(agent: Service, issuer: Issuer) -> None:
+    """The keys that were read go on."""
+    agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
+    issuer.behaves = FAILING
+    try:
+        answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
+    finally:
+        issuer.behaves = "well"
+    assert "MNG-DEMO1001" in answer["answer"]
+
+
+def test_the_door_is_answered_at_once_and_its_customer_by_the_callback(agent: Service, beyond: Outside) -> None:
+    assert agent.ask("POST", "/door", QUESTION, FROM_DOOR) == (202, {})
+    told = beyond.told()
+    assert {connection for connection, _ in told} == {"L0SM9cOFvHcCIhw="}
+    assert [message["event"] for _, message in told] == ["words"] * (len(told) - 1) + ["done"]
+    assert "MNG-DEMO1001 (delivered)" in "".join(message["text"] for _, message in told[:-1])
+    assert set(told[-1][1]) == {"event", "turn", "ms"}
+    assert set(beyond.secrets) == {SECRET}
+
+
+def test_whoever_is_not_the_door_is_turned_away(agent: Service) -> None:
+    for wrong in ({"X-Door-Secret": "x"}, {"X-Door-Secret": ""}):
+        status, refusal = agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, **wrong})
+        assert (status, refusal["error"]["name"]) == (401, "UNAUTHORIZED")
+
+
+@cases(
+    ("headers", "body", "name"),
+    [
+        ({}, b'{"text": "m", "user": "demo-user-2"}', "VALIDATION_ERROR"),
+        ({}, b'{"text": "m", "session": "a b"}', "VALIDATION_ERROR"),
+        ({"X-Door-Until": "1"}, QUESTION, "UNAUTHORIZED"),
+    ],
+    ids=["a user", "odd session", "signed out"],
+)
+def test_a_customer_hears_why_a_message_is_not_answered(
+    agent: Service, beyond: Outside, headers: dict[str, str], body: bytes, name: str
+) -> None:
+    assert agent.ask("POST", "/door", body, {**FROM_DOOR, **headers})[0] == 202
+    ((_, message),) = beyond.told()
+    assert (message["event"], message["name"]) == ("error", name)
+
+
+def test_a_message_that_is_lost_is_sent_once_more_and_none_to_whoever_has_gone(agent: Service, beyond: Outside) -> None:
+    until = str(int(time.time()) + 60)
+    beyond.statuses[:] = [502]
+    agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, "X-Door-Until": until})
+    first, again, *_ = beyond.told()
+    assert first == again
+    beyond.statuses[:] = [410]
+    agent.ask("POST", "/door", QUESTION, FROM_DOOR)
+    beyond.posted.get(timeout=30)
+    agent.until(lambda health: bool(health["open_turns"] == 0))
+    agent.ask("POST", "/door", b'{"text": "MNG-DEMO1001?", "session": "after"}', FROM_DOOR)
+    texts: list[Json] = [message for _, message in beyond.told()]
+    assert [each["event"] for each in texts] == ["words", "done"]
+
+
+def test_a_function_stands_for_what_a_task_cannot_reach(server: Serving, issuer: Issuer, beyond: Outside) -> None:
+    """Keys come from it, and words go by it."""
+    beyond.keys = issuer.jwks
+    settings = {
+        "AGENT_JWT_ISSUER": issuer.name,
+        "AGENT_JWT_AUDIENCE": AUDIENCE,
+        "AGENT_JWT_JWKS_URL": "lambda:outside",
+        "AGENT_DOOR_SECRET": SECRET,
+        "AGENT_CALLBACK_URL": "lambda:outside",
+        **beyond.environment,
+    }
+    with service(f"{server.url}/sse", environment=settings) as agent:
+        agent.connected()
+        answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
+        assert "MNG-DEMO1001 (delivered)" in answer["answer"]
+        agent.ask("POST", "/door", QUESTION, FROM_DOOR)
+        assert beyond.told()[-1][1]["event"] == "done"
+
+
+def test_a_file_may_hold_the_keys(server: Serving, issuer: Issuer, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps(issuer.jwks), "utf-8")
+    settings = {"AGENT_JWT_ISSUER": issuer.name, "AGENT_JWT_AUDIENCE": AUDIENCE, "AGENT_JWT_JWKS_URL": keys.as_uri()}
+    with service(f"{server.url}/sse", environment=settings) as agent:
+        agent.connected()
+        answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
+    assert "MNG-DEMO1001 (delivered)" in answer["answer"]

@@ -1,0 +1,122 @@
+"""Agents without Strands, in sixty lines each: with OpenAI Agents, and with nothing but HTTP. Over a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.agent.examples import json_rpc
+from tests.support.documents import after_all, blocks
+from tests.support.environments import python_of
+from tests.support.serving import ROOT, Serving, served
+from tests.support.strands_agent import environment
+
+EXAMPLES = ROOT / "infra/agent/examples"
+USER = "demo-user-1"
+SEARCH = ["search_manga_catalog", {"query": "berserk", "max_results": 3}]
+ORDER = ["lookup_order", {"order_id": "MNG-DEMO1001"}]
+STOCK = ["check_inventory", {}]
+BOUND_SECONDS = 60
+NAMESPACED = """
+import json, sys
+from strands.tools.mcp import MCPClient
+
+def flat(result):
+    return "".join(block["text"] for block in result["content"] if "text" in block)
+
+(client,) = MCPClient.load_servers(json.load(sys.stdin))
+with client:
+    names = [each.tool_name for each in client.list_tools_sync()]
+    asked = [client.call_tool_sync("use", "lookup_order", {"order_id": each}) for each in ("MNG-DEMO1001", "MNG-DEMO9999")]
+print(json.dumps([names, *map(flat, asked)]))
+"""
+Said = tuple[list[str], str]
+Talk = Callable[[str, list[Any], list[list[str]]], Said]
+
+
+def with_openai_agents(url: str, script: list[Any], turns: list[list[str]]) -> Said:
+    """The answers, and all that the model was shown."""
+    command = [str(python_of("clients/openai-agents")), "tests/wire/clients/openai_agents_turns.py", url]
+    given = json.dumps({"script": script, "turns": turns})
+    done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True, timeout=BOUND_SECONDS)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    return said["answers"], json.dumps(said["asked"], ensure_ascii=False)
+
+
+def with_json_rpc(url: str, script: list[Any], turns: list[list[str]]) -> Said:
+    steps, shown = iter(script), []
+
+    async def think(messages: list[Any], tools: list[Any]) -> Any:
+        shown.append(json.dumps([messages, tools], ensure_ascii=False))
+        step = next(steps)
+        if step == "hang":
+            await asyncio.Event().wait()
+        return step
+
+    async def talk() -> list[str]:
+        return [await json_rpc.answer(url, think, *turn) for turn in turns]
+
+    return asyncio.run(talk()), "\n".join(shown)
+
+
+both = pytest.mark.parametrize("talk", [with_openai_agents, with_json_rpc], ids=["openai-agents", "json-rpc"])
+
+
+@both
+def test_a_turn_is_answered_with_the_stores_tools(talk: Talk, server: Serving) -> None:
+    """Calls of one step together; with the store's rules; in the name of the customer."""
+    answers, shown = talk(server.url, [[SEARCH, ORDER], "Both are there."], [["ex-1", USER, "?"]])
+    assert answers == ["Both are there."]
+    assert "You are the shopping assistant of MangaAssist" in shown
+    assert "MNG-DEMO1001" in shown
+
+
+@both
+def test_a_later_turn_knows_what_was_shown(talk: Talk, server: Serving) -> None:
+    session = f"ex-2-{talk.__name__}"
+    script = [[SEARCH], "Berserk.", [STOCK], "Yes."]
+    answers, shown = talk(server.url, script, [[session, USER, "berserk?"], [session, USER, "is the first one there?"]])
+    assert answers == ["Berserk.", "Yes."]
+    assert "1. manga-002001 Berserk" in shown
+    assert "missing_volumes" in shown
+
+
+@both
+def test_when_time_or_calls_are_over_the_results_are_told(talk: Talk, server: Serving) -> None:
+    session = f"ex-3-{talk.__name__}"
+    script = [[SEARCH], "hang", [SEARCH], [SEARCH], [SEARCH], [SEARCH], [SEARCH]]
+    answers, _ = talk(server.url, script, [[session, USER, "berserk?"]] * 2)
+    assert [each.startswith("What I know so far: Berserk (¥693") for each in answers] == [True] * 2
+
+
+def test_a_configuration_with_names_of_its_own_will_do(tmp_path: Path, cache: Path) -> None:
+    """As the page has it: over SSE with a bearer, each tool called by the server's name and its own, results as text alone."""
+    config = blocks("json", after_all("namespaced"))[0]
+    token = "a-secret-of-thirty-two-characters-or-more"
+    with served(tmp_path, cache, MANGA_EMBEDDER="none", MANGA_AUTH="token", MANGA_AUTH_TOKENS=token) as guarded:
+        done = subprocess.run(
+            [str(python_of("clients/strands")), "-c", NAMESPACED],
+            input=config.replace("http://127.0.0.1:8080", guarded.url),
+            env=environment(STORE_TOKEN=token),
+            capture_output=True,
+            text=True,
+            timeout=BOUND_SECONDS,
+        )
+    assert done.returncode == 0, done.stderr
+    names, found, failed = json.loads(done.stdout)
+    assert "manga_search_manga_catalog" in names
+    assert {each.partition("_")[0] for each in names} == {"manga"}
+    assert json.loads(found)["order_id"] == "MNG-DEMO1001"
+    assert json.loads(failed)["error"]["name"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_none_is_longer_than_sixty_lines(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= 60
