@@ -28,7 +28,7 @@ from tests.conversations.shop import SWITCHED_ON
 from tests.support.agent_service import Service, service
 from tests.support.converse import Converse, Step, conversing
 from tests.support.serving import served, wait_for_meaning
-from tools.results.tokens import estimate
+from tools.results.shortening import estimate
 
 PRICES = Path(__file__).with_name("prices.toml")
 PARTS = ("prompt", "schemas", "history", "question", "results")

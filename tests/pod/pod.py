@@ -17,7 +17,6 @@ from infra.door.gateway import AUDIENCE, ISSUER
 from tests.pod.engine import HOME, Engine, EngineError
 from tests.pod.images import AGENT, SIDECAR, Image
 from tests.pod.netns import ConnectionInto
-from tests.support.agent_service import told
 
 READY_SECONDS = 180
 """A machine that does other things as well needs some times as long as the ten seconds of an idle one."""
