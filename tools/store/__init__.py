@@ -1,1 +1,1 @@
-"""What the shop is made of: its nouns, the ports through which they are reached, and what may fail there."""
+"""The shop: its nouns, the ports through which they are reached, and their failures."""

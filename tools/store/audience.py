@@ -40,7 +40,7 @@ FAIRY_TALE = LIGHT | {
     *("Performing Arts", "Strategy Game", "Card Game", "Racing", "Video Game", "Travel", "Agriculture", "Mythology"),
     *("Romance", "Drama", "Supernatural", "Action", "Mystery"),
 }
-"""What a childlike story may hold besides: first love, and a fight with a witch."""
+"""Tags that a childlike story may have besides: first love, and a fight with a witch."""
 _FOR_THE_YOUNG = frozenset({"kodomo", "shonen", "shojo"})
 
 
@@ -78,7 +78,7 @@ def rated_by(title: Title, vocabulary: Vocabulary) -> Title:
 
 
 def _is_for_children(tags: frozenset[str], vocabulary: Vocabulary) -> bool:
-    """Of what is made for boys and girls, and is not tense. A tag that no table has makes it nothing for children."""
+    """For magazines for boys and girls, where nothing is tense. A tag that no table has makes it nothing for children."""
     childlike = vocabulary.rated("all_ages")
     if tags & childlike and tags <= FAIRY_TALE | childlike:
         return True

@@ -24,7 +24,7 @@ from tools.store.search.text.tokens import words
 _ENOUGH = 5
 """Words of content from which on a text says as much of a story as its labels were fitted on."""
 _LETTERS_A_WORD = 2.5
-"""Of Japanese, which sets no spaces."""
+"""Japanese sets no spaces."""
 _BEGINNING = 500
 """Characters in which whatever tells of a story has told enough: no more are counted, for answers are worded on the loop."""
 _EXPLICIT = (
@@ -55,7 +55,7 @@ def telling(text: str) -> float:
 
 
 def is_explicit(text: str) -> bool:
-    """Whether it speaks of what is for adults alone."""
+    """True if the text speaks of works for adults alone."""
     return _ADULT.search(normalise(text)) is not None
 
 
@@ -171,10 +171,10 @@ def _logistic(log_odds: float) -> float:
 
 NEIGHBOURS = 40
 LONGEST_CHARACTERS = 500
-"""What is embedded of a text: longer ones blur, and others wait for the encoder meanwhile."""
+"""Characters of a text that are embedded: longer texts blur, and others wait for the encoder meanwhile."""
 LOCAL = "local"
 UNKNOWN_TITLES = 10
-"""Of which a tag is taken to be one's, where nobody knows."""
+"""A tag is taken to be on one of so many titles where the catalogue does not say."""
 
 
 class LocalClassifier:
@@ -209,7 +209,7 @@ class LocalClassifier:
 
 KEPT = 256
 LEAST_TITLES = 5
-"""Of a tag that fewer titles carry nothing can be learned."""
+"""Nothing can be learned of a tag on fewer titles."""
 MERITS = frozenset({"Award Winning"})
 """Tags of what became of a title, which no story tells."""
 
@@ -266,5 +266,5 @@ def offered(terms: CatalogTerms) -> CatalogTerms:
 
 
 def _key(text: str) -> bytes:
-    """What somebody typed is not kept."""
+    """A hash: typed text is not kept."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()

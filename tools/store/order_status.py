@@ -1,4 +1,4 @@
-"""What has become of an order, as a shopper would say it.
+"""The status of an order, as a shopper would say it.
 
 A shop's own status usually ends at "shipped" (発送済み), and what happens to a parcel afterwards only its carrier knows. So
 the answer is made of both, and of the day it was promised for, by the calendar in Japan.
@@ -36,9 +36,9 @@ MEANINGS: Final[Mapping[str, str]] = {
 OVER = frozenset({"cancelled", "returned"})
 ARRIVED = "delivered"
 CARRIER_WORDS = {"out_for_delivery": "out_for_delivery", "absent": "delivery_missed", "held": "held"}
-"""What a carrier's word means for the customer; any other is a parcel on its way."""
+"""Statuses by the carrier's word; any other word is a parcel on its way."""
 URGENT = ("held", "delivery_missed", "out_for_delivery", "in_transit")
-"""Of several parcels the one to tell of: first what the customer has to do something about."""
+"""The status of several parcels is the first of these: what the customer has to act on comes first."""
 SHOP_WORDS = {"received": "received", "paid": "preparing", "in_preparation": "preparing", "shipped": "in_transit"}
 WAITS = {"preorder": "preordered", "backorder": "backordered"}
 SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", "in_transit"})

@@ -68,7 +68,7 @@ class CatalogPort(Protocol):
         ...
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """What goes by each of the names, in any script; names that nothing goes by are left out. Looks for 64 at most."""
+        """The titles and authors of exactly these names, in any script; names without any are left out. 64 names at most."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
@@ -97,7 +97,7 @@ class StockPort(Protocol):
 
 
 class ReleasesPort(Protocol):
-    """Which volumes come out when."""
+    """Volumes and their days of release."""
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
         """What comes out or came out in a month of Japan's calendar (YYYY-MM), by day, then the best known first. At most
@@ -131,19 +131,19 @@ class OrdersPort(Protocol):
 
 
 class ProfilePort(ProfileStore, Protocol):
-    """What is remembered of a customer beyond a conversation, as the store keeps it."""
+    """Long-term profiles of customers."""
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class PreferencesPort(PreferenceStore, Protocol):
-    """What a customer has asked to be remembered, as the store keeps it."""
+    """Preferences that customers stated."""
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class PagesPort(Protocol):
-    """What may be looked into before buying."""
+    """Previews of volumes."""
 
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         """The first pages of a volume, three at most; None where there is no preview of it."""
@@ -156,7 +156,7 @@ class Classifier(Protocol):
     """Texts to readerships and tags."""
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """What the text is about, in the words of `terms` and no others."""
+        """The readerships and tags of the text, in the words of `terms` and no others."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...

@@ -15,7 +15,7 @@ from tools.store.ports import ReleasesPort
 
 
 def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStock]]) -> Iterator[Release]:
-    """Of volumes of these titles, beside their title's id; those without a day, or of another title, are passed over."""
+    """The releases of volumes of these titles; volumes without a day, or of another title, are left out."""
     known = {title.title_id: title for title in titles}
     for title_id, volume in volumes:
         title = known.get(title_id)
@@ -57,7 +57,7 @@ class ReleaseReader:
         return releases
 
     def last_known(self, month: str) -> tuple[Release, ...] | None:
-        """What was read of the month within a day."""
+        """The releases of the month that were read within a day."""
         return self._within(month, LAST_KNOWN_SECONDS)
 
     def _within(self, month: str, seconds: float) -> tuple[Release, ...] | None:

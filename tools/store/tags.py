@@ -79,7 +79,7 @@ class Vocabulary:
 
 
 def key_of(written: str) -> str:
-    """What spellings of one tag share: without case, width, accents, hyphens and the plural."""
+    """The key of all spellings of one tag: without case, width, accents, hyphens and the plural."""
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", written).casefold())
     # Japanese voicing marks are part of a letter, other marks are accents.
     text = "".join(c for c in text if not unicodedata.combining(c) or c in "\u3099\u309a")

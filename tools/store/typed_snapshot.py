@@ -37,7 +37,7 @@ class TypedSnapshot(Generic[T]):
         return None if packed is None else await asyncio.to_thread(self._read, packed)
 
     async def save(self, value: T, seconds: int, part: int | str = 0) -> bool:
-        """Whether it is kept, for so long."""
+        """True if the value is kept for so many seconds."""
         packed = await asyncio.to_thread(lambda: pack(self._shape.dump_json(value)))
         return await self._snapshots.save(self._key(part), packed, seconds)
 

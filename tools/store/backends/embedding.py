@@ -128,7 +128,7 @@ class _Call:
 
 
 class QueryVectors:
-    """What one embedder makes of queries, the latest 2,048 of them kept. `aclose` it before the embedder.
+    """The vectors of queries by one embedder, the latest 2,048 kept. `aclose` it before the embedder.
 
     Searches for the same text share one call, which has a bound of its own: a model far away answers a cold query later
     than a search would wait. It goes on when the last of them has left, so that the same query a moment later has its

@@ -89,7 +89,7 @@ class PopularIndex:
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
     def match_names(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        """What goes by exactly each of the names; names that nothing goes by are left out."""
+        """The titles and authors of exactly these names; names without any are left out."""
         found = {each: self._match(name.key) for each, name in exact_names(asked).items()}
         return {each: matches for each, matches in found.items() if matches != NameMatches()}
 
@@ -185,7 +185,7 @@ class PopularTitles:
         return self._index.find_by_name(query, self._parser, conditions, limit)
 
     def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        """What goes by exactly each of the names, for when the catalogue does not say."""
+        """As `CatalogPort.match_names`, among these titles."""
         return self._index.match_names(names)
 
     def titles_beginning(self, typed: str, limit: int) -> list[Title]:

@@ -18,7 +18,7 @@ from tools.store.models import Title
 from tools.store.ports import CatalogPort, TitlesPort
 
 PATIENCE = 1 / 3
-"""Of the time that is left, which the catalogue has for itself: 100 of the 300 ms of details."""
+"""The share of the time left that the catalogue has for itself: 100 of the 300 ms of details."""
 TitlesById = dict[str, Title]
 
 
@@ -67,7 +67,7 @@ class TitleReader:
 
 
 def _failed(asked: asyncio.Future[TitlesById]) -> bool:
-    """Whether the backend is at fault; what nobody foresaw is raised by whoever takes the result."""
+    """True if the backend is at fault. Unforeseen errors are raised where the result is taken."""
     return isinstance(asked.exception(), BackendFailure)
 
 

@@ -15,7 +15,7 @@ from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure,
 
 T = TypeVar("T")
 ALL_BUT = 0.9
-"""Who left after so much of the time that there was has waited for all of it."""
+"""A caller that left after this share of its time has waited for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class BackendPolicy:
     telling_share: float = 0.8
 
     def shows_slowness(self, given: float, had: float, *, left: bool) -> bool:
-        """Whether an attempt that was cut off says that the backend is slow: it was `given` so many seconds and `had` so
+        """True if an attempt that was cut off says that the backend is slow: it was `given` so many seconds and `had` so
         many. One that its caller `left` does when it was over anyway, or slow already: a cancellation is nobody's failure,
         but a call's deadline often cancels the attempt a moment before the attempt's own would. What it had beyond what it
         was given was this process being busy."""

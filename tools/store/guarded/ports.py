@@ -17,7 +17,7 @@ GUARDED = frozenset(
     }
 )
 NAMES = frozenset({"terms", "match_names"})
-"""What a search is only read better by: late, it keeps nobody from searching, so it may have a guard of its own."""
+"""Calls that only help to read a search: they may have a guard of their own, so that late ones keep no search waiting."""
 UNGUARDED = frozenset({"health", "remember"})
 """Health asks the backend itself: a probe that the breaker answered would never see it recover. Events of a profile are
 written behind the calls, one batch at a time, bounded and not repeated; they may take longer than a read."""

@@ -1,4 +1,4 @@
-"""What a catalogue is asked, and what it answers."""
+"""Questions to a catalogue and its answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """What the catalogue says of a title: text and facts, no price and no stock (those change by the minute)."""
+    """A title in the catalogue: text and facts, no price and no stock (those change by the minute)."""
 
     title_id: TitleId
     en: Text | None = None
@@ -77,7 +77,7 @@ class Title:
 
 
 class Status(StrEnum):
-    """Whether a series goes on."""
+    """True if a series goes on."""
 
     FINISHED = "finished"
     PUBLISHING = "publishing"
@@ -99,7 +99,7 @@ class Audience(StrEnum):
         return list(Audience).index(self)
 
     def fits(self, most: Audience) -> bool:
-        """Whether what is for this audience may be given to `most`."""
+        """True if what is for this audience may be given to `most`."""
         return self.step <= most.step
 
 
@@ -111,22 +111,22 @@ class Range:
     most: float | None = None
 
     def __bool__(self) -> bool:
-        """Whether it bounds anything."""
+        """True if it bounds anything."""
         return self.least is not None or self.most is not None
 
     def __contains__(self, number: float | None) -> bool:
-        """Whether a number that may be unknown lies within; an unknown one only where nothing is bounded."""
+        """True if a number that may be unknown lies within; an unknown one only where nothing is bounded."""
         if number is None:
             return not self
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing lies between its bounds."""
+        """True if nothing lies between its bounds."""
         return self.least is not None and self.most is not None and self.least > self.most
 
     def narrowed(self, other: Range) -> Range:
-        """What lies in both."""
+        """The numbers in both ranges."""
         least = [bound for bound in (self.least, other.least) if bound is not None]
         most = [bound for bound in (self.most, other.most) if bound is not None]
         return Range(max(least, default=None), min(most, default=None))
@@ -213,7 +213,7 @@ Hit = TypeVar("Hit")
 
 
 class Ordering(StrEnum):
-    """What matches are put in order by, where not by how well they match."""
+    """An order of matches other than by how well they match."""
 
     POPULARITY = "popularity"
     RATING = "rating"
@@ -234,7 +234,7 @@ class CatalogQuery:
     ordering: Ordering | None = None
 
     def page_of(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """What of all hits, or of the first `offset + limit`, is asked for."""
+        """The page of all hits, or of the first `offset + limit`."""
         return hits[self.offset : self.offset + self.limit]
 
 
@@ -263,7 +263,7 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class ReaderQuery:
-    """What titles are wanted for a reader, under the conditions.
+    """A query for titles to a reader's taste, under the conditions.
 
     `liked`, `disliked`: titles that tell of their taste; `themes`: tags that do besides, by weight. `wanted`: groups of tags
     that were asked for: one of each; a title with none of them is no answer, one with more is a better one. `mood`: tags of
@@ -305,8 +305,8 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class NameMatches:
-    """What goes by a name: ids of titles that are called exactly so, the best known first, and how many titles an author of
-    exactly this name has made."""
+    """The matches of a name: ids of titles that are called exactly so, the best known first, and the number of titles by
+    authors of exactly this name."""
 
     title_ids: tuple[str, ...] = ()
     by_author: int = 0

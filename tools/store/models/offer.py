@@ -95,13 +95,13 @@ def campaign_offer_problem(offer: Offer) -> str | None:
 
 
 def standing_price(offer: Offer) -> int:
-    """What is asked for one at the least: of new books the publisher's own price, where it is on record."""
+    """The lowest price: for new books the publisher's own, where it is on record."""
     fixed = offer.list_price_jpy if offer.format in FIXED else None
     return offer.price_jpy if fixed is None else fixed
 
 
 def new_set_price(offer: Offer, singles_jpy: int) -> int:
-    """What a set of new volumes costs that cost `singles_jpy` one by one: no less, unless its publisher sells it so."""
+    """The price of a set of new volumes that cost `singles_jpy` one by one: no less, unless its publisher sells it so."""
     return offer.list_price_jpy if offer.list_price_jpy is not None else max(offer.price_jpy, singles_jpy)
 
 
@@ -132,7 +132,7 @@ class Availability:
     as_of: str
 
     def awaited(self, volume: VolumeStock) -> bool:
-        """Whether one of its volumes had still to come out at `as_of`."""
+        """True if one of its volumes had still to come out at `as_of`."""
         return volume.release_date is not None and volume.release_date > self.day
 
     @property
@@ -156,7 +156,7 @@ def _day_of(moment: str) -> str:
 
 
 def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
-    """What is sold in a format that is counted by volumes: all copies, at the lowest price that is paid for one. 0 yen only
+    """The offer in a format that is counted by volumes: all copies, at the lowest price that is paid for one. 0 yen only
     where every volume is free: a first one that is says nothing of the others."""
     prices = [volume.price_jpy for volume in volumes]
     copies = sum([volume.stock for volume in volumes])

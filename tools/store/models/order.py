@@ -63,7 +63,7 @@ class Shipment:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What its owner may see of an order: never street, phone, e-mail or payment data.
+    """An order as its owner may see it: never street, phone, e-mail or payment data.
 
     `status` is one of `STATUSES` and `status_ja` its Japanese label; what became of a parcel is in its shipment.
     """
@@ -109,7 +109,7 @@ class Preview:
 
 
 TOPICS = ("shipping", "returns", "payment", "languages")
-"""Those that every shop is asked about; it may have others, and lack some."""
+"""Topics of every shop; it may have others, and lack some."""
 LANGUAGES = ("en", "ja")
 
 
@@ -126,17 +126,17 @@ class Policies:
         return tuple(dict.fromkeys(topic for topic, _ in self.texts))
 
     def languages(self, topic: str) -> tuple[str, ...]:
-        """Those in which there is a text on it."""
+        """Languages that have a text on the topic."""
         return tuple(language for language in LANGUAGES if (topic, language) in self.texts)
 
     def text(self, topic: str, language: str) -> str:
-        """What the shop says of a topic in one of the `LANGUAGES`; "" where it says nothing in it."""
+        """The shop's text on a topic in one of the `LANGUAGES`; "" if there is none."""
         return self.texts.get((topic, language), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a backend says of itself: `detail` is safe to show to anyone; `logged` where it says in the log by itself what is
+    """A backend's state: `detail` is safe to show to anyone; `logged` if it says in the log by itself what is
     wrong, if anything is."""
 
     ok: bool

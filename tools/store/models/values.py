@@ -1,4 +1,4 @@
-"""What the fields of the store's nouns may hold: types with their limits, as pydantic reads them.
+"""Types of the fields of the store's nouns, with their limits, as pydantic reads them.
 
 A rule that is no plain limit raises ValueError with the words that follow the name of the field: "must be a date".
 """
@@ -23,7 +23,7 @@ def day_in_japan(moment: datetime) -> date:
 
 
 def is_month(text: str) -> bool:
-    """Whether it is YYYY-MM of the calendar."""
+    """True if it is YYYY-MM of the calendar."""
     try:
         return date.fromisoformat(f"{text}-01").isoformat() == f"{text}-01"
     except ValueError:

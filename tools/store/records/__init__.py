@@ -1,2 +1,2 @@
-"""What a title, a volume and an order look like as JSON, in files and wherever a backend keeps them. Shape and ranges follow
+"""Titles, volumes and orders as JSON, in files and in every backend. Shape and ranges follow
 from `tools.store.models`; no backend has a format of its own."""

@@ -85,7 +85,7 @@ def find_oddities(
     orders: Iterable[tuple[str, Order]] = (),
     vocabulary: Vocabulary | None = None,
 ) -> Iterator[str]:
-    """What can be loaded and is probably a slip, each with the title or order that it is in."""
+    """Sentences about values that can be loaded but are probably slips, each with its title or order."""
     kept = tuple(records)
     titles = {title.title_id: title for title, _ in kept}
     next_year = utc_now().year + 1

@@ -112,7 +112,7 @@ def stored_title(raw: bytes | str) -> Title:
 
 
 def _title(record: _Record, unknown: Literal["forbid", "ignore"]) -> Title:
-    """Of a record in which null is as good as absent."""
+    """The title of a record, in which null is as good as absent."""
     values = {name: value for name in _own_fields() if (value := record.get(name)) is not None}
     for name, names in NESTED.items():
         held = _inside(record, name)

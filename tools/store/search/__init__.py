@@ -1,4 +1,4 @@
-"""What a query means and how titles are ranked, whatever engine finds them. Uppermost first:
+"""The meaning of queries and the ranking of titles, for every engine. Uppermost first:
 
     likeness       titles like what a reader likes, and titles like one title
     ranking        evidence of what a backend recalled to one order: weights, fusion, series, orderings

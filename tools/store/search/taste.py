@@ -95,7 +95,7 @@ class Rarity:
 
 
 def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
-    """What is liked less than one title's worth in all counts as less: a look at a title is not yet a taste."""
+    """Likings of less than one title's worth in all count as less: a look at a title is not yet a taste."""
     liked, disliked = query.liked, [Weighed(title, 1.0) for title in query.disliked]
     told = sum(each.weight for each in liked)
     mass = max(1.0, told)
@@ -158,7 +158,7 @@ class TasteCandidates(Protocol):
         ...
 
     def tagged(self, tags: Sequence[str]) -> Mask:
-        """Whether each carries one of the tags."""
+        """True if each carries one of the tags."""
         ...
 
     def of_readerships(self, shares: Mapping[str, float]) -> Floats:
@@ -178,12 +178,12 @@ class TasteCandidates(Protocol):
         ...
 
     def worth(self, fits: Mapping[str, float]) -> Floats:
-        """What is said of each title by id; 0 of those that are not named."""
+        """The fit of each title by id; 0 for ids that are not named."""
         ...
 
 
 _LEAST_FAME = np.float32(0.02)
-"""What nothing is known of can still be chosen where nothing else fits."""
+"""The least fame: an unknown title can still be chosen where nothing else fits."""
 
 
 def worth(query: ReaderQuery, profile: Profile, titles: TasteCandidates, rarity: Rarity, weights: TasteWeights) -> Floats:
@@ -197,7 +197,7 @@ def worth(query: ReaderQuery, profile: Profile, titles: TasteCandidates, rarity:
 
 
 def fame(query: ReaderQuery, profile: Profile, titles: TasteCandidates, weights: TasteWeights) -> Floats:
-    """What being well known is worth. A search has weighed it already, so that among its hits it counts little."""
+    """The worth of being well known. A search has weighed fame already, so that among its hits it counts little."""
     known = np.maximum(titles.prior, _LEAST_FAME)
     if query.fits is not None:
         return np.asarray(known ** np.float32(weights.fame_of_hits), np.float32)

@@ -56,7 +56,7 @@ def _reduced(offer: Offer) -> bool:
 
 
 class PricesOfDay:
-    """Of the last `capacity` titles that were read."""
+    """The prices of the last `capacity` titles that were read."""
 
     def __init__(self, capacity: int) -> None:
         self._sold: Lru[str, tuple[Availability, str, Availability]] = Lru(capacity)
@@ -73,7 +73,7 @@ class PricesOfDay:
 FRESH_SECONDS = 5.0
 LAST_KNOWN_SECONDS = 15 * 60.0
 UNKNOWN_SECONDS = 30.0
-"""What is not sold is not asked for again so soon: a model that repeats a wrong id costs the backend nothing."""
+"""Titles that are not sold are asked for again after so long: a model that repeats a wrong id costs the backend nothing."""
 JITTER = 0.2
 
 
@@ -139,17 +139,17 @@ class StockReader:
             return self._reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
 
     def read_ahead(self, title_ids: Sequence[str], page: AvailabilityPage) -> None:
-        """What was read of these titles behind the calls, for bad times: whoever asks next still gets what is live then."""
+        """Takes rows that were read behind the calls, for when the backend is away: the next call still reads live."""
         for title_id in set(title_ids).difference(page.unanswered):
             self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
-        """What was read of these titles within the last quarter of an hour; their `as_of` says when."""
+        """The rows that were read within the last quarter of an hour; their `as_of` says when."""
         today, prices = self._today(), self._prices
         return {title_id: prices.of(row, today) for title_id in title_ids if (row := self._last_known(title_id)) is not None}
 
     def lately_read(self, most: int) -> list[Availability]:
-        """What is last known of the titles that were read last, the last first, as it is on record."""
+        """The last known rows of the titles that were read last, the last first, as they are on record."""
         lately = islice(reversed(self._entries), most)
         return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
 
@@ -159,7 +159,7 @@ class StockReader:
         return math.inf if entry is None else self.clock() - entry.read_at
 
     def adopt(self, row: Availability, age: float) -> None:
-        """What another process read `age` seconds ago: for bad times, and never as if it had been read here."""
+        """Takes a row that another process read `age` seconds ago, for when the backend is away."""
         read_at = self.clock() - age
         entry = self._entries.peek(row.title_id)
         if age <= LAST_KNOWN_SECONDS and (entry is None or entry.read_at < read_at):
@@ -173,7 +173,7 @@ class StockReader:
             self.under_way -= 1
 
     def _fresh(self, title_ids: Iterable[str]) -> dict[str, Availability | None]:
-        """What need not be asked; None for a title that is not sold here."""
+        """Rows that need not be read again; None for a title that is not sold here."""
         if not self.fresh:
             return {}
         now = self.clock()

@@ -1,4 +1,4 @@
-"""What was last read of stock, in Redis, so that a new process has something to say while the stock's backend is away.
+"""The last known stock, in Redis, so that a new process has something to answer while the stock's backend is away.
 
 It holds the popular titles, whether or not anybody asked for them, and those that were asked for lately. Each process adds
 what it read and takes over what the others did, so that of many processes only a few ask the backend.

@@ -58,7 +58,7 @@ class BedrockClassifier:
         return _classification(_said(answer), tags)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Of what was asked last the breaker tells: a probe costs money."""
+        """Always ok: a probe costs money, and the breaker knows how the last calls went."""
         return Health(True, self._model)
 
 
@@ -113,7 +113,7 @@ def _classification(said: Mapping[str, Any], tags: Sequence[str]) -> Classificat
 
 
 def _confidences(labels: Any, known: Sequence[str]) -> dict[str, float]:
-    """Those of known labels, the surest first. Raises nothing, whatever it is given."""
+    """The confidences of known labels, the surest first. Raises nothing, whatever it is given."""
     offered, found = frozenset(known), dict[str, float]()
     for each in labels[: 2 * len(known)] if isinstance(labels, list) else []:
         label, probability = (each.get("label"), each.get("probability")) if isinstance(each, dict) else (None, None)

@@ -162,7 +162,7 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
 
 
 def problem_of(error: BaseException, called: str, permission: str = "dynamodb:GetItem") -> Problem:
-    """Of an error of the driver's, or of a failure that was made of one. `permission` is the IAM action that was needed."""
+    """For an error of the driver, or a failure translated from one. `permission` is the IAM action that was needed."""
     if code_of(error) == "ResourceNotFoundException":
         return Problem(f"the table {called} is not there", SEED)
     return aws_problem(error, SETTING, f"{permission} on {called}")
@@ -186,7 +186,7 @@ async def _description(connection: Connection, called: str) -> dict[str, Any]:
 
 
 async def _forgets(connection: Connection, table: Table, called: str) -> bool:
-    """Whether what has expired goes by itself, where it should; taken for granted where asking is not allowed."""
+    """True if expired items go by themselves, where they should, or if asking is not allowed."""
     if table.ttl is None:
         return True
     with suppress(ClientError, BotoCoreError):

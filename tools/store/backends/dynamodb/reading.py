@@ -26,7 +26,7 @@ class TableAdapter:
         self._name = table.called(connection.address.prefix)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Whether the table can be read now. Never raises: `detail` says what is wrong, in words that are safe to show."""
+        """True if the table can be read now. Never raises: `detail` says what is wrong, in words that are safe to show."""
         try:
             async with answering(self._table.name, deadline):
                 await self._connection.call("get_item", TableName=self._name, Key=key_of_nobody(self._table))

@@ -42,7 +42,7 @@ class DynamoTitles(TableAdapter):
         self._reader = BatchReader(connection, TITLES, TITLE_FIELDS)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Those that came in time and can be read; a failure only when no title at all could be answered."""
+        """The titles that came in time and can be read; a failure only when no title at all could be answered."""
         async with answering("titles", deadline):
             found = await self._reader.read(title_ids, deadline)
             titles: dict[str, Title] = {}

@@ -100,7 +100,7 @@ class Table:
         return f"{prefix}{self.name}"
 
     def key_of(self, item: dict[str, Any]) -> tuple[str, ...]:
-        """What identifies an item. Raises KeyError for one that lacks a key or has one that is not a string."""
+        """The item's key. Raises KeyError for an item that lacks it or has one that is not a string."""
         names = (self.partition_key, *((self.sort_key,) if self.sort_key else ()))
         return tuple(item[name]["S"] for name in names)
 

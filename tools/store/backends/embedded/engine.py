@@ -112,7 +112,7 @@ def allowed_by(conditions: Conditions, columns: TitleColumns, people: PeopleLeg)
 
 
 def within(numbers: FloatColumn, bounds: Range) -> Mask:
-    """Whether each number lies within; NaN, which is unknown, never does."""
+    """True if each number lies within; NaN, which is unknown, never does."""
     inside = ~np.isnan(numbers)
     if bounds.least is not None:
         inside &= numbers >= bounds.least
@@ -252,7 +252,7 @@ class ColumnTaste:
         return found
 
     def _tag_lengths(self) -> Floats:
-        """Of each title's vector of tags; 1 where it has none."""
+        """The length of each title's vector of tags; 1 where it has none."""
         squares = np.zeros(len(self._columns), np.float64)
         for tag, numbers in self._columns.by_tag.items():
             squares[numbers] += self._rarity(tag) ** 2
@@ -325,7 +325,7 @@ class Engine:
         return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._named(rows), strict=True))
 
     def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        """What goes by exactly each of the names."""
+        """The titles and authors of exactly these names."""
         return self._exact.find(names)
 
     def _best_known(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:

@@ -70,7 +70,7 @@ class SparseIndex:
         return np.bincount(self.rows, weights=spread * self.weights, minlength=self.size).astype(np.float32)
 
     def weight_of(self, terms: Mapping[str, float]) -> float:
-        """What a row with weight 1 in every asked term would score. Unknown terms count as the rarest."""
+        """The score of a row with weight 1 in every asked term. Unknown terms count as the rarest."""
         rarest, numbers = unknown_idf(self.size), [self.vocabulary.get(term) for term in terms]
         known = iter(self.idf[[t for t in numbers if t is not None]].tolist())
         return sum(asked * (rarest if t is None else next(known)) for t, asked in zip(numbers, terms.values(), strict=True))
@@ -144,7 +144,7 @@ class PeopleRows:
 
 @dataclass(frozen=True, slots=True)
 class LexicalIndex:
-    """Everything that is costly to compute from the titles and worth keeping on disk."""
+    """Rows and terms that are costly to compute from the titles, and kept on disk."""
 
     names: NameRows
     people: PeopleRows

@@ -1,4 +1,4 @@
-"""What goes by exactly a name (tools.store.search.titles.called)."""
+"""Titles by names that are like the asked one, and titles and authors by exact names."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class ExactNames:
             self._families[family_key(known)].add(number)
 
     def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        """What goes by each of the names; those that nothing goes by are left out."""
+        """The titles and authors of exactly these names; names without any are left out."""
         found = {each: NameMatches(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
         return {each: called for each, called in found.items() if called != NameMatches()}
 

@@ -224,7 +224,7 @@ class EmbeddedStore:
         return tuple(title_id for (title_id,) in self._read("orders", _PURCHASED, owner))
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """Of the owner's orders alone; the latest first."""
+        """Lines of the owner's orders, the latest first."""
         _require_time(deadline, "orders")
         found = self._read("orders", _BOUGHT, owner, title_id, MOST_BOUGHT)
         orders = [decode_json(Order, document) for (document,) in found]

@@ -147,7 +147,7 @@ class OpenSearchCatalog:
             return tuple(Neighbour(title, near[title.title_id]) for title in titles)
 
     async def terms(self, deadline: Deadline) -> CatalogTerms:
-        """Of the index that serves, as far as this process knows."""
+        """The terms of the index that serves, as far as this process knows."""
         async with answering(deadline):
             return (await self._state.statistics(deadline)).terms
 

@@ -140,7 +140,7 @@ def _driver(address: OpenSearchAddress, credentials: Any) -> AsyncOpenSearch:
 
 
 def _credentials() -> Any:
-    """Those of the environment, which may renew themselves. Raises ValueError when there are none."""
+    """The credentials of the environment, which may renew themselves. Raises ValueError when there are none."""
     import botocore.session
 
     credentials = botocore.session.get_session().get_credentials()

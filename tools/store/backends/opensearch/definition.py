@@ -20,7 +20,7 @@ from tools.store.ports import Embedder
 from tools.store.search.ranking.weights import Weights
 
 FORMAT = "3"
-"""Of the documents: what their columns hold, and how it is packed. Count on when that changes, for a server cannot read what
+"""Of the documents: the content of their columns, and its packing. Count on when that changes, for a server cannot read what
 another format wrote. Whatever the index is created with counts by itself (`definition`).
 """
 _FINGERPRINT = 16
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What an index was built from and with. Two of the same identity hold the same."""
+    """The content and the tools that an index was built from. Two of the same identity hold the same."""
 
     format: str
     definition: str
@@ -95,7 +95,7 @@ HEADLINE = Weights().headline
 the two cosines, so that one search for nearest vectors finds what is best by both."""
 ID = "title_id"
 FOUND = (ID, "card", "packed")
-"""What is kept for hits: the id, what a title is ranked by, and the record it is shown by, all in columns (doc values).
+"""The columns (doc values) of hits: the id, the card that ranks a title, and the record that is shown.
 
 Reading the documents themselves (`_source`) took 20 to 40 ms for 160 hits where their columns take 3.
 """
@@ -104,7 +104,7 @@ _LONGEST_TERM = 8_191
 
 @dataclass(frozen=True, slots=True)
 class Flavour:
-    """What differs between nodes and Serverless.
+    """The differences between nodes and Serverless.
 
     Serverless gives out document ids itself in vector collections, has no refresh, and searches vectors with Faiss. On
     nodes Lucene's own HNSW needs no native library.
@@ -125,7 +125,7 @@ def flavour_of(address: OpenSearchAddress) -> Flavour:
 
 
 def definition(dimensions: int, flavour: Flavour) -> str:
-    """Of everything but the catalogue: with another analysis, mapping or setting it is another index, to be built anew."""
+    """A digest of everything but the catalogue: with another analysis, mapping or setting it is another index."""
     return digest([HEADLINE, _settings(flavour), _mappings(dimensions, flavour)])
 
 
@@ -151,7 +151,7 @@ def _mappings(dimensions: int, flavour: Flavour) -> Json:
 
 
 def _facts() -> Json:
-    """What filters and orders (fact_fields.py). Popularity is ordered by `prior` (fame), then `rank`, then `place` in the
+    """Fields that filter and order. Popularity is ordered by `prior` (fame), then `rank`, then `place` in the
     file, others by the column of their ordering first. Numbers that a caller sets bounds to are doubles: no bound is out of
     their range."""
     numbers = {"prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}

@@ -1,4 +1,4 @@
-"""What is wrong with an OpenSearch, with the index in it, or with the embedder beside it."""
+"""The diagnosis of an OpenSearch, of the index in it, and of the embedder beside it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tools.store.ports import Embedder
 SETTING = "MANGA_CATALOG_URL"
 SEED = "run: python -m infra.seed"
 _NO_SUCH_PAGE = (301, 302, 307, 308, 400, 404, 405, 501)
-"""What others answer to `GET /`; OpenSearch answers it with its version, or asks who is there."""
+"""Statuses of other servers for `GET /`; OpenSearch answers with its version, or asks for credentials."""
 
 
 class NotOpenSearch(DependencyFailure):
-    """What answers there is `what`."""
+    """Another server answers there; `what` says which."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"what answers there is {what}", dependency="catalog")
@@ -45,7 +45,7 @@ async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadli
 
 
 def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
-    """Of a failure that any request to it ended in."""
+    """For a failure of any request to it."""
     cause = failure.__cause__
     if isinstance(failure, NotOpenSearch):
         return Problem(failure.message, f"check host, port and path in {SETTING}")
@@ -62,7 +62,7 @@ def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
 
 
 async def identify(client: Client, deadline: Deadline) -> str | None:
-    """Which OpenSearch answers there; None where it cannot be asked: Serverless tells of no version, and a role may be
+    """The version of the OpenSearch there; None where it cannot be asked: Serverless tells no version, and a role may be
     allowed to search and not to ask. Raises NotOpenSearch for any other HTTP server, and BackendFailure."""
     if client.address.serverless:
         return None

@@ -48,7 +48,7 @@ def unpacked(column: str) -> bytes:
 
 
 def fact_fields(facts: Facts) -> Json:
-    """What is not known has no field. `length`: the volumes of a title that has any, which is what short ones are put in
+    """Unknown facts have no field. `length`: the volumes of a title that has any, by which short ones are put in
     order by. `sales`: one a format and day, with the days that it is so; `usual` marks those that count where no
     format is asked for."""
     numbers = {"rating": facts.rating, "start_year": facts.year, "volumes": facts.volumes, "length": facts.volumes or None}
@@ -117,7 +117,7 @@ def card_from(column: str) -> Card:
 
 
 def _stored(facts: Facts) -> Json:
-    """What the keys do not have."""
+    """The facts that the keys lack."""
     return {
         "id": facts.title_id,
         "rating": facts.rating,

@@ -33,7 +33,7 @@ class IndexMissing(DependencyFailure):
 
 @asynccontextmanager
 async def answering(deadline: Deadline) -> AsyncIterator[None]:
-    """Whatever is asked within is over by the deadline, and fails as a `BackendFailure` or not at all."""
+    """Ends the block at the deadline, and turns its errors into a `BackendFailure`."""
     try:
         if deadline.expired():
             raise TimeoutError

@@ -44,7 +44,7 @@ from tools.store.search.titles.document import headline, passages
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a load would do, or did. `there` titles were in the index before; `replaces` is what served until then."""
+    """A load, planned or done. `there` titles were in the index before; the indices `replaces` served until then."""
 
     index: str
     titles: int
@@ -91,7 +91,7 @@ class Bulk:
         raise failure or DependencyFailure("The cluster stays too busy to take documents.", dependency="catalog")
 
     async def _send(self, documents: Sequence[Json]) -> list[Json]:
-        """Those that are to be sent again."""
+        """Returns the documents that are to be sent again."""
         lines = [line for each in documents for line in (self._action(each), json.dumps(each, ensure_ascii=False))]
         body = "\n".join((*lines, ""))
         answer = await self._client.call(
@@ -127,7 +127,7 @@ be written twice."""
 
 
 class Indices:
-    """What can be done to whole indices. Every method raises BackendFailure."""
+    """Operations on whole indices. Every method raises BackendFailure."""
 
     def __init__(self, client: Client, flavour: Flavour) -> None:
         self._client, self._flavour = client, flavour
@@ -289,7 +289,7 @@ class Loading:
                 raise
 
     async def _overtaken(self) -> bool:
-        """Whether another load has done the same. Raises ValueError when it has done something else."""
+        """True if another load has done the same. Raises ValueError if it has loaded something else."""
         if not await self._indices.exists(self._name):
             raise ValueError(
                 f"another load took over and removed {self._name}, which this one was filling: nothing of this one is left; "

@@ -48,13 +48,13 @@ def called(names: Mapping[str, ExactName]) -> Json:
 
 
 def called_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, NameMatches]:
-    """What goes by each of them, all of them. Raises LookupError and TypeError for an answer that is none."""
+    """The matches of each name. Raises LookupError and TypeError for a malformed answer."""
     buckets = answer["aggregations"]["names"]["buckets"]
     return {name: _called(buckets, place) for place, name in enumerate(names)}
 
 
 def index_of(answer: Mapping[str, Any]) -> str | None:
-    """Which index has answered, where it found anything."""
+    """The index that answered; None if it found nothing."""
     buckets = answer["aggregations"]["names"]["buckets"].values()
     return next((str(hit["_index"]) for each in buckets for hit in each["titles"]["hits"]["hits"]), None)
 
@@ -217,7 +217,7 @@ def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Jso
 
 
 def _asked(query: ReaderQuery) -> list[Json]:
-    """What makes a title an answer at all."""
+    """The filters without which a title is no answer."""
     if query.fits is not None:
         return [{"terms": {ID: list(query.fits)}}]
     asked = [{"terms": {"tags": sorted({tag for group in query.wanted for tag in group})}}] if query.wanted else []

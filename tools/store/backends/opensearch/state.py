@@ -1,4 +1,4 @@
-"""Which index serves at the moment, and its numbers."""
+"""The index that serves at the moment, and its statistics."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Statistics:
         self._found: Lru[str, int] = Lru(_KEPT_TERMS)
 
     def unknown(self, terms: Iterable[str]) -> list[str]:
-        """Those of `terms` whose frequency has to be asked for."""
+        """The terms whose frequency has to be asked for."""
         return [term for term in terms if term not in self._found]
 
     def learn(self, terms: Sequence[str], answer: Mapping[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Statistics:
         return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
 
     def _idf(self, *terms: str) -> float:
-        """Of one term, or of a word that several terms translate: it is as frequent as all of them."""
+        """The idf of one term, or of a word that several terms translate: it is as frequent as all of them."""
         found = min(self.titles, sum(self._found.use(term) or 0 for term in terms))
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))
 
@@ -113,7 +113,7 @@ class IndexState:
         self._asking = asyncio.Lock()
 
     async def statistics(self, deadline: Deadline, *, anew: bool = False) -> Statistics:
-        """Of the index behind the alias; `anew` looks whether it still is that one. Raises BackendFailure."""
+        """The statistics of the index behind the alias; `anew` checks that it still is that one. Raises BackendFailure."""
         if self._known is not None and not anew:
             return self._known
         async with self._asking:

@@ -39,7 +39,7 @@ from tools.store.models.order import MOST_PAGE_BYTES
 THREADS = 4
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-"""What is no file does not hold up its opening, a pipe for one."""
+"""Opening a pipe, say, does not block."""
 NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """Not there, a file, or a link."""
 DEMO_PREVIEWS = 4

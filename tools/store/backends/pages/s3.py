@@ -33,7 +33,7 @@ from tools.store.models.order import MOST_PAGE_BYTES
 
 DEPENDENCY = "pages"
 MOST_NAMES = 10
-"""Of one page: what begins with its number and a full stop."""
+"""Names of one page: those that begin with its number and a full stop."""
 
 
 class S3Pages:

@@ -1,4 +1,4 @@
-"""What a title has to satisfy exactly: the one definition of it, for every backend.
+"""Conditions that a title satisfies or not: the one definition for every backend.
 
     check       conditions, read once and held against many titles
     facts       all that is kept of a title to hold it against them

@@ -82,7 +82,7 @@ class Check:
         self._asks_for_authors = conditions.author is not None or bool(conditions.without_authors)
 
     def admit(self, facts: Facts) -> bool:
-        """Whether all conditions are met. An unknown fact meets none."""
+        """True if all conditions are met. An unknown fact meets none."""
         return all(test(facts) for test in self._tests)
 
     def satisfied_by(self, title: Title, offers: Sequence[Offer] = ()) -> bool:
@@ -91,7 +91,7 @@ class Check:
 
 
 def satisfies(title: Title, conditions: Conditions, offers: Sequence[Offer] = ()) -> bool:
-    """Whether `title`, sold by these `offers`, meets every condition."""
+    """True if `title`, sold by these `offers`, meets every condition."""
     return Check(conditions).satisfied_by(title, offers)
 
 

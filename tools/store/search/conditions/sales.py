@@ -9,14 +9,14 @@ from tools.store.models import DIGITAL, PAPER, WHOLE, Campaign, Offer
 from tools.store.models.offer import FIXED, campaign_offer_problem, standing_price
 
 Days = tuple[tuple[int, int], ...]
-"""Of some days the first and last, both included."""
+"""Spans of days: first and last, both included."""
 NO_DAY = 0
 _YEAR, _ALWAYS = ((0, 1231),), ((0, 0), (1000_01_01, 9999_12_31))
 EVERY_DAY: Days = _YEAR
 
 
 def numbers_of(day: str | None) -> tuple[int, ...]:
-    """Of a day (YYYY-MM-DD), or of none: one of them lies in the days on which something is so."""
+    """The numbers of a day (YYYY-MM-DD) or of none: a sale is on if one of them lies in its days."""
     return (NO_DAY,) if day is None else (int(day[5:].replace("-", "")), int(day.replace("-", "")))
 
 
@@ -34,7 +34,7 @@ def running(campaign: Campaign) -> tuple[Days, Days]:
 
 
 def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
-    """What is left of `every` without `days`; both in order."""
+    """`every` without `days`; both in order."""
     for first, last in every:
         for taken_first, taken_last in days:
             if first <= taken_last and taken_first <= last:
@@ -66,7 +66,7 @@ def sales_of(offers: Sequence[Offer]) -> tuple[Sale, ...]:
 
 
 def sales_on(day: str | None, sales: Sequence[Sale]) -> tuple[Sale, ...]:
-    """Those of a day (YYYY-MM-DD); on None no campaign runs."""
+    """The sales of a day (YYYY-MM-DD); on None no campaign runs."""
     return tuple(sale for sale in sales if is_one_of(day, sale.days))
 
 
@@ -103,7 +103,7 @@ def _sales(format_: str, offers: Sequence[Offer]) -> Iterator[Sale]:
 
 
 def regular_price(offer: Offer) -> int:
-    """What is asked for one while no campaign runs."""
+    """The price while no campaign runs."""
     if offer.campaign is None or offer.format in FIXED or offer.list_price_jpy is None:
         return standing_price(offer)
     return offer.list_price_jpy

@@ -1,1 +1,1 @@
-"""What a query says."""
+"""Parsing of queries."""

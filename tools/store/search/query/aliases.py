@@ -17,7 +17,7 @@ from tools.store.search.text.romaji import sound, sound_key
 
 _MIN_LATIN, _MIN_CJK = 4, 3
 MOST_NAMES = 16
-"""What a query is a nickname of in all: each name is looked for, and nobody asks for more."""
+"""Names that a query may be a nickname of: each is looked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a query asks for, taken apart."""
+"""Moods in the words of readers, and the parts of a parsed query."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ _FEWEST_WORDS, _MOST_WORDS = 2, 4
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """What a query asks for. Keys are sound keys (romaji.py); `terms` are index terms (tokens.py).
+    """The parts of a query. Keys are sound keys (romaji.py); `terms` are index terms (tokens.py).
 
     `subject`: what the query is about, without the words that ask, and what it is matched by. What titles have to satisfy
     besides is no part of it: exact conditions are `tools.store.search.conditions`.

@@ -115,7 +115,7 @@ class QueryParser:
 
 
 def _subject(text: str, author: str | None) -> str:
-    """What is asked for beyond titles of `author`."""
+    """The subject beyond titles of `author`."""
     subject = without_filler(text)
     if author is not None and _says_again(_asked_author(text) or subject, author):
         return ""
@@ -123,7 +123,7 @@ def _subject(text: str, author: str | None) -> str:
 
 
 def whole_names(text: str) -> list[str]:
-    """What a whole text may be the name of: as it is said, and without words that only ask."""
+    """The whole text as a name: as it stands, and without words that only ask."""
     said = normalise(text)
     return list(dict.fromkeys(filter(None, (said, without_filler(said)))))
 
@@ -165,7 +165,7 @@ def _keys(text: str, subject: str) -> tuple[str, ...]:
 
 
 def _says_again(asked: str, author: str) -> bool:
-    """Whether `asked` is the name `author`, or a part of it."""
+    """True if `asked` is the name `author`, or a part of it."""
     said, name = AskedName(asked), AskedName(author)
     if not said.words:
         return False

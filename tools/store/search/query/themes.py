@@ -1,4 +1,4 @@
-"""What readers call a theme, in English and Japanese: the tags it means, and Japanese story words in English.
+"""Themes in the words of readers, English and Japanese: the tags they mean, and Japanese story words in English.
 
 The table (themes.json) is this project's own, written by hand for any manga catalogue. The glossary lets a query in
 Japanese meet a synopsis that exists in English only; where the embedder is away it is the only bridge between the two.
@@ -70,7 +70,7 @@ class ThemeTable:
         return tuple(dict.fromkeys(terms for word in found if (terms := self._terms(word))))
 
     def _terms(self, word: str) -> tuple[str, ...]:
-        """What the glossary says goes first: it knows what manga are about."""
+        """The glossary goes first: it knows manga."""
         told = self.glossary.get(word)
         return Dictionary.load().english(word) if told is None else tuple(dict.fromkeys(words(told)))
 
@@ -116,7 +116,7 @@ def _substrings(text: str, known: Container[str]) -> Iterator[str]:
 
 
 def is_word(text: str, start: int, end: int) -> bool:
-    """Whether the word here is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
+    """True if the word here is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
     if not has_cjk(text[start:end]):
         return False
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
@@ -153,7 +153,7 @@ class Aversion:
     kind: Kind = Kind.PLAIN
 
     def beside(self, asked: Collection[str]) -> Aversion:
-        """What is left of it where these tags are asked for; the whole of what it names where that is all asked for."""
+        """Without the tags that are asked for; with all of its tags where every one is asked for."""
         tags = tuple(tag for tag in self.tags if tag not in asked) or self.tags
         return replace(self, tags=tags, also=tuple(tag for tag in self.also if tag not in asked))
 

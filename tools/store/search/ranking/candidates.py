@@ -1,4 +1,4 @@
-"""What a backend says of the titles that it recalled: all that ranking asks of it.
+"""The titles that a backend recalled, as ranking sees them.
 
 One backend holds its whole catalogue and answers for every title, another has found a few hundred of them: both are ranked
 by the same rules (`ranking.ranked`). Whoever adds a backend implements this and nothing else of a search.

@@ -1,4 +1,4 @@
-"""What speaks for each title, as one number a title and a kind of evidence, so that fusion needs to know no engine."""
+"""The evidence for each title: one number a title and kind, so that fusion needs no engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.store.search.ranking.weights import Weights
 KIND_OF = 0.75
 """The share of a tag's titles that carry another one too, from which on it is a kind of that: basketball of team sports."""
 BROADER = np.float32(0.75)
-"""What a title is worth that has the broader tag alone: most of these are about another kind."""
+"""The worth of a title that has the broader tag alone: most of these are about another kind."""
 
 
 class Tagged(Protocol):

@@ -48,7 +48,7 @@ def to_order(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: We
 
 
 def _is_named(called: Floats, by: Floats, w: Weights) -> bool:
-    """Whether a title or an author is named."""
+    """True if a title or an author is named."""
     return bool(called.max(initial=0.0) >= w.name_threshold or by.max(initial=0.0) >= w.by_author)
 
 
@@ -86,7 +86,7 @@ def _about(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
 
 
 def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    """The same by the story alone, which fame says nothing of."""
+    """As `_about`, without fame."""
     text = np.float32(w.theme_scale) * (_told(e, w) + np.float32(w.tags) * e.tags)
     share = np.float32((query.theme_share * float(e.tags.max(initial=0.0))) ** 2)
     tagged = np.float32(w.tagged) * e.tags**2 + np.float32(w.text_of_tagged) * text
@@ -108,7 +108,7 @@ def meant(meaning: Floats, headline: Floats, w: Weights) -> Floats:
 
 
 def _is_foreign(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
-    """Whether the query is of another world than the catalogue: most of its weight in words no title has, and no passage
+    """True if the query is of another world than the catalogue: most of its weight in words no title has, and no passage
     means it.
 
     "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. What is read by a dictionary
@@ -125,7 +125,7 @@ def _is_foreign(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
 
 
 def _means_any(e: Evidence, w: Weights) -> bool:
-    """Whether any title means the query a little; where nothing is known of meaning, it may."""
+    """True if any title means the query a little, or if nothing is known of meaning."""
     if e.meaning is None or e.headline is None:
         return True
     return bool(meant(e.meaning, e.headline, w).max(initial=0.0) >= w.meant_at_all)

@@ -33,7 +33,7 @@ def series_of(row: int, candidates: Candidates, weights: Weights) -> Floats:
 
 
 def series_keys(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of a title's sound keys that are long enough for a name beginning with one to be of its series, not chance."""
+    """A title's sound keys that are long enough: a name that begins with one is of its series, and not by chance."""
     return tuple(key for key in names if len(key) >= (_SHORTEST_CJK if has_cjk(key) else _SHORTEST_LATIN))
 
 

@@ -20,7 +20,7 @@ UNRANKED = 10**9
 
 
 def standing(title: Title, ordering: Ordering, price: int | None = None) -> float:
-    """What a title is ordered by, the higher the earlier; `UNKNOWN` where nothing is known. `price`: yen of one volume."""
+    """The value that orders a title, higher first; `UNKNOWN` where nothing is known. `price`: yen of one volume."""
     if ordering is Ordering.RATING:
         return weighted_rating(title)
     if ordering is Ordering.NEWEST:

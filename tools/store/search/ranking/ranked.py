@@ -72,7 +72,7 @@ def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: 
 
 
 def is_guess(scores: Floats, evidence: Evidence, weights: Weights) -> bool:
-    """Whether the best title is an answer only because its name is somewhat like the query."""
+    """True if the best title is an answer only because its name is somewhat like the query."""
     best = int(np.argmax(scores))
     likeness = evidence.names[best]
     if not weights.name_threshold <= likeness < weights.sure_name:

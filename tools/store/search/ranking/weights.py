@@ -13,7 +13,7 @@ class Weights:
     name_threshold: float = 0.66
     """Names less like the query count for nothing: two names share a fifth of their letters by chance."""
     theme_name_threshold: float = 0.94
-    """The same where the query is a theme and nothing else."""
+    """As `name_threshold`, where the query is a theme and nothing else."""
     theme_only: float = 0.9
     """A query of which the themes are more than this share is a theme and nothing else."""
     exact: float = 0.97

@@ -35,7 +35,7 @@ def to_hiragana(text: str) -> str:
 
 
 def has_cjk(text: str) -> bool:
-    """Whether any kana, kanji or hangul is in `text`."""
+    """True if any kana, kanji or hangul is in `text`."""
     return _CJK.search(text) is not None
 
 
@@ -44,5 +44,5 @@ def has_kanji(text: str) -> bool:
 
 
 def is_kana(text: str) -> bool:
-    """Whether `text` is kana and punctuation only, so that it can be read aloud without a dictionary."""
+    """True if `text` is kana and punctuation only, so that it can be read aloud without a dictionary."""
     return _KANA_ONLY.fullmatch(text) is not None

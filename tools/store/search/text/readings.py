@@ -43,7 +43,7 @@ class Dictionary:
         return tuple((kana, int(cost)) for kana, cost in (each.split(":") for each in told))
 
     def has_english(self, written: str) -> bool:
-        """Whether it is known in English: quicker to ask than for the words."""
+        """True if `english` has words for it; quicker."""
         line = self.lines.get(written)
         return line is not None and line[-1] != "\t"
 
@@ -65,7 +65,7 @@ _SHORTEST_SLIP = 4
 _UNVOICED, _VOICED = "かきくけこさしすせそたちつてとはひふへほ", "がぎぐげござじずぜぞだぢづでどばびぶべぼ"
 _VOICE = dict(zip(_UNVOICED + _VOICED, _VOICED + _UNVOICED, strict=True))
 _STEP = 3
-"""What each part costs: fewer and longer parts are likelier."""
+"""The cost of a part: fewer and longer parts are likelier."""
 Path = tuple[int, str]
 
 
@@ -111,7 +111,7 @@ def _read(written: str) -> list[str]:
 
 
 def _steps(written: str, start: int) -> Iterator[tuple[int, str, int]]:
-    """What may be read next: how many characters, as what, at what cost."""
+    """Readings that may come next: number of characters, kana, cost."""
     character = written[start]
     if not has_kanji(character):
         yield 1, character, 0

@@ -132,7 +132,7 @@ MIN_CONSONANTS = 3
 
 
 def is_loanword(text: str) -> bool:
-    """Whether `text` is katakana throughout (digits and spaces aside), three letters or more."""
+    """True if `text` is katakana throughout (digits and spaces aside), three letters or more."""
     folded = normalise(text)
     return len(folded) >= 3 and _KATAKANA.fullmatch(folded) is not None
 

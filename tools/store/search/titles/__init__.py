@@ -1,1 +1,1 @@
-"""What a title is searched by."""
+"""Titles as keys, terms and texts to search by."""

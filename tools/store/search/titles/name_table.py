@@ -20,7 +20,7 @@ from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanwo
 from tools.store.search.titles.names import LOANWORD_LEAST, MAIN_FACTOR, NameKeys, begun_likeness, heard, loanword_likeness
 
 LEAST = 0.5
-"""What is less like than this need not be measured: no rule of the fusion asks for less than 0.66."""
+"""Smaller likenesses need not be measured: no rule of the fusion asks for less than 0.66."""
 
 
 class NameTable:

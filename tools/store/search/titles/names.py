@@ -158,12 +158,12 @@ class ExactName:
 
     @property
     def may_be_family(self) -> bool:
-        """Whether it may be the family name of an author in Latin letters, or in kana by its sound."""
+        """True if it may be the family name of an author in Latin letters, or in kana by its sound."""
         return self._words == 1 and len(self.key) >= _SHORTEST_FAMILY and not has_kanji(self.key)
 
     @property
     def may_be_written_family(self) -> bool:
-        """The same in kanji: what a written name begins with, for nothing parts the given name from it."""
+        """True if it may be a family name in kanji: a prefix of the written name, in which nothing parts the two."""
         return has_kanji(self.key) and len(self.key) >= _SHORTEST_KANJI_FAMILY
 
 

@@ -1,4 +1,4 @@
-"""Whether an asked name is an author's: any order, any script, Hepburn variants folded."""
+"""Matching of names to authors: any order, any script, Hepburn variants folded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AuthorKeys:
 
 
 def _is_anothers(author: Author, latin: Sequence[str]) -> bool:
-    """Whether the reading shows that the name in Japanese is somebody else's: the artist's beside the writer, mostly.
+    """True if the reading shows that the name in Japanese is somebody else's: the artist's beside the writer, mostly.
 
     Catalogues that were joined from two sources have many of them. Two people's names share letters by chance, seldom half.
     """
@@ -54,18 +54,18 @@ class AskedName:
         self.parts = _with_script(asked)
 
     def may_be_in(self, text: str) -> bool:
-        """Whether it could fit one of the authors whose parts and spellings stand in `text`: quicker to ask than `fits`."""
+        """True if it could fit one of the authors whose parts and spellings stand in `text`: quicker to ask than `fits`."""
         return self.key in text or all(part in text for part, _ in self.parts)
 
     def fits(self, keys: AuthorKeys) -> bool:
-        """Whether all parts of the asked name are parts of this one."""
+        """True if all parts of the asked name are parts of this one."""
         if not self.words:
             return False
         return self.key in keys.spellings or all(_is_part(part, kanji, keys) for part, kanji in self.parts)
 
 
 def is_author(asked: str, author: Author) -> bool:
-    """Whether all parts of `asked` are parts of this one name.
+    """True if all parts of `asked` are parts of this one name.
 
     'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' are all "Miura, Kentarou".
     Kanji has no spaces to part by: a kanji part must begin or end the written name, and alone be two characters or more.
